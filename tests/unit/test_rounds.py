@@ -138,7 +138,7 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
 
 def test_a_model_that_knows_nothing_is_judged_by_its_choice() -> None:
     from core.language.rounds import Answer
-    from core.ui.objectives.round_question import Row, points
+    from core.ui.objectives.rounds import Row, points
 
     first, second, third = draw("masked", 0)[:3]
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -112,8 +112,12 @@ def objective(view: View) -> None:
         guessed = question(entry.slug, asked)
         if entry.ask is not None:
             asked = replace(asked, options={**options, **entry.ask(view, asked)})
-        stages = entry.build(asked)
-        answers = entry.answer(slug, stages) if entry.answer and live else ()
+        stages = tuple(
+            replace(stage, title=view.words.part(part)) if view.words.has(part := f"Stage {number}") else stage
+            for number, stage in enumerate(entry.build(asked), 1)
+        )
+        unknown = (Losses(),) * len(stages)
+        answers = entry.answer(slug, stages) if entry.answer and live else unknown
         label, choices = label_of(stages)
         long = len(open_targets(asking(stages).example)) > _FEW
         covered = not uncovered(
@@ -126,11 +130,14 @@ def objective(view: View) -> None:
             most=SENTENCE_CHARS if long else MAX_CHARS,
         )
         # While covered one stage is enough, if another one tells which places of it were chosen.
-        seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
-        drawn = _draw(entry, view, asked, seen, () if covered else answers, unit, covered)
+        seen = stages
+        if covered:
+            untold = stages[-1:] if judges(stages[-1]) else stages
+            seen = tuple(replace(stage, example=hide(stage.example)) for stage in untold)
+        drawn = _draw(entry, view, asked, seen, unknown if covered else answers, unit, covered)
         title = name if covered else f"{name}: {asked.text}"
         download_html(html_page(title, drawn), entry.slug, state.key(f"html.{entry.slug}"))
-        if entry.total is not None and answers and not covered:
+        if entry.total is not None and live and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:
             entry.more(view, asked, stages)
@@ -178,11 +185,6 @@ def _text(entry: Entry, view: View) -> str:
     ).draw(view.state, tag=entry.slug)
 
 
-def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
-    """The stages that may stand beside each other before the guess: a judge's alone, without what was hidden first."""
-    return stages[-1:] if judges(stages[-1]) else stages
-
-
 def _draw(
     entry: Entry,
     view: View,
@@ -195,8 +197,8 @@ def _draw(
     """Draw the stages; returns what was drawn, as HTML."""
     color, kind, name = accent(entry.branch), style(asked.slug), view.words.title
     drawn = [f"<p>{escape(view.words.part('Question'))}</p>"]
-    for index, stage in enumerate(stages):
-        losses, example = _at(answers, index), stage.example
+    for index, (stage, losses) in enumerate(zip(stages, answers, strict=False)):
+        example, words = stage.example, view.words
         ceiling = math.log(losses.options) if losses.options else 0.0
 
         def row(cells: Sequence[Cell], paid: Mapping[int, PlaceLoss], alt: str, full: float = ceiling) -> None:
@@ -214,32 +216,27 @@ def _draw(
             row(example.decoder, losses.decoder, f"{name}: the decoder's input and targets; the table has all.")
         for number, label in enumerate(example.labels):
             drawn.append(answer_bars(label, number, losses, color, unit, covered))
-        if legend := _legend(stage, losses, unit, covered):
+        note = words.part("Note") if index == 0 and words.has("Note") else ""
+        if legend := f"{_legend(stage, losses, unit, covered)} {note}".strip():
             st.caption(plain(legend))
             drawn.append(f"<p>{escape(legend)}</p>")
     return drawn
 
 
-def _at(answers: Sequence[Losses], index: int) -> Losses:
-    return answers[index] if index < len(answers) else Losses()
-
-
 def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
     """What the rows are, and what it cost in all, as plain text."""
+    words = content("objectives", "objectives")
     cells = (*stage.example.source, *stage.example.decoder)
     asks = sum(cell.target is not None for cell in cells)
     where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} places"
-    words = [f"Above: what the model reads. Below it: what it must answer, {where}."] if asks else []
-    mean = losses.mean
-    if mean is not None:
+    said = [words.part("Legend: rows", where=where)] if asks else []
+    if losses.mean is not None:
         size = BITS if unit == "bits" else 1.0
-        words.append(f"Bars: −log p of the answer, mean {mean * size:.2f} {unit}; under them {stage.under}.")
+        said.append(words.part("Legend: losses", mean=f"{losses.mean * size:.2f}", unit=unit, under=stage.under))
         if losses.options:
-            nothing = math.log(losses.options) * size
-            words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
-    if stage.note and not (covered and stage.tells):
-        words.append(stage.note)
-    return " ".join(words)
+            nothing, among = math.log(losses.options) * size, f"{losses.options:,} {stage.among}"
+            said.append(words.part("Legend: blind", among=among, loss=f"{nothing:.1f}", unit=unit))
+    return " ".join([*said, *([stage.note] if stage.note and not (covered and stage.tells) else [])])
 
 
 def _unknown(asked: Given) -> str:
@@ -286,7 +283,7 @@ def _below(
     if entry.shares is not None:
         _shares(entry, asked, view.state)
     if not covered:
-        found = [row for index, stage in enumerate(stages) for row in rows(stage, _at(answers, index))]
+        found = [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)]
         with st.expander("Every place as a table"):
             data_table(
                 found,
@@ -350,41 +347,20 @@ def _drawn(
 def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
     """One row a place, and one for each question about the whole."""
     example = stage.example
-    sides: tuple[tuple[str, Iterable[Cell], Mapping[int, PlaceLoss]], ...] = (
-        ("input", example.source, losses.source),
-        ("decoder", example.decoder, losses.decoder),
-    )
-    found = [
-        _row(
-            stage.title or side,
-            cell.target,
-            paid.get(place),
-            place,
-            cell.token,
-            cell.note or DONE[cell.change] or cell.change,
-        )
-        for side, cells, paid in sides
-        for place, cell in enumerate(cells)
-    ]
+    found: list[dict[str, object]] = []
+    for side, cells, paid in (("input", example.source, losses.source), ("decoder", example.decoder, losses.decoder)):
+        for place, cell in enumerate(cells):
+            done = cell.note or DONE[cell.change] or cell.change
+            read = {"side": stage.title or side, "place": place, "reads": cell.token, "done": done}
+            found.append(read | {"must answer": cell.target} | _paid(paid.get(place)))
     for number, label in enumerate(example.labels):
-        found.append(_row(label.name, label.choices[label.answer], losses.labels.get(number)))
+        asked = {"side": label.name, "place": None, "reads": None, "done": None}
+        found.append(asked | {"must answer": label.choices[label.answer]} | _paid(losses.labels.get(number)))
     return found
 
 
-def _row(
-    side: str,
-    target: str | None,
-    paid: PlaceLoss | None,
-    place: int | None = None,
-    reads: str | None = None,
-    done: str | None = None,
-) -> dict[str, object]:
+def _paid(paid: PlaceLoss | None) -> dict[str, object]:
     return {
-        "side": side,
-        "place": place,
-        "reads": reads,
-        "done": done,
-        "must answer": target,
         "nats": paid.nats if paid else None,
         "bits": paid.bits if paid else None,
         "best guess": paid.guess if paid else None,

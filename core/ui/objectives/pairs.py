@@ -42,11 +42,6 @@ def _other(given: Given) -> list[str]:
     return [token.piece for token in given.cut(text)]
 
 
-def _stage(example: Example, note: str) -> tuple[Stage, ...]:
-    shading = "B is underlined: every token is told its segment."
-    return (Stage(example, note=f"{note} {shading}".strip()),)
-
-
 def _next(given: Given) -> tuple[Stage, ...]:
     first, second, note = _parts(given)
     rng = given.rng()
@@ -54,7 +49,7 @@ def _next(given: Given) -> tuple[Stage, ...]:
     if given.word("both") == "yes":
         typed = [place for place, cell in enumerate(example.source) if cell.token in given.special]
         example = masked.over(example, given.vocabulary, rng, mask=given.frame["mask"], fixed=typed)
-    return _stage(example, note)
+    return (Stage(example, note=note),)
 
 
 def _sum(answers: tuple[Losses, ...]) -> str:
@@ -69,14 +64,15 @@ def _sum(answers: tuple[Losses, ...]) -> str:
 def _order(given: Given) -> tuple[Stage, ...]:
     first, second, note = _parts(given)
     frame = given.frame
-    return _stage(sentence_order.corrupt(first, second, given.rng(), cls=frame["cls"], sep=frame["sep"]), note)
+    example = sentence_order.corrupt(first, second, given.rng(), cls=frame["cls"], sep=frame["sep"])
+    return (Stage(example, note=note),)
 
 
 def _three(given: Given) -> tuple[Stage, ...]:
     first, second, note = _parts(given)
     frame = given.frame
     example = sentence_order.three_way(first, second, _other(given), given.rng(), cls=frame["cls"], sep=frame["sep"])
-    return _stage(example, note)
+    return (Stage(example, note=note),)
 
 
 def _answers(
@@ -112,7 +108,6 @@ def _paired(given: Given) -> tuple[Stage, ...]:
         end=given.frame["sep"],
         special=given.special,
     )
-    note = "The number under a token is its position, which starts again; the underline marks the second language."
     alone = [
         Stage(example, title)
         for example, title in (
@@ -121,7 +116,7 @@ def _paired(given: Given) -> tuple[Stage, ...]:
         )
         if example.asked
     ]
-    return (Stage(pair, "Both sentences in one row", note), *alone)
+    return (Stage(pair, "Both sentences in one row"), *alone)
 
 
 NEXT_SENTENCE = Entry(

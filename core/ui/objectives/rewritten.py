@@ -63,7 +63,7 @@ def _sentinels(given: Given) -> tuple[Stage, ...]:
         mean=float(given.number("mean")),
         special=given.special,
     )
-    return (Stage(example, note="Each coloured sentinel stands for one run, and the decoder's answer names it again."),)
+    return (Stage(example),)
 
 
 def _denoised(given: Given) -> tuple[Stage, ...]:

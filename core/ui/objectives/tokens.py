@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from core.errors import InputUnusable
 from core.figures.masks import epoch_map, epoch_table
 from core.objectives import epochs, knowledge, masked, spans, whole_words, word_order
 from core.objectives.example import Cell, Example
-from core.objectives.shares import Tally, tally
+from core.objectives.shares import tally
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.objectives import live
@@ -57,33 +57,38 @@ UNITS = Text(
 WITH_MASKS = Choice(name="both", label="Masked tokens", options={"yes": "as well", "no": "left out"}, width=160)
 
 
+Draw = Callable[[Given, Sequence[str], np.random.Generator], Example]
+"""One example: of the text, of the vocabulary that random tokens come from, drawn with the generator."""
+
+
 def usual(given: Given) -> dict[str, Any]:
     """What every objective that hides tokens of the framed text is told."""
     return {"rate": given.number("rate") / 100, "mask": given.frame["mask"], "fixed": given.fixed}
 
 
-def masked_example(given: Given) -> Example:
+def masked_example(given: Given, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
     """The framed text with single tokens hidden."""
-    return masked.corrupt(given.framed, given.vocabulary, given.rng(), **usual(given))
+    return masked.corrupt(given.framed, vocabulary, rng, **usual(given))
 
 
-def _masked(given: Given) -> tuple[Stage, ...]:
-    return (Stage(masked_example(given)),)
+def once(draw: Draw) -> Callable[[Given], tuple[Stage, ...]]:
+    """A single stage: one draw with the visitor's seed."""
+    return lambda given: (Stage(draw(given, given.vocabulary, given.rng())),)
 
 
-def _fates(rate: float, draw: Callable[[np.random.Generator], Example]) -> tuple[Share, ...]:
-    """The share of tokens asked and what became of them, against the published ones; ``rate`` in percent."""
-    found: Tally = tally(draw)
-    parts = (found.share, found.change("masked"), found.change("random"), found.change("unchanged"))
-    names = ("tokens asked", "of these, [MASK]", "of these, a random token", "of these, left as they were")
-    return tuple(
-        Share(name, 100 * value, published)
-        for name, value, published in zip(names, parts, (rate, 80.0, 10.0, 10.0), strict=True)
-    )
+def _fates(draw: Draw) -> Callable[[Given], tuple[Share, ...]]:
+    """The share of tokens asked and what became of them, against the published ones."""
 
+    def shares(given: Given) -> tuple[Share, ...]:
+        found = tally(lambda rng: draw(given, ("x",), rng))
+        return (
+            Share("tokens asked", 100 * found.share, given.number("rate")),
+            Share("of these, [MASK]", 100 * found.change("masked"), 80.0),
+            Share("of these, a random token", 100 * found.change("random"), 10.0),
+            Share("of these, left as they were", 100 * found.change("unchanged"), 10.0),
+        )
 
-def _masked_shares(given: Given) -> tuple[Share, ...]:
-    return _fates(given.number("rate"), lambda rng: masked.corrupt(given.framed, ("x",), rng, **usual(given)))
+    return shares
 
 
 def _epoch(given: Given) -> tuple[Stage, ...]:
@@ -126,27 +131,13 @@ def _all_epochs(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
             ).draw(view.state)
 
 
-def _whole(given: Given) -> tuple[Stage, ...]:
-    return (Stage(whole_words.corrupt(given.framed, given.words, given.vocabulary, given.rng(), **usual(given))),)
+def _whole(given: Given, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
+    return whole_words.corrupt(given.framed, given.words, vocabulary, rng, **usual(given))
 
 
-def _whole_shares(given: Given) -> tuple[Share, ...]:
-    return _fates(
-        given.number("rate"),
-        lambda rng: whole_words.corrupt(given.framed, given.words, ("x",), rng, **usual(given)),
-    )
-
-
-def _spans(given: Given) -> tuple[Stage, ...]:
-    example = spans.corrupt(
-        given.framed,
-        given.words,
-        given.vocabulary,
-        given.rng(),
-        longest=given.number("longest"),
-        **usual(given),
-    )
-    return (Stage(example, note="A span shares its fate: all of it became masks, random tokens, or stayed."),)
+def _spans(given: Given, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
+    longest = given.number("longest")
+    return spans.corrupt(given.framed, given.words, vocabulary, rng, longest=longest, **usual(given))
 
 
 def _borders(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
@@ -182,10 +173,7 @@ def _span_shares(given: Given) -> tuple[Share, ...]:
     law = spans.chances(longest=longest)
     mean = float((np.arange(1, longest + 1) * law).sum())
     return (
-        *_fates(
-            given.number("rate"),
-            lambda rng: spans.corrupt(given.framed, given.words, ("x",), rng, longest=longest, **usual(given)),
-        ),
+        *_fates(_spans)(given),
         Share("mean length drawn, in words", float(drawn.mean()), mean, ""),
         *(
             Share(f"spans of {length}", 100 * float(np.mean(drawn == length)), 100 * float(law[length - 1]))
@@ -207,28 +195,24 @@ def _units(given: Given) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(place for place, number in enumerate(given.words) if number in run) for run in runs)
 
 
+def _hidden_units(given: Given, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
+    return knowledge.corrupt(given.framed, _units(given), vocabulary, rng, **usual(given))
+
+
 def _knowledge(given: Given) -> tuple[Stage, ...]:
-    units = _units(given)
+    units, level = _units(given), given.word("level")
     if not units:
         raise InputUnusable(
             "The typed units stand nowhere in this text. Type words as they stand there, with commas between the units."
             if given.word("units").strip()
-            else f"The rule finds no {given.word('level')} in this text. Type the units yourself, under More, with "
-            "commas between them."
+            else f"The rule finds no {level} in this text. Type the units yourself, under More, with commas between "
+            "them."
         )
-    example = knowledge.corrupt(given.framed, units, given.vocabulary, given.rng(), **usual(given))
+    example = _hidden_units(given, given.vocabulary, given.rng())
     kind = style(given.slug)
-    found = [" ".join(shown(given.framed[place], kind) for place in unit) for unit in units]
-    named = {"basic": "words", "phrase": "phrases", "entity": "entities"}[given.word("level")]
-    note = "" if given.word("level") == "basic" else f"Found {named}: {'; '.join(found)}."
-    return (Stage(example, note=note, tells=True),)
-
-
-def _knowledge_shares(given: Given) -> tuple[Share, ...]:
-    units = _units(given)
-    if not units:
-        return ()
-    return _fates(given.number("rate"), lambda rng: knowledge.corrupt(given.framed, units, ("x",), rng, **usual(given)))
+    found = "; ".join(" ".join(shown(given.framed[place], kind) for place in unit) for unit in units)
+    named = {"phrase": "phrases", "entity": "entities"}
+    return (Stage(example, note=f"Found {named[level]}: {found}." if level in named else "", tells=True),)
 
 
 def _shuffled(given: Given) -> tuple[Stage, ...]:
@@ -257,10 +241,10 @@ def _shuffled_shares(given: Given) -> tuple[Share, ...]:
 MASKED = Entry(
     "masked",
     "encoder",
-    _masked,
+    once(masked_example),
     live.by("masks"),
     settings=(RATE,),
-    shares=_masked_shares,
+    shares=_fates(masked_example),
 )
 EPOCHS = Entry(
     "epochs",
@@ -271,11 +255,11 @@ EPOCHS = Entry(
     rare=(RATE.with_(help=None), COPIES),
     more=_all_epochs,
 )
-WHOLE_WORDS = Entry("whole-words", "encoder", _whole, live.by("masks"), settings=(RATE,), shares=_whole_shares)
+WHOLE_WORDS = Entry("whole-words", "encoder", once(_whole), live.by("masks"), settings=(RATE,), shares=_fates(_whole))
 SPANS = Entry(
     "spans",
     "encoder",
-    _spans,
+    once(_spans),
     live.by("masks"),
     settings=(RATE,),
     rare=(LONGEST,),
@@ -290,7 +274,7 @@ KNOWLEDGE = Entry(
     live.by("masks"),
     settings=(LEVEL,),
     rare=(RATE.with_(help=None), UNITS),
-    shares=_knowledge_shares,
+    shares=lambda given: _fates(_hidden_units)(given) if _units(given) else (),
     several=True,
 )
 WORD_ORDER = Entry(

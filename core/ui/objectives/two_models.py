@@ -15,7 +15,7 @@ from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.objectives import live
 from core.ui.objectives.entry import RATE, Entry, Given, Share, Stage
-from core.ui.objectives.tokens import masked_example
+from core.ui.objectives.tokens import masked_example, once
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
@@ -38,14 +38,13 @@ def _detect(given: Given) -> tuple[Stage, ...]:
     right = sum(judged.source[place].change == "unchanged" for place in hidden.asked)
     lucky = f"{right} of {len(hidden.asked)} samples happen to be right and count as original." if right else ""
     return (
-        Stage(hidden, "The generator reads masks and must answer what stood there"),
+        Stage(hidden),
         Stage(
             judged,
-            "The judge reads what the generator sampled and must judge every token",
-            lucky,
-            True,
-            "the judge's probability that the token was replaced",
-            "answers",
+            note=lucky,
+            tells=True,
+            under="the judge's probability that the token was replaced",
+            among="answers",
         ),
     )
 
@@ -68,11 +67,6 @@ def _sum(answers: tuple[Losses, ...]) -> str:
         f"ELECTRA's loss is the sum with a weight: {words:.2f} for the generator and {replaced.WEIGHT:.0f} · "
         f"{verdicts:.3f} for the judge, {total:.2f} nats."
     )
-
-
-def _distilled(given: Given) -> tuple[Stage, ...]:
-    note = "The bars are the student's second loss, that of a masked language model."
-    return (Stage(masked_example(given), note=note),)
 
 
 def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
@@ -141,7 +135,7 @@ REPLACED = Entry(
 DISTILLATION = Entry(
     "distillation",
     "encoder",
-    _distilled,
+    once(masked_example),
     live.by("masks"),
     settings=(TEMPERATURE, RATE.with_(help="15 %, as for BERT.")),
     more=_losses,
