@@ -88,7 +88,10 @@ def _counts(place: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def runs(name: str, published: Collection[str]) -> Iterator[str]:
-    """A fault where the live model ``name`` is neither one of the Atlas nor in the host's folder nor published."""
+    """A fault where the live model ``name`` is neither one of the Atlas nor in the host's folder nor published.
+
+    One that has a recipe is one of the Atlas, even where an installation lacks its weights, which its page says.
+    """
     bundled = configuration.ASSETS / "checkpoints"
     folders = [bundled]
     try:
@@ -97,6 +100,7 @@ def runs(name: str, published: Collection[str]) -> Iterator[str]:
         own = None
     folders += [own] if own else []
     known = {name for folder in folders for name in _folders_in(folder)}
+    known |= {file.stem for file in (configuration.ASSETS / "recipes").glob("*.toml")}
     if bundled.is_dir() and name not in known and name not in published:
         yield f"live.checkpoint: there is no model named {name!r}" + _meant(name, [*known, *published])
 

@@ -1,8 +1,7 @@
 """The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
 
-A line has its branch's color in one of three shades, and a dash and a marker that no other line has; its name stands
-at its end.
-Names that would overlap are moved apart, each with a thin line to its own end.
+A line has its branch's color in one of three shades, and a dash and a marker that no other line has. A few lines are
+named in a legend. Of many, a line is named at its end where no other line is in the way; the others under the pointer.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
-from core.figures.plot import Json, figure, title, upright
+from core.figures.plot import Json, figure, note, title, upright
 from core.theme import Theme, mixed
 
 if TYPE_CHECKING:
@@ -25,11 +24,11 @@ _DASHES = ("solid", "7px,3px", "2px,3px", "8px,3px,2px,3px", "14px,3px", "14px,3
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down")
 _SHADES = (0.0, 0.4, 0.7)
 """How far the lines of one branch are mixed with the ink, in turn: more contrast with the page, never less."""
-_GAP = 17
-"""Pixels from one name to the next."""
-_TOP, _BOTTOM, _RIGHT = 12, 44, 128
-_LONGEST = 18
-"""Characters of a name at its line's end; the whole name is on hover and in the table."""
+_IN_LEGEND = 8
+"""Lines up to which a legend names them."""
+_HEIGHT = 430
+_NAME_HEIGHT, _NAME_WIDTH = 0.05, 0.25
+"""What a name takes of the picture's height and width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,8 @@ def learning_curves(
     :param log: whether tokens are on a logarithmic scale.
     :param mark: so many tokens are marked by an upright line.
     """
-    height = max(430, _GAP * len(lines) + _TOP + _BOTTOM)
     low, high = _range([value for line in lines for value in line.values])
-    span, pixels = _tokens_range(lines, log), height - _TOP - _BOTTOM
+    span, few = _tokens_range(lines, log), len(lines) <= _IN_LEGEND
     traces, before = [], dict.fromkeys((line.branch for line in lines), 0)
     for number, line in enumerate(lines):
         shade = _SHADES[before[line.branch] % len(_SHADES)]
@@ -81,9 +79,9 @@ def learning_curves(
     return figure(
         theme,
         traces,
-        height=height,
-        margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        showlegend=False,
+        height=_HEIGHT,
+        margin={"l": 0, "r": 8 if few else 128, "t": 12, "b": 44},
+        showlegend=few,
         xaxis={
             **title("tokens seen"),
             "type": "log" if log else "linear",
@@ -94,7 +92,7 @@ def learning_curves(
             "exponentformat": "SI",
         },
         yaxis={**title(label(measure)), "range": [low, high]},
-        annotations=_names(lines, (low, high), span[1], pixels, theme, log),
+        annotations=[] if few else _names(lines, (low, high), span, theme, log),
         shapes=[] if mark is None else [upright(mark, **dotted) | {"opacity": 0.7, "layer": "below"}],
     )
 
@@ -107,47 +105,6 @@ def curves_alt(lines: Sequence[Line], measure: str) -> str:
         for line in lines
     )
     return f"{measure} over the tokens seen. {said}."
-
-
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places as near to ``wanted`` as they can be with ``gap`` between neighbours, inside ``low`` and ``high``.
-
-    In the order of ``wanted``. Where there is not room for all, the gap shrinks.
-    """
-    if not wanted:
-        return []
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    # Groups of names that touch: each stands around the mean of what its members want.
-    groups: list[list[int]] = []
-    for i in order:
-        groups.append([i])
-        while len(groups) > 1 and _first(groups[-1], wanted, gap, low, high) < gap + (
-            _first(groups[-2], wanted, gap, low, high) + gap * (len(groups[-2]) - 1)
-        ):
-            last = groups.pop()
-            groups[-1] += last
-    places = [0.0] * len(wanted)
-    for group in groups:
-        start = _first(group, wanted, gap, low, high)
-        for number, i in enumerate(group):
-            places[i] = start + gap * number
-    return places
-
-
-def _first(group: Sequence[int], wanted: Sequence[float], gap: float, low: float, high: float) -> float:
-    """Where the first name of a group stands."""
-    middle = sum(wanted[i] for i in group) / len(group)
-    length = gap * (len(group) - 1)
-    return min(max(middle - length / 2, low), high - length)
-
-
-def short_name(name: str) -> str:
-    """``name``, cut after a word where it is long."""
-    if len(name) <= _LONGEST:
-        return name
-    words = name[:_LONGEST].rpartition(" ")[0]
-    return f"{words if len(words) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
 
 
 def _trace(line: Line, number: int, color: str) -> dict[str, Any]:
@@ -177,46 +134,34 @@ def _tokens_range(lines: Sequence[Line], log: bool) -> list[float]:
 
 
 def _names(
-    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, theme: Theme, log: bool
-) -> list[dict[str, Any]]:
-    """Each line's name: at the picture's right edge where the line ends near it, else beside the line's end.
+    lines: Sequence[Line], ends: tuple[float, float], span: Sequence[float], theme: Theme, log: bool
+) -> list[Json]:
+    """The names, each to the right of its line's end, of those lines into whose name no other line runs."""
 
-    Names of one column are moved apart, and a thin line leads from each to the end that it names.
-    """
-    last = max(line.tokens[-1] for line in lines)
-    low, high = span
-    wanted = [pixels * (high - line.values[-1]) / (high - low) for line in lines]
-    column = [_column(line.tokens[-1], last, log) for line in lines]
-    places = dict.fromkeys(range(len(lines)), 0.0)
-    for one in set(column):
-        members = [i for i in range(len(lines)) if column[i] == one]
-        moved = spread([wanted[i] for i in members], _GAP, 0, pixels)
-        places.update(zip(members, moved, strict=True))
+    def places(line: Line) -> list[tuple[float, float]]:
+        """The line's points, as shares of the picture's width and height."""
+        along = [log10(max(1, count)) if log else count for count in line.tokens]
+        return [
+            ((x - span[0]) / (span[1] - span[0]), (value - ends[0]) / (ends[1] - ends[0]))
+            for x, value in zip(along, line.values, strict=True)
+        ]
+
+    drawn = [places(line) for line in lines]
+
+    def free(number: int) -> bool:
+        x, y = drawn[number][-1]
+        others = (place for i, line in enumerate(drawn) if i != number for place in line)
+        return not any(0 <= at - x <= _NAME_WIDTH and abs(other - y) < _NAME_HEIGHT for at, other in others)
+
     return [
-        {
-            "x": log10(line.tokens[-1]) if log else line.tokens[-1],
-            "y": line.values[-1],
-            "axref": "pixel" if column[i] else "x",
-            "ax": 14 if column[i] else edge,
-            "ay": places[i] - wanted[i],
-            "xanchor": "left",
-            "yanchor": "middle",
-            "text": label(short_name(line.name)),
-            "font": {"size": 12, "color": theme.ink},
-            "showarrow": True,
-            "arrowhead": 0,
-            "arrowwidth": 0.8,
-            "arrowcolor": theme.ink,
-            "standoff": 5,
-            "borderpad": 1,
-            "bgcolor": theme.ground,
-            "opacity": 0.9,
-        }
+        note(
+            label(line.name),
+            log10(line.tokens[-1]) if log else line.tokens[-1],
+            line.values[-1],
+            xanchor="left",
+            xshift=8,
+            font={"size": 12, "color": theme.ink},
+        )
         for i, line in enumerate(lines)
+        if free(i)
     ]
-
-
-def _column(tokens: int, last: int, log: bool) -> int:
-    """0 for a line that ends near the picture's edge, else a number of the neighbourhood in which it ends."""
-    share = log10(last / max(1, tokens)) / 2 if log else 1 - tokens / last
-    return int(share / 0.2)

@@ -16,17 +16,18 @@ from core import catalogue, checkpoints, links
 from core.attention.inside.modules import step_of
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.links import parameters as link
 from core.ui.demos.cover import COVER, beside
 from core.ui.demos.decoding import decoding_of
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.facts import facts_panel
-from core.ui.glossary import plain_terms, terms
+from core.ui.glossary import plain_terms
 from core.ui.heads.generated import generated_heads
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
 from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
-from core.ui.notices import sentences
+from core.ui.notices import informed, sentences
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
@@ -285,23 +286,12 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
 
 def _no_model(view: BranchView, section: str) -> None:
     """Say that nothing can run here for this system, and where it runs or what would change that."""
-    home = _home(view.system)
+    home, words = _home(view.system), content("branch", "models")
     if home is not None and home.branch != view.state.page:
         title = BRANCH_TITLES[home.branch]
-        st.info(
-            terms(
-                f"{plain(view.system.name)} has no demo and no heads on this page. Its live model, {plain(home.name)}, "
-                f"runs on the page {title}. Its module tree and facts are here, and other live models can be chosen."
-            )
-        )
+        informed(words.part("Elsewhere", system=view.system.name, model=home.name, page=title))
         query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
         label = f"Run {plain(home.name)} on the page {title}"
         page_link(home.branch, label, query, icon=":material/arrow_forward:")
         return
-    st.info(
-        terms(
-            f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
-            "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
-            "About says how a host adds models."
-        )
-    )
+    informed(words.part("No model of this branch", system=view.system.name))

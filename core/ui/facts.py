@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import streamlit as st
 
-from core import catalogue
+from core import anatomy, catalogue, checkpoints
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
+from core.content import Content, content
+from core.errors import AtlasError
 from core.ui.costs import computed_panel
 from core.ui.glossary import linking, noted, plain_terms, rich_terms
 from core.ui.links import page_link
@@ -17,28 +19,24 @@ from core.ui.page import plain
 from core.ui.results.brief import results_brief
 from core.ui.text_table import Row, TextTable, text_table
 
-_EVIDENCE_HELP = (
-    "How a source was read: *paper*, its own text; *authors' repository*, code, README or model card; *library*, the "
-    "source or documentation of a library; *source document*, one of the five documents behind this atlas; *notes on "
-    "the paper*, someone else's account of it; *vendor's text*, a data sheet; *computed here*, counted or calculated "
-    "for this page; *from memory, unverified*, not read anywhere."
-)
-
 
 def facts_panel(slug: str) -> None:
     """Draw what is known about a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
-    system = catalogue.get(slug)
+    system, words = catalogue.get(slug), content("branch", "facts")
     _origin(system)
     _change(system)
-    _live(system)
-    _properties(system)
-    _sizes(system)
+    st.markdown(f"**What runs here.** {plain_terms(system.live.note)}")
+    if system.live.checkpoint not in {spec.slug for spec in checkpoints.available()}:
+        noted(words.part("Missing model", model=plain(system.live.checkpoint)))
+    _properties(system, words.part("Evidence"))
+    _sizes(system, words)
     results_brief(system.slug, system.name)
     with sentences():
         computed_panel(system)
     _corrections(system)
     _notes(system)
     _sources(system)
+    noted(words.part("Sources"))
 
 
 def _origin(system: System) -> None:
@@ -61,15 +59,11 @@ def _change(system: System) -> None:
         st.subheader(f"What it changed{f' in {parent[1]}' if parent else ''}", anchor=False)
         st.markdown(plain_terms(system.change))
         if parent and parent[0] and system.parent:
-            _parent_link(parent[0], parent[1], system.parent)
+            query = {"system": system.parent, "tab": "facts"}
+            page_link(parent[0], f"See {parent[1]}", query, icon=":material/north_west:")
     with right:
         st.subheader("Why", anchor=False)
         st.markdown(plain_terms(system.why))
-
-
-def _parent_link(branch: str, name: str, slug: str) -> None:
-    """The way to the parent's facts, on another page or on this one."""
-    page_link(branch, f"See {name}", {"system": slug, "tab": "facts"}, icon=":material/north_west:")
 
 
 def _parent(system: System) -> tuple[str | None, str] | None:
@@ -85,12 +79,8 @@ def _parent(system: System) -> tuple[str | None, str] | None:
     return parent.branch, parent.name
 
 
-def _live(system: System) -> None:
-    st.markdown(f"**What runs here.** {plain_terms(system.live.note)}")
-
-
-def _properties(system: System) -> None:
-    st.subheader("Properties and figures", anchor=False, help=_EVIDENCE_HELP)
+def _properties(system: System, help_: str) -> None:
+    st.subheader("Properties and figures", anchor=False, help=help_)
     with linking("facts.properties") as linker:
         rows: list[Row] = [
             (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
@@ -113,13 +103,16 @@ def _properties(system: System) -> None:
         st.caption(f"Left out because no text on it was read: {', '.join(left_out)}.")
 
 
-def _sizes(system: System) -> None:
+def _sizes(system: System, words: Content) -> None:
     """Published figure against the count of the skeleton built here; why there is none where none was published."""
     if not system.sizes:
         st.subheader("Sizes", anchor=False)
         st.markdown(plain(system.undisclosed))
         return
-    counted = _counts(system.slug)
+    try:
+        counted = anatomy.counts(system.slug)
+    except (AtlasError, OSError):  # the trees of a new system are not kept yet
+        counted = {}
     st.subheader("Sizes: as published, and as counted here", anchor=False)
     rows: list[Row] = []
     for size in system.sizes:
@@ -141,10 +134,7 @@ def _sizes(system: System) -> None:
         TextTable(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4))
     )
     classes = sorted({size.architecture for size in system.sizes})
-    noted(
-        f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "
-        "figures are rounded, and papers differ in whether they count heads and embeddings."
-    )
+    noted(words.part("Sizes", classes=", ".join(classes)))
     if system.hub:
         names = "; ".join(f"{checkpoint.id}{f' ({_evidence(system, checkpoint.source)})'}" for checkpoint in system.hub)
         st.caption(f"Published checkpoints: {plain(names)}.")
@@ -195,7 +185,6 @@ def _sources(system: System) -> None:
         title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
         lines.append(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain_terms(citation.read)}")
     st.markdown("\n".join(lines))
-    st.caption("Organisations, venues and months are given as they are commonly listed; they were not checked.")
 
 
 def _source_cell(system: System, keys: Iterable[str]) -> tuple[str, str]:
@@ -219,17 +208,3 @@ def _short(citation: Citation) -> str:
     if citation.evidence == "notes on the paper" and not citation.authors:
         return ""
     return f"{citation.authors or citation.title} {citation.year or ''}".strip()
-
-
-def _counts(slug: str) -> dict[str, int]:
-    """Counted parameters by size; empty while the trees of a new system are not kept yet."""
-    from core import anatomy
-    from core.errors import AtlasError
-
-    counts: Callable[[str], dict[str, int]] | None = getattr(anatomy, "counts", None)
-    if counts is None:
-        return {}
-    try:
-        return counts(slug)
-    except (AtlasError, OSError):
-        return {}

@@ -11,11 +11,12 @@ from core import settings
 from core.checkpoints import registry
 from core.checkpoints.listing import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.figures.lines import learning_curve
 from core.ui.chart import chart
 from core.ui.data_table import data_table
-from core.ui.glossary import plain_terms
+from core.ui.glossary import noted, plain_terms, told
 from core.ui.notices import informed, warned
 from core.ui.page import accent, plain, theme
 
@@ -33,14 +34,7 @@ def card_panel(spec: CheckpointSpec) -> None:
     with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
         st.markdown(f"Weights: {plain(spec.origin)}.")
         if spec.card is None:
-            st.markdown(
-                "No card comes with these weights, so the Atlas states no quality for them. "
-                + (
-                    "Their publisher describes them on the Hub."
-                    if spec.source == "hub"
-                    else "Ask your host about them."
-                )
-            )
+            told(_words("No card: Hub" if spec.source == "hub" else "No card"))
             st.table(_rows(_plain_facts(spec)), border="horizontal", hide_header=True)
             return
         _card(spec, spec.card)
@@ -108,10 +102,7 @@ def hub_panel(system: str) -> None:
     missing = [spec for spec in published if not spec.ready]
     if missing and settings.settings().hub == "off":
         names = ", ".join(f"`{spec.slug}`" for spec in missing)
-        st.caption(
-            f"Published checkpoints of this system, not downloaded: {names}. Downloads are off on this installation; "
-            f"its host can run `python -m core fetch {missing[0].slug}`, or set `ATLAS_HUB=on` to offer them here."
-        )
+        noted(_words("Downloads off", names=names, first=missing[0].slug))
     elif published and settings.settings().hub == "on":
         with st.expander("Published checkpoints on the Hugging Face Hub"):
             for spec in published:
@@ -213,7 +204,9 @@ def nothing_runs(models: Collection[object]) -> bool:
 
 def no_models() -> None:
     """Say that nothing runs here, and what would change that."""
-    informed(
-        "No live model is installed here. Trees and facts of every system are complete without one. "
-        "“python -m core doctor” says what is missing; About says how a host adds models."
-    )
+    informed(_words("No model"))
+
+
+def _words(part: str, **values: str) -> str:
+    """A part of this module's words; names of models are ours."""
+    return content("branch", "models").part(part, **values)

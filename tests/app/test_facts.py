@@ -62,6 +62,12 @@ def test_a_count_of_other_parts_is_not_compared() -> None:
     assert _difference(catalogue.get("bert").default_size, None) == ""
 
 
+def test_a_live_model_that_is_missing_is_named() -> None:
+    assert "not part of this installation" not in shown("gpt-2")
+    with patch("core.checkpoints.available", return_value=()):
+        assert "The model atlas-gpt-2, which this page would run for it" in shown("gpt-2").replace("\\", "")
+
+
 def test_what_was_not_read_is_named_as_left_out() -> None:
     assert "Left out because no text on it was read: training budget, batch size." in shown("m2m-100")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import anatomy, catalogue
+from core import anatomy, catalogue, settings
 from core.anatomy import keep
 from core.anatomy.build import build_model
 from core.anatomy.sheet import sheet
@@ -69,6 +69,19 @@ def test_parents_in_a_circle_are_found(records: Callable[..., Path]) -> None:
 def test_a_live_model_that_is_none_is_refused(records: Callable[..., Path]) -> None:
     records(('checkpoint = "atlas-gpt-2"', 'checkpoint = "atlas-gpt2"'))
     assert refused().startswith("gpt-9.toml: live.checkpoint: there is no model named 'atlas-gpt2'; is atlas-gpt-2")
+
+
+def test_a_model_with_a_recipe_may_be_missing(
+    records: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records()
+    (tmp_path / "assets" / "checkpoints").mkdir(parents=True)
+    recipes = tmp_path / "assets" / "recipes"
+    recipes.mkdir()
+    for name in ("atlas-gpt-2", "minilm"):
+        (recipes / f"{name}.toml").touch()
+    monkeypatch.setattr(settings, "ASSETS", tmp_path / "assets")
+    assert {record.slug for record in load.load_all()} == {"bert", "gpt-9"}
 
 
 def test_a_file_in_another_encoding_is_refused(records: Callable[..., Path]) -> None:

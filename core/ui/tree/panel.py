@@ -13,6 +13,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
 from core.anatomy.texts import PRINTED, explain
 from core.catalogue.schema import System
+from core.content import content
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
@@ -20,7 +21,7 @@ from core.table import Table
 from core.ui.chart import chart
 from core.ui.costs import computed_table
 from core.ui.data_table import data_table
-from core.ui.glossary import noted, plain_terms, terms
+from core.ui.glossary import noted, plain_terms, terms, told
 from core.ui.links import page_link
 from core.ui.notices import informed, warned
 from core.ui.page import plain, theme
@@ -119,10 +120,7 @@ def _walk(
     with left:
         start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
-        noted(
-            "**Try** the arrow keys: right opens the repeated layer, letters jump to a name. **Notice**: "
-            + _notice(root)
-        )
+        noted(f"{_words('Try: tree')} {_notice(root)}")
     with right:
         details(root, picked)
         if below is not None:
@@ -158,14 +156,18 @@ def details(root: ModuleNode, path: str) -> None:
 def _notice(root: ModuleNode) -> str:
     """What the shares of this very network show, in a sentence."""
     shares = by_role(root)
-    embeddings = f"the embeddings are {percent(shares[EMBEDDINGS] / root.total)} of all parameters."
-    if not shares[ATTENTION] and not shares.get(STATE_SPACE):  # ELMo
-        return f"there is no attention here, and {embeddings}"
-    if not shares[ATTENTION]:
-        mixers = percent(shares[STATE_SPACE] / root.total)
-        return f"there is no attention and no feed-forward block; the mixers hold {mixers}, and {embeddings}"
-    times = shares[FEED_FORWARD] / shares[ATTENTION]
-    return f"feed-forward holds {times:.1f} times what attention holds, and {embeddings}"
+    embeddings = percent(shares[EMBEDDINGS] / root.total)
+    if shares[ATTENTION]:
+        times = f"{shares[FEED_FORWARD] / shares[ATTENTION]:.1f}"
+        return _words("Notice", times=times, embeddings=embeddings)
+    mixers = shares.get(STATE_SPACE)
+    if not mixers:  # ELMo
+        return _words("Notice: no attention", embeddings=embeddings)
+    return _words("Notice: mixers", mixers=percent(mixers / root.total), embeddings=embeddings)
+
+
+def _words(part: str, **values: str) -> str:
+    return content("branch", "tree").part(part, **values)
 
 
 def _tensors(node: ModuleNode) -> None:
@@ -221,10 +223,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "The table has every number.",
     )
     _legend(root)
-    noted(
-        "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
-        "**Notice**: " + _notice(root)
-    )
+    noted(f"{_words('Try: areas')} {_notice(root)}")
     title = "Every module that has parameters, in the order of the tree"
     table = Table.from_records(figures.share_table(root))
     table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
@@ -255,14 +254,11 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
         )
         if which != "This size":
             st.code(printed.text(), language=None, height=_TEXT_HEIGHT)
-            st.markdown(
-                f"Source 000, a cheat sheet of May 2023, prints this `{PRINTED[slug].cls}`. "
-                "Every line is as it is there, except:"
-            )
+            told(_words("Printed", cls=PRINTED[slug].cls))
             st.markdown("\n".join(f"- {plain(sentence)}" for sentence in PRINTED[slug].sentences()))
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
-    st.caption("This is what torch prints for the model, letter for letter.")
+    noted(_words("Text"))
 
 
 def _counted(system: System, size: str, parameters: int) -> str:
@@ -320,9 +316,6 @@ def _sizes(system: System, key: str) -> None:
     own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        noted(
-            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
-            f"embeddings goes from {first} to {last}."
-        )
+        noted(_words("Notice: sizes", system=system.name, first=first, last=last))
     title = f"Parameters of {len(networks)} networks, in all and by role"
     table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")

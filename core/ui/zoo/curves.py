@@ -16,7 +16,7 @@ from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
 from core.ui.links import PageState
 from core.ui.notices import informed
-from core.ui.page import plain, theme
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
 from core.ui.section import Section, View
@@ -71,7 +71,7 @@ def learning(view: View) -> None:
         learning_curves(lines, name, log=log, theme=theme(), mark=tokens),
         curves_alt(lines, name),
         Table(("model", "tokens", name), points),
-        note=plain(f"{name}: {better}. Color: the model's branch, in three shades. Dash and marker: the model."),
+        note=view.words.part("Note", measure=name, better=better),
     ).draw(state)
     _values(view, lines, name, tokens)
     view.try_and_notice("loss" if "loss" in name else "bytes" if "bits per byte" in name else "")
