@@ -95,6 +95,7 @@ def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> N
 def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir: Path) -> None:
     import re
     from html import unescape
+    from importlib import import_module
     from urllib.parse import parse_qsl, urlsplit
 
     from core import catalogue, links
@@ -103,6 +104,7 @@ def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir
     assert len(found) >= 8
     for link in found:
         page = link.path.strip("/")
+        import_module(f"pages.{page}")  # where it says what its link carries
         choices = {
             "system": {system.slug for system in catalogue.by_branch(page)},  # type: ignore[arg-type]
             "model": {spec.slug for spec in checkpoints.for_branch(page)},  # type: ignore[arg-type]
