@@ -63,7 +63,7 @@ def test_letters_and_words_narrow() -> None:
     assert "No term fits" in shown(at)
     at = opened(q="mlm")
     assert 1 <= rows(at) < 20
-    assert "Masked language modelling" in html_of(at)
+    assert "Masked language modeling" in html_of(at)
 
 
 @pytest.mark.parametrize(

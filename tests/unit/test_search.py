@@ -64,7 +64,7 @@ def test_a_beginning_finds_the_term_and_the_system() -> None:
         ("t5", "T5"),
         ("xlm-r", "XLM-R"),
         ("bert-base-uncased", "BERT"),
-        ("mlm", "Masked language modelling"),
+        ("mlm", "Masked language modeling"),
         ("kv cache", "Key-value cache"),
         ("trasnformer-xl", "Transformer-XL"),
         ("electar", "ELECTRA"),
@@ -124,7 +124,7 @@ def test_at_most_as_many_as_asked() -> None:
 
 def test_terms_alone() -> None:
     assert fitting("norm", "Term")[:1] != []
-    assert "Layer normalisation" in fitting("layer norm", "Term")
+    assert "Layer normalization" in fitting("layer norm", "Term")
     assert "BERT" not in fitting("bert", "Term")
 
 
