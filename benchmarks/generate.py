@@ -26,6 +26,7 @@ from _harness import Comparison, compare, report
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import decode, segments
+from core.language.decoding.reader import Start
 from core.language.types import Decoding
 
 PROMPT = "Once upon a time there was a little girl who lived in a house near the river. One day"
@@ -66,7 +67,11 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
 
     def ours() -> Any:
-        steps = list(decode.steps(checkpoint, start, decoding, source=ids if rewriting else None, with_attention=False))
+        steps = list(
+            decode.steps(
+                checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding, with_attention=False
+            )
+        )
         assert len(steps) == TOKENS, len(steps)
 
     def theirs() -> Any:

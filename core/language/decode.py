@@ -1,6 +1,9 @@
 """The loop that text generation and translation share: at every step one token is chosen and fed back.
 
-What a step costs and how its attention looks stands in `core.language.decoding.reader`.
+Several decodings of one beginning are rows of one batch. Row r writes by its own rules; its dice are those of its seed
+and the number of the step, so rows with one seed throw the same. A row that is over leaves the batch. Beam search is no
+row, since its hypotheses swap places. What a step costs and how its attention looks stands in
+`core.language.decoding.reader`.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language.decoding import picking
 from core.language.decoding.picking import pick, why
-from core.language.decoding.reader import Reader, banned_ids, end_ids, without
+from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
 from core.language.decoding.search import beam_steps
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
@@ -19,20 +22,15 @@ from core.language.types import Decoding, GenerationStep
 
 def steps(
     checkpoint: Checkpoint,
-    prompt: Sequence[int],
+    begun: Start,
     decoding: Decoding,
     *,
-    room: int | None = None,
     forced: Sequence[int] = (),
-    source: Sequence[int] | None = None,
     with_attention: bool = True,
 ) -> Iterator[GenerationStep]:
-    """Generate after ``prompt``, one step at a time, until the end token, the length, or the last position.
+    """Write after ``begun``, one step at a time, until the end token, the length, or the last position.
 
-    :param prompt: ids that the decoder starts from, not empty; for an encoder-decoder its start token (and language).
-    :param room: how many tokens the model's positions leave; None where nothing bounds them.
     :param forced: ids that the first steps take whatever the scores say (a path that the visitor chose).
-    :param source: ids that the encoder reads, for an encoder-decoder.
     :param with_attention: keep each step's attention rows. Beam search never has them, as its hypotheses swap places;
         read the result once more with ``forced`` to see them.
     :raises OutOfRange: a setting or a forced id is out of range.
@@ -42,50 +40,84 @@ def steps(
     for token_id in forced:
         if not 0 <= token_id < size:
             raise OutOfRange(f"There is no token {token_id}: the vocabulary has ids 0 to {size - 1:,}.")
-    budget = decoding.max_new_tokens if room is None else min(decoding.max_new_tokens, room)
-    full = "positions" if budget < decoding.max_new_tokens else "length"
     if decoding.strategy == "beam":
-        return beam_steps(checkpoint, prompt, decoding, budget, full, tuple(forced), source)
-    return _one_by_one(checkpoint, prompt, decoding, budget, full, tuple(forced), source, with_attention)
+        return beam_steps(checkpoint, begun, decoding, forced)
+    return (step for _, step in _rows(checkpoint, begun, (decoding,), forced, with_attention))
 
 
-def _one_by_one(
+def along(
+    checkpoint: Checkpoint, begun: Start, ids: Sequence[int], *, with_attention: bool = False
+) -> tuple[GenerationStep, ...]:
+    """The steps along a finished text ``ids``, with what beam search does not keep: the spreads, and attention."""
+    if not ids:
+        return ()
+    return tuple(steps(checkpoint, begun, Decoding(max_new_tokens=len(ids)), forced=ids, with_attention=with_attention))
+
+
+def together(
+    checkpoint: Checkpoint, begun: Start, decodings: Sequence[Decoding]
+) -> Iterator[tuple[int, GenerationStep]]:
+    """(number of the decoding, its next step), by turns until all are over.
+
+    Raises:
+        OutOfRange: a setting makes no sense, or beam search is among them.
+    """
+    for decoding in decodings:
+        picking.check(decoding)
+        if decoding.strategy == "beam":
+            raise OutOfRange("Beam search writes alone.")
+    return _rows(checkpoint, begun, decodings)
+
+
+def _rows(
     checkpoint: Checkpoint,
-    prompt: Sequence[int],
-    decoding: Decoding,
-    budget: int,
-    full: str,
-    forced: tuple[int, ...],
-    source: Sequence[int] | None,
-    with_attention: bool,
-) -> Iterator[GenerationStep]:
-    """Greedy decoding and sampling."""
-    import torch
+    begun: Start,
+    decodings: Sequence[Decoding],
+    forced: Sequence[int] = (),
+    with_attention: bool = False,
+) -> Iterator[tuple[int, GenerationStep]]:
+    from torch import tensor
 
-    reader = Reader(checkpoint.model, source, attention=with_attention)
-    wording = Wording(checkpoint.tokenizer)
-    ends, banned = end_ids(checkpoint.model), banned_ids(checkpoint.model)
-    device = checkpoint.model.device
-    feed = torch.tensor([list(prompt)], device=device)
-    ids: tuple[int, ...] = ()
-    for index in range(budget):
-        scores = without(reader.read(feed), banned)[0]  # (V,)
+    model = checkpoint.model
+    reader, wording = Reader(model, begun.source, attention=with_attention), Wording(checkpoint.tokenizer)
+    ends, banned = end_ids(model), banned_ids(model)
+    budgets = [begun.budget(decoding) for decoding in decodings]
+    feed = tensor([begun.prompt], device=model.device)
+    live = [row for row, (budget, _) in enumerate(budgets) if budget > 0]
+    made: list[tuple[int, ...]] = [() for _ in decodings]
+    index = 0
+    while live:
+        scores = without(reader.read(feed), banned)  # one row at first, then one for each text
         hand = forced[index] if index < len(forced) else None
-        chosen, alternatives, spread = pick(scores, decoding, index, hand, wording, (*prompt, *ids))
-        ids = (*ids, chosen.id)
-        text = wording.text(ids)
-        reason = why(chosen.id, text, decoding, ends, full if index == budget - 1 else "")
-        yield GenerationStep(
-            index,
-            chosen,
-            alternatives,
-            text,
-            ids,
-            reader.attention,
-            finished=bool(reason),
-            reason=reason,
-            spread=spread,
-        )
-        if reason:
+        going: list[int] = []
+        for place, row in enumerate(live):
+            budget, full = budgets[row]
+            own = scores[place if index else 0]
+            token, others, spread = pick(own, decodings[row], index, hand, wording, (*begun.prompt, *made[row]))
+            made[row] = (*made[row], token.id)
+            text = wording.text(made[row])
+            reason = why(token.id, text, decodings[row], ends, full if index + 1 >= budget else "")
+            if not reason:
+                going.append(place)
+            yield (
+                row,
+                GenerationStep(
+                    index,
+                    token,
+                    others,
+                    text,
+                    made[row],
+                    reader.attention,
+                    finished=bool(reason),
+                    reason=reason,
+                    spread=spread,
+                ),
+            )
+        if not going:
             return
-        feed = torch.tensor([[chosen.id]], device=device)
+        rows = going if index else [0] * len(going)
+        if rows != list(range(len(scores))):
+            reader.keep(rows)
+        live = [live[place] for place in going]
+        feed = tensor([[made[row][-1]] for row in live], device=model.device)
+        index += 1

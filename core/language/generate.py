@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
-from core.language import decode
 from core.language.codes import codes_of
+from core.language.decode import steps
+from core.language.decoding.reader import Start
 from core.language.limits import max_tokens
 from core.language.text import clean
 from core.language.types import Decoding, GenerationStep
@@ -46,12 +47,19 @@ def generate(
     :raises InputTooLong: the prompt leaves no position for a new token.
     :raises OutOfRange: a setting or a forced token is out of range.
     """
-    ids = prompt_ids(checkpoint, prompt, code)
-    limit = max_tokens(checkpoint)
-    room = None if limit is None else limit - len(ids)
-    return decode.steps(
-        checkpoint, ids, decoding or Decoding(), room=room, forced=forced, with_attention=with_attention
+    return steps(
+        checkpoint,
+        prompted(checkpoint, prompt, code),
+        decoding or Decoding(),
+        forced=forced,
+        with_attention=with_attention,
     )
+
+
+def prompted(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> Start:
+    """What a decoder writes after, refused as `prompt_ids` refuses it."""
+    ids, limit = prompt_ids(checkpoint, prompt, code), max_tokens(checkpoint)
+    return Start(ids, room=None if limit is None else limit - len(ids))
 
 
 def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:
@@ -83,14 +91,6 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
     return tuple(ids)
 
 
-def replay(checkpoint: Checkpoint, prompt: str, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
-    """The steps along a finished text ``ids``, with attention: what beam search does not keep while it runs."""
-    if not ids:
-        return ()
-    decoding = Decoding(strategy="greedy", max_new_tokens=len(ids))
-    return tuple(generate(checkpoint, prompt, decoding, forced=ids))
-
-
 def repetition(ids: Sequence[int], n: int = 3) -> float:
     """The share of runs of ``n`` tokens that occurred before in ``ids``; 0 when nothing repeats or nothing can."""
     runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
@@ -120,10 +120,10 @@ class Summary:
         return None if self.mean_log is None else math.exp(-self.mean_log)
 
 
-def summary(steps: Sequence[GenerationStep]) -> Summary:
+def summary(written: Sequence[GenerationStep]) -> Summary:
     """The numbers of a text whose steps have their `Spread`."""
-    spreads = [step.spread for step in steps if step.spread is not None]
-    ids = [step.token.id for step in steps]
+    spreads = [step.spread for step in written if step.spread is not None]
+    ids = [step.token.id for step in written]
     if not spreads:
         return Summary(len(ids), None, None, None, tuple(repetition(ids, n) for n in RUNS))
     return Summary(

@@ -31,7 +31,9 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language import decode
+from core.language.decode import steps
+from core.language.decoding.reader import Start
+from core.language.generate import prompted
 from core.language.limits import check_length, max_tokens
 from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean
@@ -121,25 +123,19 @@ def rewrite(
 
     Errors of :func:`prepare` are raised before the first step. The shared model is not changed.
     """
-    request = prepare(checkpoint, text, task)
-    limit = max_tokens(checkpoint)
-    room = None if limit is None else limit - len(request.prompt)
-    return decode.steps(
-        checkpoint,
-        request.prompt,
-        decoding or Decoding(),
-        room=room,
-        forced=forced,
-        source=request.source,
-        with_attention=False,
-    )
+    return steps(checkpoint, start(checkpoint, text, task), decoding or Decoding(), forced=forced, with_attention=False)
 
 
-def replay(checkpoint: Checkpoint, text: str, task: str, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
-    """The steps along a finished output ``ids``, with the alternatives of each: what beam search does not keep."""
-    if not ids:
-        return ()
-    return tuple(rewrite(checkpoint, text, task, Decoding(max_new_tokens=len(ids)), forced=ids))
+def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
+    """What is written after the prompt ``text``, or by an encoder-decoder in answer to it (its first task by default).
+
+    Raises:
+        AtlasError: the text or the task does not suit the model.
+    """
+    if not checkpoint.model.config.is_encoder_decoder:
+        return prompted(checkpoint, text)
+    request, limit = prepare(checkpoint, text, task or tasks(checkpoint)[0].slug), max_tokens(checkpoint)
+    return Start(request.prompt, request.source, None if limit is None else limit - len(request.prompt))
 
 
 def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Alignment:

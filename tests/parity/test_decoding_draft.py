@@ -12,9 +12,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.language.decode import together
 from core.language.decoding.draft import Drafted, Round, _until, bits, drafted, expected, plain, speed_up
+from core.language.decoding.reader import Start
 from core.language.decoding.rules import penalised
-from core.language.decoding.together import Start, together
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 from tests import tiny

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint
-from core.language import decode
+from core.language.decode import along, steps, together
 from core.language.decoding import rules
+from core.language.decoding.reader import Start
 from core.language.decoding.step import each, look, scores_at
-from core.language.decoding.together import Start, alone, along, together
 from core.language.decoding.tree import tree
 from core.language.types import Decoding
 from tests import tiny
@@ -34,7 +34,7 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
         decoding = Decoding(
             "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
         )
-        *_, ours = alone(checkpoint, begun(checkpoint, rewriting), decoding)
+        *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
         theirs = _theirs(
             checkpoint,
             rewriting,
@@ -65,10 +65,10 @@ def test_stop_texts(beams: int) -> None:
     stopped = 0
     for seed in range(6):
         checkpoint = _checkpoint(_gpt2, seed, None)
-        *_, free = alone(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
+        *_, free = steps(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
         stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")
         decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
-        *_, ours = alone(checkpoint, begun(checkpoint, False), decoding)
+        *_, ours = steps(checkpoint, begun(checkpoint, False), decoding)
         theirs = _theirs(
             checkpoint,
             False,
@@ -104,7 +104,7 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
     for row, step in together(checkpoint, start, ROWS):
         rows.setdefault(row, []).append(step)
     for row, decoding in enumerate(ROWS):
-        single = list(alone(checkpoint, start, decoding))
+        single = list(steps(checkpoint, start, decoding))
         assert [s.ids for s in rows[row]] == [s.ids for s in single]
         assert rows[row][-1].reason == single[-1].reason != ""
         for one, other in zip(rows[row], single, strict=True):
@@ -193,6 +193,6 @@ def test_the_tree_holds_the_search(beams: int) -> None:
 
 def test_no_rule_and_no_limit_is_the_loop_of_before() -> None:
     checkpoint = _checkpoint(_gpt2, 0, None)
-    ours = list(decode.steps(checkpoint, PROMPT, Decoding(max_new_tokens=4)))
+    ours = list(steps(checkpoint, Start(PROMPT), Decoding(max_new_tokens=4)))
     assert rules.in_force(Decoding()) == ()
     assert [step.spread is not None for step in ours] == [True] * 4

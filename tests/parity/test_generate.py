@@ -34,7 +34,8 @@ from transformers.generation.logits_process import (
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import decode
 from core.language.decoding import rules
-from core.language.generate import generate, replay
+from core.language.decoding.reader import Start
+from core.language.generate import generate, prompted
 from core.language.types import Decoding
 from tests import tiny
 
@@ -144,8 +145,8 @@ def _theirs(checkpoint: Checkpoint, rewriting: bool, **settings: Any) -> list[in
 def _ours(checkpoint: Checkpoint, rewriting: bool, decoding: Decoding, **settings: Any) -> list[Any]:
     if rewriting:
         start = checkpoint.model.generation_config.decoder_start_token_id
-        return list(decode.steps(checkpoint, [start], decoding, source=PROMPT, **settings))
-    return list(decode.steps(checkpoint, PROMPT, decoding, **settings))
+        return list(decode.steps(checkpoint, Start((start,), PROMPT), decoding, **settings))
+    return list(decode.steps(checkpoint, Start(PROMPT), decoding, **settings))
 
 
 def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
@@ -255,6 +256,6 @@ def test_a_prompt_of_text_and_its_replay() -> None:
     prompt = "Once upon a time"
     beam = list(generate(checkpoint, prompt, Decoding(strategy="beam", beams=3, max_new_tokens=6)))
     assert all(step.attention is None for step in beam)
-    again = replay(checkpoint, prompt, beam[-1].ids)
+    again = decode.along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids, with_attention=True)
     assert again[-1].ids == beam[-1].ids
     assert all(step.attention is not None for step in again)

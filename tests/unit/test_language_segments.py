@@ -11,6 +11,7 @@ import torch
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import decode, segments
+from core.language.decoding.reader import Start
 from core.language.generate import generate
 from core.language.types import Decoding
 from tests import tiny
@@ -117,7 +118,7 @@ def test_reading(xl: Checkpoint) -> None:
 @pytest.mark.parametrize("prompt", [5, 70])
 def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint, prompt: int) -> None:
     ids = ids_of(xl, prompt)
-    steps = list(decode.steps(xl, ids, Decoding(max_new_tokens=12)))
+    steps = list(decode.steps(xl, Start(tuple(ids)), Decoding(max_new_tokens=12)))
     written = list(ids)
     for step in steps:
         logs = whole(xl, written)[-1]
@@ -135,7 +136,7 @@ def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint,
 
 
 def test_what_is_forgotten_has_no_weight(short: Checkpoint) -> None:
-    last = list(decode.steps(short, ids_of(short, 5), Decoding(max_new_tokens=9)))[-1]
+    last = list(decode.steps(short, Start(tuple(ids_of(short, 5))), Decoding(max_new_tokens=9)))[-1]
     assert last.attention is not None
     assert last.attention.shape == (2, 2, 1, 13)
     assert (last.attention[..., :6] == 0).all()
@@ -145,7 +146,7 @@ def test_what_is_forgotten_has_no_weight(short: Checkpoint) -> None:
 
 def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
     ids = ids_of(xl, 5)
-    best = list(decode.steps(xl, ids, Decoding("beam", beams=3, max_new_tokens=5)))[-1]
+    best = list(decode.steps(xl, Start(tuple(ids)), Decoding("beam", beams=3, max_new_tokens=5)))[-1]
     written = list(ids)
     score = 0.0
     for token in best.ids:

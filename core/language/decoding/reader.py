@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,28 @@ from numpy.typing import NDArray
 
 from core.checkpoints.families.architectures import has
 from core.language import segments
+from core.language.types import Decoding
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a text is written after."""
+
+    prompt: tuple[int, ...]
+    """What the decoder starts from, not empty; of an encoder-decoder its start token (and language)."""
+    source: tuple[int, ...] | None = None
+    """What the encoder reads, where there is one."""
+    room: int | None = None
+    """How many tokens the positions leave; None where nothing bounds them."""
+
+    def budget(self, decoding: Decoding) -> tuple[int, str]:
+        """How many tokens can be written, and why no more."""
+        if self.room is not None and self.room < decoding.max_new_tokens:
+            return self.room, "positions"
+        return decoding.max_new_tokens, "length"
 
 
 class Reader:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding.picking import ALTERNATIVES, why
-from core.language.decoding.reader import Reader, banned_ids, end_ids, without
+from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
 from core.language.decoding.rules import chain
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
@@ -67,35 +67,30 @@ class Round:
     """Why the search is over; empty while it is not."""
 
 
-def rounds(
-    checkpoint: Checkpoint,
-    prompt: Sequence[int],
-    decoding: Decoding,
-    budget: int,
-    full: str,
-    forced: tuple[int, ...] = (),
-    source: Sequence[int] | None = None,
-) -> Iterator[Round]:
-    """The rounds of a search after ``prompt``, at most ``budget``; ``full`` is the reason where they run out.
+def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
+    """The rounds of a search.
 
     A round whose token is ``forced`` has one candidate, whose score counts as 0.
     """
     import torch
 
     model: Any = checkpoint.model
-    reader, wording = Reader(model, source), Wording(checkpoint.tokenizer)
+    budget, full = begun.budget(decoding)
+    reader, wording = Reader(model, begun.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
     config = model.generation_config
     own = getattr(config, "length_penalty", None)
     alpha = float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
     stop_at_once = getattr(config, "early_stopping", False) is True
     running, finished = [Hypothesis((), 0.0, 0.0)], []
-    feed = torch.tensor([list(prompt)], device=model.device)
+    feed = torch.tensor([begun.prompt], device=model.device)
     for index in range(budget):
         last = index == budget - 1
         with torch.inference_mode():
             logs = reader.read(feed).log_softmax(-1)
-            logs = torch.stack([chain(row, decoding, (*prompt, *h.ids)) for row, h in zip(logs, running, strict=True)])
+            logs = torch.stack(
+                [chain(row, decoding, (*begun.prompt, *h.ids)) for row, h in zip(logs, running, strict=True)]
+            )
             logs = without(logs, banned)
         if index < len(forced):
             only = Hypothesis((*running[0].ids, forced[index]), 0.0, 0.0)
@@ -151,13 +146,7 @@ def _best(logs: Tensor, running: Sequence[Hypothesis], count: int) -> list[tuple
 
 
 def beam_steps(
-    checkpoint: Checkpoint,
-    prompt: Sequence[int],
-    decoding: Decoding,
-    budget: int,
-    full: str,
-    forced: tuple[int, ...],
-    source: Sequence[int] | None,
+    checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Sequence[int] = ()
 ) -> Iterator[GenerationStep]:
     """Steps whose ``text`` and ``ids`` are the best running hypothesis, in the last step the best finished one.
 
@@ -165,7 +154,7 @@ def beam_steps(
     where the continuation stays in the beam, else 0. ``beams`` lists the running hypotheses, at the end the finished.
     """
     wording = Wording(checkpoint.tokenizer)
-    for now in rounds(checkpoint, prompt, decoding, budget, full, forced, source):
+    for now in rounds(checkpoint, begun, decoding, forced):
         shown = now.finished if now.reason and now.finished else now.running
         parent, chosen = _parent(now), shown[0].ids[-1]
         own = float(now.scores[parent, chosen].exp())

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import picking
+from core.language.decoding.reader import Start
 from core.language.decoding.search import Fate, rounds
-from core.language.decoding.together import Start
 from core.language.tokens import Wording
 from core.language.types import Decoding
 
@@ -50,12 +50,10 @@ def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
         OutOfRange: a setting makes no sense.
     """
     picking.check(decoding)
-    budget = decoding.max_new_tokens if begun.room is None else min(decoding.max_new_tokens, begun.room)
-    full = "positions" if budget < decoding.max_new_tokens else "length"
     wording = Wording(checkpoint.tokenizer)
     before: dict[tuple[int, ...], float] = {(): 0.0}
     found: list[list[tuple[tuple[int, ...], float, float, float, Fate]]] = []
-    for now in rounds(checkpoint, begun.prompt, decoding, budget, full, (), begun.source):
+    for now in rounds(checkpoint, begun, decoding):
         found.append([])
         for candidate in now.candidates:
             h = candidate.hypothesis

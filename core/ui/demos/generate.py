@@ -7,7 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.errors import AtlasError, OutOfRange
-from core.language.generate import generate, prompt_ids, repetition, replay
+from core.language.decode import along
+from core.language.generate import generate, prompt_ids, prompted, repetition
 from core.language.tokens import describe
 from core.language.types import Decoding, GenerationStep, Token
 from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
@@ -107,7 +108,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
         (view.spec.slug, prompt, effective(decoding), forced),
         decoding.strategy,
         lambda ids: generate(checkpoint, prompt, decoding, forced=ids),
-        lambda ids: replay(checkpoint, prompt, ids),
+        lambda ids: along(checkpoint, prompted(checkpoint, prompt), ids, with_attention=True),
         draw=None if covered else draw_text,
         button=buttons,
     )
@@ -180,7 +181,7 @@ def generated(
     checkpoint = session.checkpoint(slug)
     steps = tuple(generate(checkpoint, prompt, decoding, forced=forced))
     if decoding.strategy == "beam":
-        steps = replay(checkpoint, prompt, steps[-1].ids)
+        steps = along(checkpoint, prompted(checkpoint, prompt), steps[-1].ids, with_attention=True)
     return describe(checkpoint.tokenizer, prompt_ids(checkpoint, prompt)), steps
 
 

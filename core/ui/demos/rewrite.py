@@ -10,6 +10,7 @@ import streamlit as st
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import translate
 from core.language.damage import KINDS, Kind, damage
+from core.language.decode import along
 from core.language.noise import NOISES, Noise, noisy
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
@@ -159,7 +160,7 @@ def _write(
         (view.spec.slug, request.text, task, effective(decoding), forced),
         decoding.strategy,
         lambda ids: translate.rewrite(checkpoint, given, task, decoding, forced=ids),
-        lambda ids: translate.replay(checkpoint, given, task, ids),
+        lambda ids: along(checkpoint, translate.start(checkpoint, given, task), ids),
         draw=None if hidden else draw_text,
         button=stop,
     )

@@ -18,7 +18,7 @@ from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
 from core.ui.section import View
 
 if TYPE_CHECKING:
-    from core.language.decoding.together import Start
+    from core.language.decoding.reader import Start
 
 PROMPT = "Once upon a time there was a little girl who"
 
@@ -105,7 +105,7 @@ class Setup:
         Raises:
             AtlasError: the text does not suit the model.
         """
-        from core.language.decoding.together import start
+        from core.language.translate import start
 
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
 

@@ -91,7 +91,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
 def _generate_rows(
     setup: Setup, start: Any, decodings: Sequence[Decoding], rows: Sequence[int], run: _Run, canvas: Canvas
 ) -> None:
-    from core.language.decoding.together import together
+    from core.language.decode import together
 
     drawn = dict.fromkeys(rows, 0.0)
     for row, step in together(session.checkpoint(setup.spec.slug), start, [decodings[number] for number in rows]):
@@ -103,18 +103,18 @@ def _generate_rows(
 
 
 def _generate_beam(setup: Setup, start: Any, decoding: Decoding, number: int, run: _Run, canvas: Canvas) -> None:
-    from core.language.decoding.together import alone, along
+    from core.language.decode import along, steps
 
     checkpoint, drawn, last = session.checkpoint(setup.spec.slug), 0.0, None
-    for step in alone(checkpoint, start, decoding):
+    for step in steps(checkpoint, start, decoding):
         last = step
         if time.monotonic() - drawn > _PAUSE:
             canvas.text(number, step.text)
             drawn = time.monotonic()
     assert last is not None
-    steps = along(checkpoint, start, last.ids)
+    written = along(checkpoint, start, last.ids)
     # the reason is the search's own: along its text everything is forced
-    run.steps[number] = [*steps[:-1], replace(steps[-1], reason=last.reason, finished=True)]
+    run.steps[number] = [*written[:-1], replace(written[-1], reason=last.reason, finished=True)]
     canvas.steps(number, run.steps[number], False)
 
 
