@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.test_branches import opened, shown
-from tests.app.test_zoo import html_of, protos
+from core import links
+from core.ui.masks.masks import EXAMPLES
 from tests.downloads import catch_downloads
+from tests.pages import html_of, link, opened, protos, shown, widget
 
 
 def page(**query: str) -> AppTest:
@@ -21,13 +22,8 @@ def page(**query: str) -> AppTest:
 
 def board(at: AppTest) -> dict[str, Any]:
     """What the browser is given for the board."""
-    found = [json.loads(proto.json) for proto in protos(at, "bidi_component") if "bits" in proto.json]
-    assert len(found) == 1
-    return dict(found[0])
-
-
-def widget(elements: Any, label: str) -> Any:
-    return next(element for element in elements if element.label == label)
+    (found,) = [json.loads(proto.json) for proto in protos(at, "bidi_component") if "bits" in proto.json]
+    return dict(found)
 
 
 def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
@@ -36,7 +32,7 @@ def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
     assert "One word, three things." in shown(at)
     assert board(at)["bits"][:18] == "100000000110000000"
     assert not at.warning
-    assert dict(at.query_params) == {"tab": "masks"}
+    assert link(at) == {"tab": "masks"}
 
 
 def test_a_link_carries_everything() -> None:
@@ -88,23 +84,10 @@ def test_only_padding_is_offered_beside_cross_attention() -> None:
     assert "Cross and padding** · 6 of 10 pairs" in shown(at)
 
 
-def test_an_image_of_another_size() -> None:
-    at = page(pattern="column", side="3", caption="1", text="A dog.")
-    data = board(at)
-    assert data["cols"][:3] == ["A", "1|1", "1|2"]
-    # the last image token: the caption, and its column
-    assert data["bits"][-10:] == "1001001001"
-
-
-def test_what_is_counted_is_told() -> None:
-    at = page(pattern="window-256-256.or.global", below="count", tokens="64")
-    found = html_of(at)
+def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = html_of(page(pattern="window-256-256.or.global", below="count", tokens="64"))
     assert "2,043,134" in found
     assert "Longformer" in found
-    assert "8,390,656" in html_of(page(below="count"))
-
-
-def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     files = catch_downloads(monkeypatch)
     page(pattern="causal", below="count", tokens="8")
     first, *others = files["atlas-mask-scores-causal.csv"].decode().splitlines()
@@ -115,7 +98,7 @@ def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reach_beside_the_formula() -> None:
     at = page(pattern="window-2-2", tokens="40", below="reach", layers="3")
-    assert "l \\times w = 3 \\times 4 = 12$" in shown(at)
+    assert "l times w = 3 times 4 = 12$" in shown(at)
     assert "Counted at the middle token: 12." in shown(at)
     assert "cut off at the end" in shown(page(pattern="window-2-2", tokens="10", below="reach", layers="3"))
     assert "its own word never does" in shown(page(pattern="permutation-3-1", below="reach"))
@@ -124,7 +107,7 @@ def test_reach_beside_the_formula() -> None:
 @pytest.mark.parametrize("pattern", ["longer", "x" * 3000, "<script>alert(1)</script>"])
 def test_a_mask_that_is_none_is_a_sentence(pattern: str) -> None:
     at = page(pattern=pattern)
-    assert "The link's mask cannot be read" in shown(at).replace("\\", "")
+    assert "The link's mask cannot be read" in shown(at)
     assert "**Causal**" in shown(at)
 
 
@@ -143,3 +126,9 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
     at = page(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
     assert board(at)["flips"] == [0]
     assert "1 row sees nothing" in shown(at)
+
+
+def test_the_pages_links_are_understood() -> None:
+    for word, _, _ in EXAMPLES:
+        assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
+    assert not page(pattern=EXAMPLES[-1][0]).warning
