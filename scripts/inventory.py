@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -46,9 +47,12 @@ _SUBJECTS = re.compile(r"control \| label: (?:System|Live model) \| .*?value: ([
 
 
 def pages_of(only: str | None) -> list[str]:
+    """The pages, each read, so that what a link to it can carry is known."""
     from core import links
 
-    return [page for page in links.PAGES if only in (None, page)]
+    for path in Path("pages").glob("*.py"):
+        import_module(f"pages.{path.stem}")
+    return [page for page in sorted(links.PAGES) if only in (None, page)]
 
 
 def _find(page: str) -> tuple[str, list[str]]:
