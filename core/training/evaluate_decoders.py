@@ -19,7 +19,7 @@ from core.sparse import hashing, reformer
 from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
-from core.training.measures import BOOKS, STORY, Found, story
+from core.training.measures import BOOKS, STORY, Numbers, stories, story
 from core.training.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
 BEGINNING = 32
@@ -37,73 +37,56 @@ ENDS = 128
 """Bytes at the end of a stretch that are measured with more and with less before them."""
 
 
-def _bits(checkpoint: Checkpoint, some: Sequence[str]) -> dict[str, float]:
+def bits(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
+    """Bits per byte of all texts together."""
     sizes = [len(text.encode()) for text in some]
     spent = [measures.bits_per_byte(checkpoint.model, checkpoint.tokenizer, text) for text in some]
     return {"bits per byte": sum(b * n for b, n in zip(spent, sizes, strict=True)) / sum(sizes)}
 
 
-def causal(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Bits per byte of the committed story; of held-out books."""
-    found = {STORY: _bits(checkpoint, [story()])}
-    if corpus is not None:
-        books = list(held_out_books(corpus).values())
-        found[BOOKS.format(len(books))] = _bits(checkpoint, books)
-    return found
+def beginnings(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
+    """The beginnings that a draft helps to continue, evenly spread over the story and over each book."""
+    names = (f"{OF_STORY} beginnings from {{}}", f"{OF_BOOKS} beginnings from each of {{}}")
+    for name, count, (on, some) in zip(names, (OF_STORY, OF_BOOKS), stories(checkpoint, corpus), strict=False):
+        found = []
+        for text in some:
+            ids = [int(token) for token in checkpoint.tokenizer(text, verbose=False)["input_ids"]]
+            last = len(ids) - BEGINNING
+            found += [ids[start : start + BEGINNING] for start in (last * number // count for number in range(count))]
+        yield name.format(on), found
 
 
-def draft(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """A draft model: its own bits per byte, and what the large model takes of its drafts."""
+def taken(small: Checkpoint, given: Sequence[list[int]]) -> Numbers:
+    """Share of a draft's tokens that its model accepts, and passes of the model a token; the text stays the same."""
     from core import checkpoints
 
-    large = checkpoints.load(checkpoint.spec.slug.partition(":")[0])
-    found = causal(checkpoint, corpus)
-    found[f"{OF_STORY} beginnings from {STORY}"] = _taken(large, checkpoint, [story()], OF_STORY)
-    if corpus is not None:
-        books = list(held_out_books(corpus).values())
-        on = f"{OF_BOOKS} beginnings from each of {BOOKS.format(len(books))}"
-        found[on] = _taken(large, checkpoint, books, OF_BOOKS)
-    return found
-
-
-def _taken(large: Checkpoint, small: Checkpoint, given: Sequence[str], count: int) -> dict[str, float]:
-    """Share of accepted tokens and passes of the large model a token; both texts must be the same."""
+    large = checkpoints.load(small.spec.slug.partition(":")[0])
     accepted = checked = passes = written = 0
-    for text in given:
-        for ids in beginnings(large.tokenizer, text, count):
-            found = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
-            if list(found.ids) != plain(large, ids, WRITTEN):
-                raise AtlasError(f"With a draft {large.spec.name} wrote another text than without one.")
-            accepted, checked = accepted + found.accepted, checked + found.checked
-            passes, written = passes + found.passes, written + len(found.ids)
+    for ids in given:
+        found = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
+        if list(found.ids) != plain(large, ids, WRITTEN):
+            raise AtlasError(f"With a draft {large.spec.name} wrote another text than without one.")
+        accepted, checked = accepted + found.accepted, checked + found.checked
+        passes, written = passes + found.passes, written + len(found.ids)
     return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / written}
 
 
-def beginnings(tokenizer: Any, text: str, count: int) -> list[list[int]]:
-    """``count`` runs of `BEGINNING` tokens, evenly spread over ``text``."""
-    ids = [int(token) for token in tokenizer(text, verbose=False)["input_ids"]]
-    last = len(ids) - BEGINNING
-    return [ids[start : start + BEGINNING] for start in (last * number // count for number in range(count))]
+Labelled = tuple[str, Callable[[], Iterable[str]]]
 
 
-def codes(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """The story and the translations written for this project; the held-out part of each source of the recipe."""
+def labelled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Labelled]]:
+    """Codes with the lines of their texts, which can be had again: the story and the translations written for this
+    project, then the held-out part of each source.
+    """
     rows = measures.read_table(measures.TRANSLATIONS)
-    written = {
-        "Story": story().splitlines(),
-        "Dialogue": [row[0] for row in rows],
-        "French": [row[1] for row in rows],
-        "German": [row[2] for row in rows],
-    }
-    found = {
-        f"{label}: text written for this project": of_code(checkpoint, label, lines.copy)
-        for label, lines in written.items()
-    }
+    written = {"Story": story().splitlines()}
+    written |= {label: [row[number] for row in rows] for number, label in enumerate(("Dialogue", "French", "German"))}
+    for label, lines in written.items():
+        yield f"{label}: text written for this project", (label, lines.copy)
     if corpus is not None:
         for label in codes_of(checkpoint):
-            own = partial(held_out, checkpoint, corpus, label)
-            found[f"{label}: text of the corpus held out from training"] = of_code(checkpoint, label, own)
-    return found
+            on = f"{label}: text of the corpus held out from training"
+            yield on, (label, partial(held_out, checkpoint, corpus, label))
 
 
 def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
@@ -115,12 +98,9 @@ def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
             yield from (text for _, text, held in lines if held)
 
 
-def of_code(checkpoint: Checkpoint, label: str, lines: Callable[[], Iterable[str]]) -> dict[str, float]:
-    """Passages whose code is found, in percent, and bits per byte under the code ``label`` of a text.
-
-    Args:
-        lines: gives the text line by line; called twice, so that no text need be held.
-    """
+def of_code(checkpoint: Checkpoint, given: Labelled) -> Numbers:
+    """Passages whose code is found, in percent, and bits per byte of a text under its own code."""
+    label, lines = given
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
     def rows() -> Iterator[list[int]]:
@@ -128,75 +108,53 @@ def of_code(checkpoint: Checkpoint, label: str, lines: Callable[[], Iterable[str
 
     short = spread(passages(rows(), LENGTH), PASSAGES)
     wide = spread(passages(rows(), int(model.config.max_position_embeddings)), WINDOWS) or short
-    size = sum(_bytes(tokenizer, text) for text in wide)
+    special = {*tokenizer.all_special_tokens}  # any other byte-level token has one character a byte
+    pieces = (tokenizer.convert_ids_to_tokens(ids) for ids in wide)
+    size = sum(len(piece) for row in pieces for piece in row if piece not in special)
     return {
         "right code": right_codes(model, short, list(known.values()), known[label]),
         "bits per byte": bits_per_byte(model, wide, known[label], size),
     }
 
 
-def _bytes(tokenizer: Any, ids: list[int]) -> int:
-    """Bytes of text that the tokens stand for: a byte-level token has one character a byte."""
-    special = set(tokenizer.all_special_ids)
-    kept = [i for i in ids if i not in special]
-    return sum(map(len, tokenizer.convert_ids_to_tokens(kept)))
-
-
-def saved_by_memory(checkpoint: Checkpoint, text: str) -> tuple[np.ndarray[Any, Any], int]:
-    """(2,) bits of a text that begins a document, with the memory and without, and its bytes."""
+def with_and_without_memory(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
+    """Bits per byte of texts that each begin a document, read in segments with the memory and without."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    ids = [int(tokenizer.bos_token_id), *tokenizer(text, verbose=False)["input_ids"]]  # type: ignore[arg-type]
-    bits = [segments.costs(model, ids, memory=memory).sum() for memory in (None, 0)]
-    return np.array(bits), len(text.encode())
+    spent = np.zeros(2)
+    for text in some:
+        ids = [int(tokenizer.bos_token_id), *tokenizer(text, verbose=False)["input_ids"]]  # type: ignore[arg-type]
+        spent += [segments.costs(model, ids, memory=memory).sum() for memory in (None, 0)]
+    each = spent / sum(len(text.encode()) for text in some)
+    return dict(zip(("bits per byte", "without memory, bits per byte"), each.tolist(), strict=True))
 
 
-def segmented(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Bits per byte of the story, and of held-out books, read in segments with the memory and without."""
+def story_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[int]]]:
+    """The story as the tokens of its bytes, after the token that begins a document."""
+    yield STORY, [int(checkpoint.tokenizer.eos_token_id), *_ids(checkpoint, story())]  # type: ignore[arg-type]
 
-    def named(given: list[str]) -> dict[str, float]:
-        read = [saved_by_memory(checkpoint, text) for text in given]
-        each = np.sum([bits for bits, _ in read], axis=0) / sum(size for _, size in read)
-        return dict(zip(("bits per byte", "without memory, bits per byte"), each.tolist(), strict=True))
 
-    found = {STORY: named([story()])}
+def book_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
+    """The beginnings of held-out books, eight times as long as what the model reads."""
     if corpus is not None:
-        books = held_out_books(corpus)
-        found[BOOKS.format(len(books))] = named(list(books.values()))
-    return found
+        most = 8 * reformer.positions_of(checkpoint.model)
+        books = [_ids(checkpoint, text[:most]) for text in held_out_books(corpus).values()]
+        yield BOOKS.format(len(books)), books
 
 
-def hashed(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Bits per byte of the story, and what hashing catches there; of held-out books by how much is read."""
+def _ids(checkpoint: Checkpoint, text: str) -> list[int]:
+    return [int(token) for token in checkpoint.tokenizer(text, verbose=False)["input_ids"]]
+
+
+def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
+    """Bits per byte, each byte seen with at least half a window of context; what hashing catches of the beginning."""
     model = checkpoint.model
     width = reformer.positions_of(model)
-    text = story()
-    ids = [int(i) for i in checkpoint.tokenizer(text, verbose=False)["input_ids"]]
-    end = checkpoint.tokenizer.eos_token_id
-    first = [end, *ids][:width]
-    found: Found = {STORY: {"bits per byte": story_bits(model, [end, *ids])}}
-    found[STORY] |= {
-        f"attention caught, {rounds} round{'s' * (rounds > 1)}": 100 * share
-        for rounds, share in shares(model, first).items()
-    }
-    if corpus is not None:
-        books = [
-            [int(i) for i in checkpoint.tokenizer(text[: 8 * width], verbose=False)["input_ids"]]
-            for text in held_out_books(corpus).values()
-        ]
-        found[BOOKS.format(len(books))] = _by_reading(model, [book for book in books if len(book) >= width], width)
+    windows = measures.half_windows(len(ids), width)
+    spent = sum(float(reformer.surprises(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
+    found = {"bits per byte": spent / (len(ids) - 1)}
+    for rounds, share in shares(model, ids[:width]).items():
+        found[f"attention caught, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
     return found
-
-
-def story_bits(model: Any, ids: Sequence[int]) -> float:
-    """Bits per byte of a text that begins a document, each byte seen with at least half a window of context."""
-    width = reformer.positions_of(model)
-    spent, done = 0.0, 1
-    while done < len(ids):
-        start = 0 if done == 1 else max(0, done - width // 2)
-        stop = min(len(ids), start + width)
-        spent += float(reformer.surprises(model, ids[start:stop])[done - start - 1 :].sum())
-        done = stop
-    return spent / (len(ids) - 1)
 
 
 def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
@@ -218,21 +176,18 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
     return out
 
 
-def _by_reading(model: Any, books: Sequence[Sequence[int]], width: int) -> dict[str, float]:
+def by_reading(checkpoint: Checkpoint, books: Sequence[Sequence[int]]) -> Numbers:
     """Bits per byte of whole stretches with one round and four; of their ends, the whole and a quarter read."""
-    ways = (
-        "bits per byte",
-        "bits per byte, 4 rounds",
-        f"bits per byte, {width} read",
-        f"bits per byte, {width // 4} read",
-    )
-    spent: dict[str, list[float]] = {way: [] for way in ways}
+    model = checkpoint.model
+    width = reformer.positions_of(model)
+    read = (width, width // 4)
+    spent: dict[str, list[float]] = {}
     for book in books:
         for start in range(0, len(book) - width + 1, width):
             ids = book[start : start + width]
-            bits = reformer.surprises(model, ids)
-            spent[ways[0]].append(float(bits.mean()))
-            spent[ways[1]].append(float(reformer.surprises(model, ids, rounds=4).mean()))
-            for way, value in zip(ways[2:], reformer.by_context(model, ids, (width, width // 4), ENDS), strict=True):
-                spent[way].append(value)
+            found = {"": reformer.surprises(model, ids), ", 4 rounds": reformer.surprises(model, ids, rounds=4)}
+            ends = zip(read, reformer.by_context(model, ids, read, ENDS), strict=True)
+            means = {way: float(each.mean()) for way, each in found.items()} | {f", {n} read": end for n, end in ends}
+            for way, value in means.items():
+                spent.setdefault(f"bits per byte{way}", []).append(value)
     return {way: float(np.mean(values)) for way, values in spent.items()}

@@ -22,13 +22,16 @@ from core.language import permuted
 from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.objectives import masked as masks
+from core.sparse import bigbird
+from core.sparse.layout import Sparsity
 from core.sparse.longformer import forward, states
 from core.training import corpus as corpora
 from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.documents import Documents, Examples
-from core.training.measures import BOOKS, STORY, Found, story, story_chunks
+from core.training.measures import BOOKS, STORY, Numbers, stories, story, story_chunks
+from core.training.objective import Hits
 from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
@@ -51,81 +54,42 @@ FAR = ((65, 256), (257, 900))
 _PAIRS = {"next": "next sentence", "order": "sentence order"}
 
 
-def masked(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Cloze sentences; masked words of everyday sentences of the corpus."""
-    found: Found = {}
+def cloze_sets(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
+    """Cloze sentences with their answers."""
     for on, file in measures.CLOZE.items():
-        rows = [(sentence, answers.split()) for _, sentence, answers in measures.read_table(file)]
-        found[on] = measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
+        yield on, [(sentence, answers.split()) for _, sentence, answers in measures.read_table(file)]
+
+
+def cloze(checkpoint: Checkpoint, rows: list[tuple[str, list[str]]]) -> Numbers:
+    """What `core.training.measures.cloze` counts."""
+    return measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
+
+
+def everyday(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """Everyday sentences of the corpus."""
     if corpus is not None:
-        every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
-        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=every)
+        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=_every(checkpoint))
         texts = [item.text for item in items if item.held_out][:PAIRS]
-        on = f"masked words of {PAIRS} everyday sentences held out from training"
-        found[on] = measures.masked_sentences(checkpoint.model, checkpoint.tokenizer, texts)
+        yield f"masked words of {PAIRS} everyday sentences held out from training", texts
+
+
+def story_text(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """The story in short texts."""
+    yield STORY, story_chunks(checkpoint.tokenizer)
+
+
+def masked_words(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """Masked words of short texts."""
+    return measures.masked_sentences(checkpoint.model, checkpoint.tokenizer, texts)
+
+
+def without_parts(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """Masked words without each part of disentangled scores; nothing where scores have no parts."""
+    found: Numbers = {}
+    for part in PARTS if supported(checkpoint.model) else ():
+        lacking = measures.masked_sentences(_Without(checkpoint.model, part), checkpoint.tokenizer, texts)
+        found[f"without {part} top-1"] = lacking["top-1"]
     return found
-
-
-def encoder(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Masked words of the story, and without each part of disentangled scores; of held-out documents masked tokens and,
-    where there is a head, the pairs.
-    """
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    chunks = story_chunks(tokenizer)
-    found = {STORY: measures.masked_sentences(model, tokenizer, chunks)}
-    for part in PARTS if supported(model) else ():
-        lacking = measures.masked_sentences(_Without(model, part), tokenizer, chunks)
-        found[STORY][f"without {part} top-1"] = lacking["top-1"]
-    if corpus is not None:
-        from transformers import AutoModelForPreTraining
-
-        full = AutoModelForPreTraining.from_pretrained(
-            checkpoint.spec.location, attn_implementation="eager", dtype=model.dtype, local_files_only=True
-        )
-        held = held_out(checkpoint, corpus)
-        shares = masked_tokens(EncoderModel(full).eval(), held)
-        found[HELD_OUT] = {name: shares[name] for name in ("top-1", "top-5")}
-        if "pairs" in shares:
-            found[HELD_OUT][_PAIRS[held.pairs.question]] = shares["pairs"]
-    return found
-
-
-def electra(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Replaced tokens of the story, and of held-out documents."""
-    from core import checkpoints
-
-    generator = checkpoints.load(checkpoint.spec.slug, "generator")
-    model = ElectraModel(checkpoint.model, generator.model).eval()
-    sides = {STORY: story_examples(checkpoint)}
-    if corpus is not None:
-        sides[HELD_OUT] = held_out(checkpoint, corpus)
-    threshold = float(checkpoint.spec.card.extra.get("threshold", 0.5)) if checkpoint.spec.card else 0.5
-    return {on: replaced_tokens(model, side, threshold) for on, side in sides.items()}
-
-
-def story_examples(checkpoint: Checkpoint) -> Examples:
-    """The story as damaged rows, one a chunk."""
-    ids = [
-        checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(checkpoint.tokenizer)
-    ]
-    count = np.arange(len(ids), dtype=np.int64)
-    chunks = np.stack([count, count + 1, count + 1, [len(row) for row in ids], 0 * count, 0 * count - 1], axis=1)
-    return Examples(Documents(Ragged.of(ids), chunks), checkpoint.tokenizer, fates=_fates(checkpoint))
-
-
-def held_out(checkpoint: Checkpoint, corpus: Path) -> Examples:
-    """The held-out side of the checkpoint's recipe, tokenised with its own tokeniser."""
-    recipe = recipes.load(checkpoint.spec.slug)
-    data = recipe.data
-    backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
-    every, width = int(data["hold_out_every"]), int(data["width"])
-    text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=True)
-    return Examples(text, backend, str(data.get("pairs", "")), _fates(checkpoint))
-
-
-def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
-    hidden, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masks.FATES)
-    return float(hidden), float(drawn)
 
 
 class _Without:
@@ -139,33 +103,82 @@ class _Without:
         return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._keep).states))
 
 
-def permuted_words(model: Any, tokenizer: Any, texts: Iterable[str]) -> dict[str, float]:
+def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:
+    """The held-out side of the checkpoint's recipe, tokenized with its own tokenizer."""
+    if corpus is not None:
+        recipe = recipes.load(checkpoint.spec.slug)
+        backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
+        width = int(recipe.data["width"])
+        text = documents.tokenized(
+            corpus, recipe.sources, backend, every=_every(checkpoint), width=width, held_out=True
+        )
+        yield HELD_OUT, Examples(text, backend, str(recipe.data.get("pairs", "")), _fates(checkpoint))
+
+
+def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
+    """Masked tokens and, where there is a head, the pairs."""
+    from transformers import AutoModelForPreTraining
+
+    full = AutoModelForPreTraining.from_pretrained(
+        checkpoint.spec.location, attn_implementation="eager", dtype=checkpoint.model.dtype, local_files_only=True
+    )
+    shares = masked_tokens(EncoderModel(full).eval(), held)
+    pairs = {_PAIRS[held.pairs.question]: shares["pairs"]} if "pairs" in shares else {}
+    return {name: shares[name] for name in ("top-1", "top-5")} | pairs
+
+
+def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:
+    """The story as damaged rows, one a chunk; held-out documents."""
+    tokenizer = checkpoint.tokenizer
+    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(tokenizer)]
+    count = np.arange(len(ids), dtype=np.int64)
+    chunks = np.stack([count, count + 1, count + 1, [len(row) for row in ids], 0 * count, 0 * count - 1], axis=1)
+    yield STORY, Examples(Documents(Ragged.of(ids), chunks), tokenizer, fates=_fates(checkpoint))
+    yield from held_out_side(checkpoint, corpus)
+
+
+def replaced(checkpoint: Checkpoint, side: Examples) -> Numbers:
+    """Replaced tokens, at the threshold that the card states."""
+    from core import checkpoints
+
+    generator = checkpoints.load(checkpoint.spec.slug, "generator")
+    threshold = float(checkpoint.spec.card.extra.get("threshold", 0.5)) if checkpoint.spec.card else 0.5
+    return replaced_tokens(ElectraModel(checkpoint.model, generator.model).eval(), side, threshold)
+
+
+def _every(checkpoint: Checkpoint) -> int:
+    return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
+
+
+def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
+    hidden, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masks.FATES)
+    return float(hidden), float(drawn)
+
+
+def permuted_words(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
     """Hidden words of short texts, the same that other encoders' cards count: all at once, and one after the other.
 
     The second counts each token with those of the hidden ones that stand before it.
     """
-    hits = {"top-1": 0, "top-5": 0, "one after the other top-1": 0, "one after the other top-5": 0}
-    total = 0
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    hits, later = Hits(), Hits()
     for seed, text in enumerate(texts):
         ids = np.array(tokenizer(text)["input_ids"], dtype=np.int64)
         _, places = measures.hide(ids, tokenizer, seed=seed)
         given = torch.from_numpy(ids)[None].to(model.device)
-        at_once = permuted.at_once(model, given, places.tolist())
-        in_order = permuted.in_order(model, ids.tolist(), places.tolist())
-        for before, logs in (("", at_once), ("one after the other ", in_order)):
-            right = logs.topk(5).indices.cpu().numpy() == ids[places][:, None]
-            hits[f"{before}top-1"] += int(right[:, 0].sum())
-            hits[f"{before}top-5"] += int(right.any(axis=1).sum())
-        total += len(places)
-    return {name: 100 * count / total for name, count in hits.items()}
+        labels = given[0, places.tolist()]
+        hits.add(permuted.at_once(model, given, places.tolist()), labels)
+        later.add(permuted.in_order(model, ids.tolist(), places.tolist()), labels)
+    return hits.top() | later.top("one after the other")
 
 
-def cost_of_orders(model: Any, tokenizer: Any, texts: Iterable[str]) -> dict[str, float]:
+def cost_of_orders(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
     """Bits per token of whole texts, every token found: from left to right, from right to left, in a random order."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
     bits = np.zeros(3)
     total = 0
     for seed, text in enumerate(texts):
-        ids = tokenizer(text)["input_ids"]
+        ids: list[int] = tokenizer(text)["input_ids"]  # type: ignore[assignment]
         inside = [place for place, token in enumerate(ids) if token not in tokenizer.all_special_ids]
         shuffled = np.random.default_rng(seed).permutation(inside).tolist()
         for number, places in enumerate((inside, inside[::-1], shuffled)):
@@ -177,38 +190,33 @@ def cost_of_orders(model: Any, tokenizer: Any, texts: Iterable[str]) -> dict[str
     return dict(zip(names, (bits / total).tolist(), strict=True))
 
 
-def permuted_measures(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """The story's hidden words and the cost of its chunks by order; of held-out documents the ends of random orders."""
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    chunks = story_chunks(tokenizer)
-    found = {STORY: permuted_words(model, tokenizer, chunks) | cost_of_orders(model, tokenizer, chunks)}
-    if corpus is not None:
-        k = float(recipes.load(checkpoint.spec.slug).data["k"])
-        side = Orders(held_out(checkpoint, corpus).text, tokenizer.backend_tokenizer, k)  # type: ignore[attr-defined]
-        shares = found_tokens(PermutationModel(model).eval(), side)
-        found[f"{HELD_OUT}, the last sixth of random orders"] = {name: shares[name] for name in ("top-1", "top-5")}
-    return found
+def orders(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Orders]]:
+    """Held-out documents with a random order for each chunk."""
+    k = float(recipes.load(checkpoint.spec.slug).data["k"])
+    for on, side in held_out_side(checkpoint, corpus):
+        backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
+        yield f"{on}, the last sixth of random orders", Orders(side.text, backend, k)
 
 
-def bilingual(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Masked words of English and French sentences that come back, with the translation beside them and without."""
+def ends_of_orders(checkpoint: Checkpoint, side: Orders) -> Numbers:
+    """The ends of random orders."""
+    shares = found_tokens(PermutationModel(checkpoint.model).eval(), side)
+    return {name: shares[name] for name in ("top-1", "top-5")}
+
+
+def sentence_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[parallel.Pair]]]:
+    """English and French sentences that say the same."""
     rows = [(row[0], row[1]) for row in measures.read_table(measures.TRANSLATIONS)]
-    found = {f"masked words of {len(rows)} sentences written for this project": recovered(checkpoint, rows)}
+    yield f"masked words of {len(rows)} sentences written for this project", rows
     if corpus is not None:
-        every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
-        pairs = parallel.Split(partial(parallel.rows, corpus, "en-fr"), every).test()
-        some = list(islice((pair for pair in pairs if _fits(checkpoint, pair)), PAIRS))
-        on = f"masked words of {len(some)} sentence pairs of the corpus held out from training"
-        found[on] = recovered(checkpoint, some)
-    return found
+        limit = int(checkpoint.model.config.max_position_embeddings)
+        pairs = parallel.Split(partial(parallel.rows, corpus, "en-fr"), _every(checkpoint)).test()
+        fitting = (p for p in pairs if all(len(checkpoint.tokenizer(text)["input_ids"]) <= limit for text in p))
+        some = list(islice(fitting, PAIRS))
+        yield f"masked words of {len(some)} sentence pairs of the corpus held out from training", some
 
 
-def _fits(checkpoint: Checkpoint, pair: parallel.Pair) -> bool:
-    limit = int(checkpoint.model.config.max_position_embeddings)
-    return all(len(checkpoint.tokenizer(text)["input_ids"]) <= limit for text in pair)
-
-
-def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> dict[str, float]:
+def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> Numbers:
     """Top-1 and top-5 in percent over the masked tokens (`core.training.measures.hide`) of each side of the pairs.
 
     The same words are hidden with the whole other sentence beside them and without it.
@@ -216,10 +224,9 @@ def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> dict[st
     tokenizer: Any = checkpoint.tokenizer
     languages, names = numbers(checkpoint), tuple(LANGUAGES.values())
     end = int(tokenizer.eos_token_id)
-    found: dict[str, float] = {}
+    found: Numbers = {}
     for side, name in enumerate(names):
-        hits = {f"{name} alone": [0, 0], f"{name} with {names[1 - side]}": [0, 0]}
-        total = 0
+        hits = {f"{name} alone": Hits(), f"{name} with {names[1 - side]}": Hits()}
         for seed, pair in enumerate(pairs):
             texts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in pair]
             whole = np.array([end, *texts[side], end], dtype=np.int64)
@@ -228,45 +235,40 @@ def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> dict[st
             given[side] = hidden[1:-1].tolist()
             both = list(zip(languages, given, strict=True))
             before = len(texts[0]) + 2 if side else 0
-            total += len(places)
-            for way, parts, start in zip(hits, ([both[side]], both), (0, before), strict=True):
-                found_there = scores(checkpoint.model, layout(parts, end), (places + start).tolist())
-                right = found_there.topk(5).indices.cpu().numpy() == whole[places][:, None]
-                hits[way][0] += int(right[:, 0].sum())
-                hits[way][1] += int(right.any(axis=1).sum())
-        for way, (first, near) in hits.items():
-            found |= {f"{way} top-1": 100 * first / total, f"{way} top-5": 100 * near / total}
+            for own, parts, start in zip(hits.values(), ([both[side]], both), (0, before), strict=True):
+                logits = scores(checkpoint.model, layout(parts, end), (places + start).tolist())
+                own.add(logits, torch.from_numpy(whole[places]).to(logits.device))
+        for way, own in hits.items():
+            found |= own.top(way)
     return found
 
 
-def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Texts written for this project, and held-out ones of the corpus, under every task."""
+Tasked = tuple[str, Iterable[dict[str, Any]]]
+
+
+def tasked(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Tasked]]:
+    """For each task batches of texts written for this project, and of held-out ones of the corpus."""
     told: dict[str, dict[str, Any]] = checkpoint.model.config.adapter_tasks
     order = [info.slug for info in tasks(checkpoint)]
-    found: Found = {}
     for task in order:
-        about = told[task]
         rows = [row for row in measures.read_table(TEXTS) if row[0] == task]
-        batches = written(checkpoint, rows, list(about["answers"]))
-        found[f"{task}: {len(rows)} texts written for this project"] = right(checkpoint, task, batches)
+        batches = written(checkpoint, rows, list(told[task]["answers"]))
+        yield f"{task}: {len(rows)} texts written for this project", (task, batches)
     if corpus is not None:
         recipe = recipes.load(checkpoint.spec.slug)
         tokenizer = models.trunk_tokenizer(models.trunk_folder(str(recipe.model["package"])))
         for task in order:
-            about = told[task]
             with TemporaryDirectory() as folder:
                 texts = prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)
                 count = len(evenly(texts, ADAPTED))
-                batches = measured(Rows(tokenizer), texts, str(about["form"]), ADAPTED)
-                on = f"{task}: {count} texts of the corpus held out from training"
-                found[on] = right(checkpoint, task, batches)
+                batches = measured(Rows(tokenizer), texts, str(told[task]["form"]), ADAPTED)
+                yield f"{task}: {count} texts of the corpus held out from training", (task, batches)
                 del texts, batches  # the files are mapped while these live
-    return found
 
 
 def written(
     checkpoint: Checkpoint, rows: list[list[str]], answers: list[str], *, at_once: int = 16
-) -> Iterable[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """Batches of rows (task, answer, text) of like length, as `measured` gives them."""
     order = sorted(rows, key=lambda row: len(row[2]))
     for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
@@ -276,9 +278,10 @@ def written(
 
 
 @torch.inference_mode()
-def right(checkpoint: Checkpoint, task: str, batches: Iterable[dict[str, Any]]) -> dict[str, float]:
+def right(checkpoint: Checkpoint, given: Tasked) -> Numbers:
     """Percent of right answers, through the adapters and by the head alone; and of always giving the commonest one."""
     model: Any = checkpoint.model
+    task, batches = given
     adapted: list[bool] = []
     alone: list[bool] = []
     answers: list[int] = []
@@ -294,40 +297,44 @@ def right(checkpoint: Checkpoint, task: str, batches: Iterable[dict[str, Any]]) 
     }
 
 
-def sparse(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Masked words of a long text, sparse and full, at several lengths; of held-out books, the mean over the books."""
+def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, tuple[list[str], int]]]:
+    """The story, and held-out books, with how many of their tokens are read."""
+    for number, (on, texts) in enumerate(stories(checkpoint, corpus)):
+        for length in (1024, 2048, 4096) if number else (1024,):
+            yield f"{on}, {length} tokens", (texts, length)
+
+
+def sparse_and_full(checkpoint: Checkpoint, given: tuple[list[str], int]) -> Numbers:
+    """Top-1 in percent of masked words through sparse and full attention, the mean over the texts."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    groups: dict[str, tuple[list[str], tuple[int, ...]]] = {f"{STORY}, {{}} tokens": ([story()], (1024,))}
-    if corpus is not None:
-        books = list(held_out_books(corpus).values())
-        groups[f"{BOOKS.format(len(books))}, {{}} tokens"] = (books, (1024, 2048, 4096))
-    out: Found = {}
-    for on, (texts, lengths) in groups.items():
-        for length in lengths:
-            for kind, how in (("sparse", True), ("full", False)):
-                each = [measures.masked_words(model, tokenizer, text, length=length, sparse=how) for text in texts]
-                mean = sum(one["top-1"] for one in each) / len(each)
-                out.setdefault(on.format(length), {})[f"{kind} top-1"] = mean
-    return out
+    texts, length = given
+    config: Any = model.config
+    pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
+    shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": []}
+    for text in texts:
+        ids = np.array([*tokenizer(text)["input_ids"][: length - 1], tokenizer.sep_token_id], dtype=np.int64)
+        hidden, places = measures.hide(ids, tokenizer)
+        for own, how in zip(shares.values(), (pattern, None), strict=True):
+            run = bigbird.forward(model, hidden.tolist(), places.tolist(), how)
+            own.append(100 * float((run.logits.argmax(axis=1) == ids[places]).mean()))
+    return {name: sum(own) / len(own) for name, own in shares.items()}
 
 
-def windowed(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Masked words of the story; of held-out books by length, beside the base in pieces; rare words told far away."""
-    from core import checkpoints
-
-    card = checkpoint.spec.card
-    base = checkpoints.load(str(card.base)) if card and card.base else None
+def stretches_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
+    """The story, and stretches of held-out books by their length."""
     whole = _ids(checkpoint, story())
     length = min(1024, len(whole))
-    found = {f"{STORY}, {length} tokens": _masked(checkpoint, base, [whole[:length]])}
-    if corpus is None:
-        return found
-    books = [_ids(checkpoint, text) for text in held_out_books(corpus).values()]
-    on = BOOKS.format(len(books))
-    for length in LENGTHS:
-        found[f"{on}, {length} tokens"] = _masked(checkpoint, base, list(_stretches(books, length, 8192 // length)))
-    found[f"{on}, 1024 tokens"] |= far_words(checkpoint, books)
-    return found
+    yield f"{STORY}, {length} tokens", [whole[:length]]
+    for on, books in long_books(checkpoint, corpus):
+        for length in LENGTHS:
+            yield on.replace("1024", str(length)), list(_stretches(books, length, 8192 // length))
+
+
+def long_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
+    """Held-out books, of which stretches of 1024 tokens are read."""
+    if corpus is not None:
+        books = [_ids(checkpoint, text) for text in held_out_books(corpus).values()]
+        yield f"{BOOKS.format(len(books))}, 1024 tokens", books
 
 
 def _ids(checkpoint: Checkpoint, text: str) -> Ints:
@@ -349,30 +356,29 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 
 
 @torch.inference_mode()
-def _masked(checkpoint: Checkpoint, base: Checkpoint | None, stretches: Sequence[Ints]) -> dict[str, float]:
+def windowed(checkpoint: Checkpoint, stretches: Sequence[Ints]) -> Numbers:
     """Top-1 and top-5 in percent on the same masked words: read whole, in pieces of `SHORT`, and so by the base."""
-    hits: Counter[str] = Counter()
-    total = 0
-    model = checkpoint.model
+    from core import checkpoints
+
+    card, model = checkpoint.spec.card, checkpoint.model
+    hits = {"": Hits(), "in pieces": Hits()}
+    base = checkpoints.load(str(card.base)) if card and card.base else None
+    if base is not None:
+        hits["base in pieces"] = Hits()
     for seed, ids in enumerate(stretches):
         hidden, places = measures.hide(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
         places = places[(places % SHORT != 0) & (places % SHORT != SHORT - 1)]  # where pieces have their special tokens
         cut = [hidden[at : at + SHORT] for at in range(0, len(hidden), SHORT)]
         pieces = [torch.from_numpy(_framed(checkpoint, piece))[None] for piece in cut if len(piece) > 1]
         places = places[places < sum(piece.shape[1] for piece in pieces)]
-        best = {
-            "": torch.from_numpy(forward(model, hidden.tolist(), places.tolist()).logits),
-            "in pieces ": model.lm_head(torch.cat([states(model, piece)[0] for piece in pieces])[places.tolist()]),
-        }
+        labels = torch.from_numpy(ids[places])
+        hits[""].add(torch.from_numpy(forward(model, hidden.tolist(), places.tolist()).logits), labels)
+        states_of_pieces = torch.cat([states(model, piece)[0] for piece in pieces])
+        hits["in pieces"].add(model.lm_head(states_of_pieces[places.tolist()]), labels)
         if base is not None:
             every = torch.cat([base.model(piece).logits[0] for piece in pieces])
-            best["base in pieces "] = every[places.tolist()]
-        for name, logits in best.items():
-            right = logits.topk(5).indices.numpy() == ids[places][:, None]
-            hits[f"{name}top-1"] += int(right[:, 0].sum())
-            hits[f"{name}top-5"] += int(right.any(axis=1).sum())
-        total += len(places)
-    return {name: 100 * count / total for name, count in hits.items()}
+            hits["base in pieces"].add(every[places.tolist()], labels)
+    return {key: share for name, own in hits.items() for key, share in own.top(name).items()}
 
 
 def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int]]:
@@ -384,7 +390,7 @@ def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int
 
 
 @torch.inference_mode()
-def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024) -> dict[str, float]:
+def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024) -> Numbers:
     """Top-5 in percent on masked rare words whose only other occurrence stands far away, with it and without it.
 
     A word is a token that begins a word and that the next token does not continue. Without: the other occurrence is

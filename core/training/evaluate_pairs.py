@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.language.noise import NOISES, error_rate, noisy
@@ -12,7 +14,7 @@ from core.objectives.corruptions import CORRUPTIONS, damage_text
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
-from core.training.measures import STORY, Found, story_chunks
+from core.training.measures import OUT, STORY, WRITTEN, Numbers, story_chunks
 from core.training.objectives.pairs import UNSEEN, made_fusions, token
 from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, damaged, prefix
 
@@ -25,7 +27,6 @@ SPELLED = 150
 FUSED = 300
 DIRECTIONS = ("en-fr", "fr-en", "en-de", "de-en", "fr-de", "de-fr")
 SENTENCES = measures.ROOT / "assets" / "heldout" / "fusions.tsv"
-HELD_PAIRS = f"{PAIRS} sentences of the corpus held out from training, all their translations as references"
 
 Grouped = dict[str, dict[str, list[str]]]
 """For each direction the sources and their translations."""
@@ -35,12 +36,11 @@ def _every(checkpoint: Checkpoint) -> int:
     return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
 
 
-def _committed(directions: Iterable[str]) -> Grouped:
-    rows, place = measures.read_table(measures.TRANSLATIONS), list(LANGUAGES)
-    sides = {task: [place.index(language) for language in task.split("-")] for task in directions}
-    return {task: {row[one]: [row[other]] for row in rows} for task, (one, other) in sides.items()}
+def _evenly(found: list[Any], most: int) -> list[Any]:
+    return found[:: max(1, len(found) // most)][:most]
 
 
+@cache
 def held_out_pairs(corpus: Path, every: int, *, unseen: bool) -> Grouped:
     """Of no sentence, nor of a bridge between languages that never met, was anything trained on."""
     split = parallel.splits(corpus, every)
@@ -55,47 +55,48 @@ def held_out_pairs(corpus: Path, every: int, *, unseen: bool) -> Grouped:
     return found
 
 
-def seq2seq(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """BLEU and chrF in each direction, and repair of English, on committed sentences; the same on held-out pairs."""
-    english = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
-    on = f"{len(english)} sentences written for this project"
-    directions = [task for task in DIRECTIONS if "en" in task]
-    found = {on: _translated(checkpoint, _committed(directions)) | _repaired(checkpoint, english)}
+def all_directions(
+    checkpoint: Checkpoint, corpus: Path | None, directions: Sequence[str] = DIRECTIONS
+) -> Iterator[tuple[str, Grouped]]:
+    """Sentences and their translations, in every direction."""
+    rows, place = measures.read_table(measures.TRANSLATIONS), list(LANGUAGES)
+    sides = {task: [place.index(language) for language in task.split("-")] for task in directions}
+    yield WRITTEN.format(len(rows)), {task: {row[a]: [row[b]] for row in rows} for task, (a, b) in sides.items()}
     if corpus is not None:
-        held = held_out_pairs(corpus, _every(checkpoint), unseen=False)
-        found[HELD_PAIRS] = _translated(checkpoint, held)
-        clean = list(held["en-fr"])
-        on = f"{PAIRS} English sentences of the corpus held out from training"
-        found[on] = _repaired(checkpoint, clean)
-    return found
+        on = f"{OUT.format(PAIRS)}, all their translations as references"
+        yield on, held_out_pairs(corpus, _every(checkpoint), unseen=UNSEEN in directions)
 
 
-def _translated(checkpoint: Checkpoint, grouped: Grouped) -> dict[str, float]:
-    found: dict[str, float] = {}
+def with_english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Grouped]]:
+    """The same, in the directions that have an English side."""
+    return all_directions(checkpoint, corpus, [task for task in DIRECTIONS if "en" in task])
+
+
+def english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """English sentences."""
+    for number, (on, grouped) in enumerate(with_english(checkpoint, corpus)):
+        yield f"{PAIRS} English sentences of the corpus held out from training" if number else on, [*grouped["en-fr"]]
+
+
+def translated(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
+    """BLEU and chrF in each direction."""
+    found: Numbers = {}
     for task, rows in grouped.items():
         made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [prefix(task) + text for text in rows])
         found |= {f"{task} {name}": value for name, value in measures.translation(made, list(rows.values())).items()}
     return found
 
 
-def _repaired(checkpoint: Checkpoint, clean: list[str]) -> dict[str, float]:
+def repaired(checkpoint: Checkpoint, clean: list[str]) -> Numbers:
+    """What is left of damage after repair."""
     broken = [damaged(text, index) for index, text in enumerate(clean)]
     made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [prefix("repair") + text for text in broken])
     return {f"repair {name}": value for name, value in measures.repair(made, broken, clean).items()}
 
 
-def many(checkpoint: Checkpoint, corpus: Path | None) -> Found:
+def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
     """BLEU and chrF of every direction; of those without English also by way of it, in two steps."""
-    committed = _committed(DIRECTIONS)
-    found = {f"{len(committed['en-fr'])} sentences written for this project": _directions(checkpoint, committed)}
-    if corpus is not None:
-        held = held_out_pairs(corpus, _every(checkpoint), unseen=True)
-        found[HELD_PAIRS] = _directions(checkpoint, held)
-    return found
-
-
-def _directions(checkpoint: Checkpoint, grouped: Grouped) -> dict[str, float]:
-    found: dict[str, float] = {}
+    found: Numbers = {}
     made_of: dict[tuple[str, ...], list[str]] = {}
 
     def made(task: str, texts: list[str]) -> list[str]:
@@ -126,68 +127,55 @@ def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[s
     return measures.rewrite(checkpoint.model, tokenizer, [source + text for text in texts], first=first)
 
 
-def respell(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Sentences written for this project, and with the corpus its held-out ones."""
-    recipe = recipes.load(checkpoint.spec.slug)
-    longest = int(recipe.data["longest"]) - 1
+def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """Sentences to be spelled, of the corpus evenly from all sources, none longer in bytes than those of training."""
     written = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
-    texts = {f"{len(written)} sentences written for this project": written}
+    yield WRITTEN.format(len(written)), written
     if corpus is not None:
-        texts[f"{SPELLED} sentences of the corpus held out from training"] = held_out_short(recipe, corpus, longest)
-    return {on: respelt(checkpoint, some) for on, some in texts.items()}
+        recipe = recipes.load(checkpoint.spec.slug)
+        every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
+        items = (item for source in recipe.sources for item in corpora.read(corpus, source, every=every))
+        held = (item.text for item in items if item.held_out)
+        found = [text for text in held if shortest <= len(text.encode()) + 1 <= longest]
+        yield OUT.format(SPELLED), _evenly(found, SPELLED)
 
 
-def respelt(checkpoint: Checkpoint, texts: list[str]) -> dict[str, float]:
+def respelt(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     """Greedy answers: what is exact after each noise, the error rates before and after, what is right and stays so."""
     ways = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
     # all at once, so that texts of one length are read together whatever their noise
     every = [text for given in (*ways.values(), texts) for text in given]
     answers = measures.rewrite(checkpoint.model, checkpoint.tokenizer, every, beams=1, rows=64, longest=160)
     count = len(texts)
-    found: dict[str, float] = {}
+    found: Numbers = {}
     for number, (kind, given) in enumerate(ways.items()):
         made = answers[number * count : (number + 1) * count]
-        found[f"{kind} exact after"] = 100 * sum(a == b for a, b in zip(made, texts, strict=True)) / len(texts)
+        found[f"{kind} exact after"] = measures.equal(made, texts)
         found[f"{kind} CER before"] = error_rate(given, texts)
         found[f"{kind} CER after"] = error_rate(made, texts)
-    kept = answers[-count:]
-    found["left untouched"] = 100 * sum(a == b for a, b in zip(kept, texts, strict=True)) / len(texts)
+    found["left untouched"] = measures.equal(answers[-count:], texts)
     means = ("exact after", "CER before", "CER after")
     return {name: sum(found[f"{kind} {name}"] for kind in NOISES) / len(NOISES) for name in means} | found
 
 
-def held_out_short(recipe: recipes.Recipe, corpus: Path, longest: int) -> list[str]:
-    """`SPELLED` sentences that training did not see, of at most ``longest`` bytes, evenly from all sources."""
-    every, shortest = int(recipe.data["hold_out_every"]), int(recipe.data["shortest"]) - 1
-    found: list[str] = []
-    for source in recipe.sources:
-        for item in corpora.read(corpus, source, every=every):
-            if item.held_out and shortest <= len(item.text.encode()) <= longest:
-                found.append(item.text)
-    return found[:: max(1, len(found) // SPELLED)][:SPELLED]
-
-
-def fusion(checkpoint: Checkpoint, path: Path | None) -> Found:
-    """Sentences written for this project, and held-out ones of the corpus."""
-    rows = [Fusion(*row) for row in measures.read_table(SENTENCES)]
-    found = {f"{len(rows)} sentences written for this project": fused(checkpoint, rows)}
+def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, list[Fusion]]]:
+    """Pairs of sentences that were one."""
+    written = [Fusion(*row) for row in measures.read_table(SENTENCES)]
+    yield WRITTEN.format(len(written)), written
     if path is not None:
-        every = list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True))
-        some = every[:: max(1, len(every) // FUSED)][:FUSED]
-        found[f"{len(some)} sentences of the corpus held out from training"] = fused(checkpoint, some)
-    return found
+        some = _evenly(list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)), FUSED)
+        yield OUT.format(len(some)), some
 
 
-def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> dict[str, float]:
+def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
     """Connectives and whole sentences that come back, in percent; and the connectives that "and" alone would get."""
     outputs = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [row.parts for row in rows])
-    right = sum(connective(output, row) == row.connective for output, row in zip(outputs, rows, strict=True))
-    exact = sum(corpora.normal(output) == corpora.normal(row.whole) for output, row in zip(outputs, rows, strict=True))
     often = max(sum(row.connective == word for row in rows) for word in CONNECTIVES)
+    found = [connective(output, row) for output, row in zip(outputs, rows, strict=True)]
     return {
-        "connective": 100 * right / len(rows),
+        "connective": measures.equal(found, [row.connective for row in rows]),
         "connective, the most frequent one always": 100 * often / len(rows),
-        "whole sentence": 100 * exact / len(rows),
+        "whole sentence": measures.equal(map(corpora.normal, outputs), [corpora.normal(row.whole) for row in rows]),
     }
 
 
@@ -202,35 +190,24 @@ def connective(output: str, row: Fusion) -> str:
     return ""
 
 
-def denoise(checkpoint: Checkpoint, corpus: Path | None) -> Found:
-    """Texts of at least two sentences, of the story and of held-out books."""
+def two_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """Texts of the story, and of held-out books two sentences that follow each other, from each of many places."""
     room = int(checkpoint.tokenizer.model_max_length) - 6  # masks for empty spans make a text longer
-    texts = {STORY: story_chunks(checkpoint.tokenizer, room)}
+    yield STORY, story_chunks(checkpoint.tokenizer, room)
     if corpus is not None:
-        texts[f"{DENOISED} texts from books of the corpus held out from training"] = _held_out_two(
-            checkpoint, corpus, room
-        )
-    return {on: _undone(checkpoint, some) for on, some in texts.items()}
+        source = recipes.SourceFile("stories.txt", sentences=True, group=2)
+        items = corpora.read(corpus, source, every=_every(checkpoint))
+        held = (item.text for item in items if item.held_out and len(corpora.sentences(item.text)) == 2)
+        found = [text for text in held if len(checkpoint.tokenizer(text)["input_ids"]) <= room]
+        yield f"{DENOISED} texts from books of the corpus held out from training", _evenly(found, DENOISED)
 
 
-def _undone(checkpoint: Checkpoint, texts: list[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
+def undone(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """How near to the text each corruption leaves it, and how near the model's answer is."""
+    found: Numbers = {}
     for kind in CORRUPTIONS:
         damaged = [damage_text(checkpoint, text, kind, seed) for seed, text in enumerate(texts)]
         made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, damaged, beams=1)
         numbers = measures.repair(made, damaged, texts)
         found |= {f"{kind} {name}": numbers[name] for name in ("chrF before", "chrF after", "exact after")}
     return found
-
-
-def _held_out_two(checkpoint: Checkpoint, corpus: Path, room: int) -> list[str]:
-    """Pairs of sentences that follow each other, one from each of many places."""
-    source = recipes.SourceFile("stories.txt", sentences=True, group=2)
-    found = [
-        item.text
-        for item in corpora.read(corpus, source, every=_every(checkpoint))
-        if item.held_out
-        and len(corpora.sentences(item.text)) == 2
-        and len(checkpoint.tokenizer(item.text)["input_ids"]) <= room
-    ]
-    return found[:: max(1, len(found) // DENOISED)][:DENOISED]

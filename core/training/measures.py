@@ -13,15 +13,17 @@ Everything takes transformers models in evaluation mode and runs on the model's 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from core.checkpoints.spec import Checkpoint
 from core.training import masking
-from core.training.corpus import sentences
+from core.training.corpus import held_out_books, sentences
+from core.training.objective import Hits
 from core.training.tokens import Ints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +39,8 @@ Found = dict[str, Numbers]
 """Numbers by what they were measured on."""
 STORY = "a story written for this project"
 BOOKS = "{} books of the corpus held out from training"
+WRITTEN = "{} sentences written for this project"
+OUT = "{} sentences of the corpus held out from training"
 
 
 def read_table(path: Path) -> list[list[str]]:
@@ -48,6 +52,14 @@ def read_table(path: Path) -> list[list[str]]:
 def story() -> str:
     """The committed story."""
     return (ROOT / "assets" / "heldout" / "story.txt").read_text(encoding="utf-8")
+
+
+def stories(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """The committed story; held-out books."""
+    yield STORY, [story()]
+    if corpus is not None:
+        books = list(held_out_books(corpus).values())
+        yield BOOKS.format(len(books)), books
 
 
 def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
@@ -82,6 +94,19 @@ def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]],
     return {name: 100 * count / len(rows) for name, count in shares.items()}
 
 
+def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
+    """Windows over ``count`` tokens that move by half their width, and how many tokens are new at each one's end.
+
+    The first token of all is only read.
+    """
+    done = 1
+    while done < count:
+        start = 0 if done == 1 else max(0, done - width // 2)
+        stop = min(count, start + width)
+        yield slice(start, stop), stop - done
+        done = stop
+
+
 @torch.inference_mode()
 def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
     """Bits per byte of a text that begins a document, each token seen with at least half a window of context.
@@ -92,15 +117,10 @@ def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
     width = int(config.n_positions if hasattr(config, "n_positions") else config.max_position_embeddings)
     ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
     nats = 0.0
-    done = 1
-    while done < len(ids):
-        start = 0 if done == 1 else max(0, done - width // 2)
-        stop = min(len(ids), start + width)
-        window = torch.tensor([ids[start:stop]], device=model.device)
+    for part, fresh in half_windows(len(ids), width):
+        window = torch.tensor([ids[part]], device=model.device)
         logs = model(window).logits[0, :-1].float().log_softmax(-1)
-        chosen = logs.gather(1, window[0, 1:, None])[:, 0]
-        nats -= float(chosen[done - start - 1 :].sum())
-        done = stop
+        nats -= float(logs.gather(1, window[0, 1:, None])[-fresh:].sum())
     return nats / math.log(2) / len(text.encode())
 
 
@@ -149,18 +169,20 @@ def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> 
     }
 
 
+def equal(outputs: Iterable[str], wanted: Sequence[str]) -> float:
+    """Outputs that are what was wanted, in percent."""
+    return 100 * sum(a == b for a, b in zip(outputs, wanted, strict=True)) / len(wanted)
+
+
 def repair(outputs: Sequence[str], damaged: Sequence[str], clean: Sequence[str]) -> Numbers:
     """chrF and exact matches (percent), of the damaged text as it stands and after repair."""
     import sacrebleu
 
-    def exact(texts: Sequence[str]) -> float:
-        return 100 * sum(a == b for a, b in zip(texts, clean, strict=True)) / len(clean)
-
     return {
         "chrF before": sacrebleu.corpus_chrf(list(damaged), [list(clean)]).score,
         "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,
-        "exact before": exact(damaged),
-        "exact after": exact(outputs),
+        "exact before": equal(damaged, clean),
+        "exact after": equal(outputs, clean),
     }
 
 
@@ -181,27 +203,10 @@ def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tup
 @torch.inference_mode()
 def masked_sentences(model: Any, tokenizer: Any, texts: Sequence[str]) -> Numbers:
     """Top-1 and top-5 in percent over the masked words (see `hide`) of short texts."""
-    first = near = total = 0
+    hits = Hits()
     for seed, text in enumerate(texts):
         ids = np.array(tokenizer(text)["input_ids"], dtype=np.int64)
         hidden, places = hide(ids, tokenizer, seed=seed)
         scores = model(torch.from_numpy(hidden)[None].to(model.device)).logits[0, places.tolist()]
-        best = scores.topk(5).indices.cpu().numpy()
-        right = best == ids[places][:, None]
-        first += int(right[:, 0].sum())
-        near += int(right.any(axis=1).sum())
-        total += len(places)
-    return {"top-1": 100 * first / total, "top-5": 100 * near / total}
-
-
-def masked_words(model: Any, tokenizer: Any, text: str, *, length: int, sparse: bool) -> Numbers:
-    """Top-1 in percent of masked words in the first ``length`` tokens of a text, through sparse or full attention."""
-    from core.sparse import bigbird
-    from core.sparse.layout import Sparsity
-
-    ids = np.array([*tokenizer(text)["input_ids"][: length - 1], tokenizer.sep_token_id], dtype=np.int64)
-    hidden, places = hide(ids, tokenizer)
-    config = model.config
-    pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks) if sparse else None
-    run = bigbird.forward(model, hidden.tolist(), places.tolist(), pattern)
-    return {"top-1": 100 * float((run.logits.argmax(axis=1) == ids[places]).mean())}
+        hits.add(scores, torch.from_numpy(ids[places]).to(model.device))
+    return hits.top()

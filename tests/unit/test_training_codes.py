@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
-from core.training import corpus, evaluate, evaluate_decoders
+from core.training import corpus, evaluate
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.causal import (
@@ -154,7 +154,7 @@ def test_the_measures_of_a_card_on_committed_texts() -> None:
         parameter.data.zero_()  # every token is equally likely under every code
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
     spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
-    found = evaluate.rows(evaluate_decoders.codes(Checkpoint(model, tokenizer, spec), None))
+    found = evaluate.rows(evaluate.measure("codes-lm", Checkpoint(model, tokenizer, spec)))
     assert [m.on.split(":")[0] for m in found] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
     assert {(m.name, m.unit) for m in found} == {("right code", "%"), ("bits per byte", "bits")}
     right = {m.on.split(":")[0]: m.value for m in found if m.name == "right code"}

@@ -141,6 +141,7 @@ def test_measures_tell_the_two_ways_apart(
     objective: Any, shipped: Checkpoint, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model that knows every pair with English and none without: only the way through English is right."""
+    from core.training import evaluate
     from core.training import evaluate_pairs as found
 
     rows = measures.read_table(measures.TRANSLATIONS)
@@ -153,7 +154,7 @@ def test_measures_tell_the_two_ways_apart(
         return [known[one, other].get(text, "0") if "en" in (one, other) else "0" for text in texts]
 
     monkeypatch.setattr(found, "translate", translate)
-    numbers = found.many(shipped, None)["40 sentences written for this project"]
+    numbers = evaluate.measure("many-to-many", shipped)["40 sentences written for this project"]
     assert {name for name in numbers if name.endswith("BLEU")} == {
         *(f"{task} BLEU" for task in found.DIRECTIONS),
         "fr-de through English BLEU",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from core.checkpoints.loading import read
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.sparse import reformer
 from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
 from core.training import recipe as recipes
@@ -41,7 +42,7 @@ def test_pairs_far_by_hand() -> None:
 
 
 def test_words_of_the_story_are_measured(long: Checkpoint) -> None:
-    found = evaluate_encoders.windowed(long, None)
+    found = evaluate.measure("window-lm", long)
     (on,) = found
     assert on.startswith("a story written for this project, ")
     assert set(found[on]) == {"top-1", "top-5", "in pieces top-1", "in pieces top-5"}
@@ -52,6 +53,8 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
     """A base that is the same model, with pieces as long as the text: both guess alike."""
     ids = np.random.default_rng(0).integers(5, len(long.tokenizer), 64)
 
+    from core import checkpoints
+
     class Base:
         @staticmethod
         def model(ids: torch.Tensor) -> Any:
@@ -60,7 +63,10 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
             return long.model(input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask)
 
     monkeypatch.setattr(evaluate_encoders, "SHORT", 64)
-    found = evaluate_encoders._masked(long, Base, [ids])  # type: ignore[arg-type]
+    monkeypatch.setattr(checkpoints, "load", lambda _: Base)
+    card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", base="the same")
+    grown = dataclasses.replace(long, spec=dataclasses.replace(long.spec, card=card))
+    found = evaluate_encoders.windowed(grown, [ids])
     assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
 
 
@@ -77,7 +83,7 @@ def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) 
 
 
 def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
-    found = evaluate_decoders.hashed(hashing, None)
+    found = evaluate.measure("hashed-lm", hashing)
     (on,) = found
     text = measures.story()
     theirs = measures.bits_per_byte(hashing.model, hashing.tokenizer, text)
@@ -90,7 +96,7 @@ def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
 def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     book = np.random.default_rng(0).integers(2, 258, 2 * 256).tolist()
     monkeypatch.setattr(evaluate_decoders, "ENDS", 32)
-    found = evaluate_decoders._by_reading(hashing.model, [book], 256)
+    found = evaluate_decoders.by_reading(hashing, [book])
     bits = [reformer.surprises(hashing.model, book[at : at + 256]) for at in (0, 256)]
     assert found["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
     ends = torch.cat([part[-evaluate_decoders.ENDS :] for part in bits])

@@ -15,7 +15,7 @@ from core import patterns
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import permuted
 from core.objectives.permutation import last
-from core.training import evaluate_encoders, optimizers, xlnet_model
+from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.permutation import PermutationModel, PermutationObjective, found_tokens
@@ -212,7 +212,7 @@ def test_held_out_documents_are_measured_as_in_training(
     recipe = tiny()
     monkeypatch.setattr(recipes, "load", lambda _: recipe)
     monkeypatch.setattr(evaluate_encoders, "story_chunks", lambda _: ["The cat sat on a mat."])
-    found = evaluate_encoders.permuted_measures(checkpoint, folder)
+    found = evaluate.measure("permutation-lm", checkpoint, folder)
     (on,) = (name for name in found if "held out" in name)
     whole = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
     whole.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())

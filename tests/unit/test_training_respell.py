@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,11 +111,17 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(units.values()) == {"%"}
 
 
-def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_path: Path) -> None:
-    from core.training.evaluate_pairs import held_out_short
+def test_held_out_sentences_are_short_and_not_trained_on(
+    objective: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.training.evaluate_pairs import short_sentences
 
-    found = held_out_short(objective.recipe, tinycorpus.write(tmp_path), 30)
+    own = dataclasses.replace(objective.recipe, data=objective.recipe.data | {"longest": 31})
+    monkeypatch.setattr(recipes, "load", lambda _: own)
+    checkpoint: Any = SimpleNamespace(spec=SimpleNamespace(slug="atlas-byt5"))
+    _, (on, found) = short_sentences(checkpoint, tinycorpus.write(tmp_path))
     trained = {to_text(objective.train.row(row)) for row in range(len(objective.train))}
+    assert on.endswith("held out from training")
     assert len(found) > 10
     assert not set(found) & trained
     assert all(8 <= len(text.encode()) <= 30 for text in found)

@@ -76,12 +76,12 @@ def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
-    found = evaluate_encoders.cost_of_orders(checkpoint.model, checkpoint.tokenizer, texts)
+    found = evaluate_encoders.cost_of_orders(checkpoint, texts)
     size = checkpoint.model.config.vocab_size
     assert list(found.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
     with torch.no_grad():  # a bias that always says "the"
         checkpoint.model.lm_loss.bias[checkpoint.tokenizer.convert_tokens_to_ids("the")] = 5.0
-    hits = evaluate_encoders.permuted_words(checkpoint.model, checkpoint.tokenizer, ["the the the the the the the."])
+    hits = evaluate_encoders.permuted_words(checkpoint, ["the the the the the the the."])
     assert hits == dict.fromkeys(hits, 100.0)
 
 
@@ -90,18 +90,18 @@ def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) 
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     text = " ".join(tiny.SENTENCES[:6])
-    bits, size = evaluate_decoders.saved_by_memory(checkpoint, text)
+    found = evaluate_decoders.with_and_without_memory(checkpoint, [text])
     count = len(checkpoint.tokenizer(text)["input_ids"])
-    assert bits.tolist() == pytest.approx([count * math.log2(checkpoint.model.config.vocab_size)] * 2, rel=1e-5)
-    assert size == len(text.encode())
+    bits = count * math.log2(checkpoint.model.config.vocab_size) / len(text.encode())
+    assert list(found.values()) == pytest.approx([bits] * 2, rel=1e-5)
 
 
 def test_both_models_are_measured_on_the_committed_story(tmp_path: Path) -> None:
     xlnet = load(tiny.tiny_xlnet(tmp_path / "x", positions=128), "atlas-xlnet", "permutation-lm")
-    found = {measure.name: measure for measure in evaluate.rows(evaluate.MEASURES["permutation-lm"](xlnet, None))}
+    found = {measure.name: measure for measure in evaluate.rows(evaluate.measure("permutation-lm", xlnet))}
     assert {measure.unit for name, measure in found.items() if "top" in name} == {"%"}
     assert {measure.unit for name, measure in found.items() if "bits" in name} == {"bits"}
     assert len(found) == 7
     xl = load(tiny.tiny_transformer_xl(tmp_path / "y"), "atlas-transformer-xl", "causal-lm")
-    names = [measure.name for measure in evaluate.rows(evaluate.MEASURES["segments-lm"](xl, None))]
+    names = [measure.name for measure in evaluate.rows(evaluate.measure("segments-lm", xl))]
     assert names == ["bits per byte", "without memory, bits per byte"]
