@@ -8,6 +8,7 @@ whenever a text comes: *dynamic* masking. Liu et al. (2019), section 4.1.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from core.errors import OutOfRange
 from core.objectives import masked
 from core.objectives.example import Example
-from core.objectives.masked import FATES, RATE
+from core.objectives.masked import RATE, Settings
 
 Bools = NDArray[np.bool_]
 
@@ -59,17 +60,14 @@ def corrupt(
     epoch: int,
     *,
     copies: int | None = COPIES,
-    rate: float = RATE,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """The example of one epoch, counted from 1; it asks what row ``epoch - 1`` of `masks` asks for the same ``rng``.
 
     A copy keeps its random tokens, too: it was written down once.
     """
     child = _spawned(epoch, epoch if copies is None else copies, rng)[(epoch - 1) % (copies or epoch)]
-    return masked.corrupt(tokens, vocabulary, child, rate=rate, fates=fates, mask=mask, fixed=fixed)
+    return masked.corrupt(tokens, vocabulary, child, **settings)
 
 
 def _spawned(epochs: int, copies: int, rng: np.random.Generator) -> list[np.random.Generator]:

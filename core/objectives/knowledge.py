@@ -18,14 +18,15 @@ Both miss much, so a visitor can mark units by typing them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, Unpack
 
 import numpy as np
 
 from core.objectives import masked
 from core.objectives.example import Example
-from core.objectives.masked import FATES, RATE, Fate
+from core.objectives.masked import RATE, Settings
+from core.objectives.spans import runs
 
 Level = Literal["basic", "phrase", "entity"]
 Run = tuple[int, ...]
@@ -57,24 +58,17 @@ _END = re.compile(r"[.!?…:;]$")
 
 def entities(words: Sequence[str]) -> tuple[Run, ...]:
     """Runs of words that the rule takes for names; ``words`` as they were typed, marks among them."""
-    found: list[list[int]] = []
-    for index, word in enumerate(words):
-        named = word[:1].isupper() or word[:1].isdigit()
-        if not named or word in ("I", "I'm", "I've", "I'll"):
-            continue
-        if found and found[-1][-1] == index - 1:
-            found[-1].append(index)
-        else:
-            found.append([index])
+    own = ("I", "I'm", "I've", "I'll")
+    named = [at for at, word in enumerate(words) if (word[:1].isupper() or word[:1].isdigit()) and word not in own]
     kept: list[Run] = []
-    for run in found:
+    for run in runs(named):
         opens = run[0] == 0 or bool(_END.search(words[run[0] - 1]))
         plain = words[run[0]].lower() in OPENERS | STOPS or (
             opens and len(run) == 1 and not words[run[0]][:1].isdigit()
         )
         rest = run[1:] if opens and plain else run
         if rest:
-            kept.append(tuple(rest))
+            kept.append(rest)
     return tuple(kept)
 
 
@@ -119,26 +113,18 @@ def corrupt(
     units: Sequence[Sequence[int]],
     vocabulary: Sequence[str],
     rng: np.random.Generator,
-    *,
-    rate: float = RATE,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """As `core.objectives.masked.corrupt`, with whole units chosen.
 
     Args:
         units: the places of each unit that may be chosen: the words, phrases or entities.
     """
-    free = set(masked.ordinary(len(tokens), fixed))
+    free = set(masked.ordinary(len(tokens), settings.get("fixed", ())))
     whole = [tuple(unit) for unit in units if unit and set(unit) <= free]
-    room = masked.budget(len(free), rate, rng) if free else 0
+    room = masked.budget(len(free), settings.get("rate", RATE), rng) if free else 0
     chosen: list[tuple[int, ...]] = []
     for index in rng.permutation(len(whole)):
         if not chosen or sum(map(len, chosen)) + len(whole[index]) <= room:
             chosen.append(whole[index])
-    met: dict[int, Fate] = {}
-    for unit in sorted(chosen):
-        met |= dict.fromkeys(unit, masked.fate(rng, fates))
-    groups = {place: number for number, unit in enumerate(sorted(chosen)) for place in unit}
-    return masked.hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed, groups=groups)
+    return masked.hide_groups(tokens, sorted(chosen), vocabulary, rng, **settings)

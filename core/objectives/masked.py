@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,18 @@ FATES = (0.8, 0.1)
 Fate = Literal["masked", "random", "unchanged"]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+class Settings(TypedDict, total=False):
+    """How tokens are hidden, told alike to every objective that hides them."""
+
+    rate: float
+    """Share of the tokens that are asked."""
+    fates: tuple[float, float]
+    """Shares of these that become ``mask`` and a random token."""
+    mask: str
+    fixed: Collection[int]
+    """Places of tokens of the format: never chosen, never changed."""
 
 
 def choose(free: Bools, rng: np.random.Generator, *, rate: float = RATE) -> Bools:
@@ -130,6 +142,30 @@ def hide(
     return Example(tuple(tokens), tuple(cells), visible=(example.full(cells),))
 
 
+def hide_groups(
+    tokens: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    shared: bool = True,
+    **settings: Unpack[Settings],
+) -> Example:
+    """The example in which all places of each group are asked.
+
+    Args:
+        shared: whether the places of a group share their fate.
+    """
+    numbers = {place: number for number, group in enumerate(groups) for place in group}
+    fates, mask, fixed = settings.get("fates", FATES), settings.get("mask", "[MASK]"), settings.get("fixed", ())
+    if shared:
+        drawn = [fate(rng, fates) for _ in groups]
+        met = {place: drawn[number] for place, number in numbers.items()}
+    else:
+        met = {place: fate(rng, fates) for place in numbers}
+    return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed, groups=numbers)
+
+
 def corrupt(
     tokens: Sequence[str],
     vocabulary: Sequence[str],
@@ -140,15 +176,12 @@ def corrupt(
     mask: str = "[MASK]",
     fixed: Collection[int] = (),
 ) -> Example:
-    """Single tokens hidden, as BERT does it.
+    """Single tokens hidden, as BERT does it; see `Settings`.
 
     Args:
         tokens: the text with the tokens of the format ([CLS], [SEP]).
         vocabulary: what a random token is drawn from: no token of the format in it.
         rng: the only source of chance.
-        rate: share of the tokens that are asked.
-        fates: shares of these that become ``mask`` and a random token.
-        fixed: places of tokens of the format: never chosen, never changed.
     """
     chosen = choose(free(len(tokens), fixed), rng, rate=rate)
     masked, random = meet(chosen, rng, fates)
@@ -159,23 +192,14 @@ def corrupt(
     return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed)
 
 
-def over(
-    given: Example,
-    vocabulary: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    rate: float = RATE,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
-) -> Example:
+def over(given: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]) -> Example:
     """``given`` with tokens hidden as well, as BERT asks for masked tokens and the next sentence at once.
 
     Places of the format are left alone, and those of ``fixed``.
     """
     special = {place for place, cell in enumerate(given.source) if cell.change == "special"}
-    tokens = [cell.token for cell in given.source]
-    hidden = corrupt(tokens, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed={*special, *fixed})
+    settings["fixed"] = {*special, *settings.get("fixed", ())}
+    hidden = corrupt([cell.token for cell in given.source], vocabulary, rng, **settings)
     cells = tuple(
         replace(old, token=new.token, target=new.target, change=new.change) if new.target is not None else old
         for old, new in zip(given.source, hidden.source, strict=True)

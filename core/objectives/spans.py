@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.objectives import masked
 from core.objectives.example import Example
-from core.objectives.masked import FATES, RATE, Fate
+from core.objectives.masked import RATE, Settings
 from core.objectives.whole_words import members
 
 P = 0.2
@@ -99,20 +100,14 @@ def corrupt(
     vocabulary: Sequence[str],
     rng: np.random.Generator,
     *,
-    rate: float = RATE,
     p: float = P,
     longest: int = LONGEST,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """As `core.objectives.masked.corrupt`; the cells of a span share a ``group`` and a fate."""
+    rate, fixed = settings.get("rate", RATE), settings.get("fixed", ())
     chosen = choose(words, rng, rate=rate, p=p, longest=longest, fixed=fixed)
-    met: dict[int, Fate] = {}
-    for span in chosen:
-        met |= dict.fromkeys(span, masked.fate(rng, fates))
-    groups = {place: number for number, span in enumerate(chosen) for place in span}
-    return masked.hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed, groups=groups)
+    return masked.hide_groups(tokens, chosen, vocabulary, rng, **settings)
 
 
 def boundaries(example: Example) -> tuple[Boundary, ...]:

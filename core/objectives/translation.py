@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Unpack
 
 import numpy as np
 
 from core.errors import InputUnusable
 from core.objectives import masked
 from core.objectives.example import Example
+from core.objectives.masked import Settings
 
 
 def corrupt(
@@ -28,11 +30,9 @@ def corrupt(
     vocabulary: Sequence[str],
     rng: np.random.Generator,
     *,
-    rate: float = masked.RATE,
-    fates: tuple[float, float] = masked.FATES,
-    mask: str = "[MASK]",
     end: str = "</s>",
     special: Collection[str] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """Both sentences in one row, each in a frame of ``end``; ``segment`` is the language, 0 or 1.
 
@@ -50,8 +50,8 @@ def corrupt(
     row = tuple(token for side in sides for token in (end, *side, end))
     starts = np.cumsum([0, *(len(side) + 2 for side in sides)]).tolist()
     ends = {at for start, stop in pairwise(starts) for at in (start, stop - 1)}
-    fixed = frozenset(ends | {at for at, token in enumerate(row) if token in special})
-    made = masked.corrupt(row, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed=fixed)
+    settings["fixed"] = ends | {at for at, token in enumerate(row) if token in special}
+    made = masked.corrupt(row, vocabulary, rng, **settings)
     second_from = starts[1]
     cells = tuple(
         replace(cell, segment=int(at >= second_from), position=at - (second_from if at >= second_from else 0))

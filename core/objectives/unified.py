@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -54,21 +55,18 @@ def sees(kind: Kind, length: int, first: int) -> Bools:
     return np.asarray(known | (before & ~known[:, None]), dtype=np.bool_)
 
 
-def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[int]) -> dict[int, int]:
-    """Places to ask with the number of their group: single tokens, two or three neighbours, up to the rate."""
-    free = masked.ordinary(count, fixed)
-    most = masked.budget(len(free), rate, rng)
-    taken: dict[int, int] = {}
-    while len(taken) < most:
+def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[int]) -> list[list[int]]:
+    """Groups of places to ask, in the order of the text: single tokens, two or three neighbors, up to the rate."""
+    free = set(masked.ordinary(count, fixed))
+    least = len(free) - masked.budget(len(free), rate, rng)
+    groups: list[list[int]] = []
+    while len(free) > least:
         size = 1 if rng.random() < SINGLE else int(rng.integers(2, 4))
-        open_now = [at for at in free if at not in taken]
-        start = open_now[int(rng.integers(len(open_now)))]
-        group = len(set(taken.values()))
-        for at in range(start, start + min(size, most - len(taken))):
-            if at in taken or at not in free:
-                break
-            taken[at] = group
-    return dict(sorted(taken.items()))
+        start = sorted(free)[int(rng.integers(len(free)))]
+        run = range(start, start + min(size, len(free) - least))
+        groups.append(list(takewhile(free.__contains__, run)))
+        free -= {*groups[-1]}
+    return sorted(groups)
 
 
 def corrupt(
@@ -103,10 +101,7 @@ def corrupt(
     typed = {at for at, token in enumerate(row) if token in special}
     fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ()), *typed})
     groups = choose(len(row), rng, rate, fixed)
-    fates = {group: masked.fate(rng) for group in dict.fromkeys(groups.values())}
-    made = masked.hide(
-        row, {at: fates[group] for at, group in groups.items()}, vocabulary, rng, mask=mask, fixed=fixed, groups=groups
-    )
+    made = masked.hide_groups(row, groups, vocabulary, rng, mask=mask, fixed=fixed)
     cells = tuple(replace(cell, segment=int(paired and at >= len(opening))) for at, cell in enumerate(made.source))
     names = tuple(cell.token for cell in cells)
     seen = Visible("encoder", names, names, sees(kind, len(row), len(opening) if paired else 0))

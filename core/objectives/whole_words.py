@@ -11,12 +11,13 @@ nothing teaches nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from core.objectives import masked
 from core.objectives.example import Example
-from core.objectives.masked import FATES, RATE
+from core.objectives.masked import RATE, Settings
 
 
 def members(words: Sequence[int], fixed: Collection[int] = ()) -> list[tuple[int, ...]]:
@@ -49,14 +50,8 @@ def corrupt(
     words: Sequence[int],
     vocabulary: Sequence[str],
     rng: np.random.Generator,
-    *,
-    rate: float = RATE,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """As `core.objectives.masked.corrupt`; ``words`` has the number of the word at each place."""
-    chosen = choose(words, rng, rate=rate, fixed=fixed)
-    groups = {place: number for number, word in enumerate(chosen) for place in word}
-    met = {place: masked.fate(rng, fates) for place in groups}
-    return masked.hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed, groups=groups)
+    chosen = choose(words, rng, rate=settings.get("rate", RATE), fixed=settings.get("fixed", ()))
+    return masked.hide_groups(tokens, chosen, vocabulary, rng, shared=False, **settings)

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import Unpack
 
 import numpy as np
 
 from core.objectives import masked
 from core.objectives.example import Cell, Example
-from core.objectives.masked import FATES, RATE
+from core.objectives.masked import RATE, Settings
 
 SHARE = 0.05
 SIZE = 3
@@ -40,17 +41,15 @@ def corrupt(
     *,
     share: float = SHARE,
     size: int = SIZE,
-    rate: float = RATE,
-    fates: tuple[float, float] = FATES,
-    mask: str = "[MASK]",
-    fixed: Collection[int] = (),
+    **settings: Unpack[Settings],
 ) -> Example:
     """Masked tokens as BERT has them, or none where ``rate`` is 0, and runs of ``size`` others shuffled.
 
     The cells of a run share a ``group``; ``origin`` says where a cell's token stood.
     """
-    if rate > 0:
-        example = masked.corrupt(tokens, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed=fixed)
+    fixed = settings.get("fixed", ())
+    if settings.get("rate", RATE) > 0:
+        example = masked.corrupt(tokens, vocabulary, rng, **settings)
     else:
         example = masked.hide(tokens, {}, vocabulary, rng, fixed=fixed)
     cells = list(example.source)
