@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import session
+from core.figures.tree import beam_tree, tree_alt, tree_pixels
+from core.language.decoding.tree import Tree, tree
 from core.language.tokens import visible
 from core.language.types import Decoding
 from core.table import Table
@@ -20,9 +21,6 @@ from core.ui.param import Integer
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
-if TYPE_CHECKING:
-    from core.language.decoding.tree import Tree
-
 BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110)
 DEPTH = Integer(name="depth", label="Steps", default=8, low=1, high=24, width=110)
 
@@ -33,8 +31,6 @@ def beam_search(view: View) -> None:
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    from core.figures.tree import beam_tree, tree_alt, tree_pixels
-
     state, chosen = view.state, setup(view, length=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         beams, depth = BEAMS.draw(state), DEPTH.draw(state)
@@ -61,8 +57,6 @@ def beam_search(view: View) -> None:
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     """The search; the latest ones are cached by what they depend on."""
-    from core.language.decoding.tree import tree
-
     with st.spinner("Searching", show_time=True):
         return session.results.found(
             ("tree", *chosen.key, decoding),

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
+from core.checkpoints.sizes import state_of
+from core.efficiency.growth import Point, bytes_a_token, lengths, measure
 from core.figures.lines import timing_alt, timing_lines
 from core.figures.numbers import in_bytes
 from core.table import Table
 from core.ui.chart import chart
+from core.ui.demos.steps import going
 from core.ui.generation.setup import SHARED, Setup, setup
-from core.ui.generation.writing import forget, remember
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-    from streamlit.delta_generator import DeltaGenerator
-
-    from core.efficiency.growth import Point
 
 GROW = Integer(
     name="grow",
@@ -43,9 +40,6 @@ def kv_cache(view: View) -> None:
     Raises:
         AtlasError: the text cannot be used, or the model has no KV cache.
     """
-    from core.checkpoints.sizes import state_of
-    from core.efficiency.growth import bytes_a_token, lengths, measure
-
     state, chosen = view.state, setup(view, length=False)
     checkpoint, start = session.checkpoint(chosen.spec.slug), chosen.start()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -68,23 +62,18 @@ def kv_cache(view: View) -> None:
     else:
         view.say("Memory", size=in_bytes(size))
         view.note("Memory sources")
-    slot, part, measure_key = state.key("grow.stopped"), state.key("grow.part"), state.key("measure")
-    known = session.results.get(key)
-    if known is not None:
+    part = state.key("grow.part")
+    if (known := session.results.get(key)) is not None:
         _panel(chosen, picture, known, most)
-        button.button(
-            "Measure again", key=measure_key, icon=":material/timer:", on_click=session.results.forget, args=(key,)
-        )
-    elif st.session_state.get(slot) == key:
-        progress.info("The measurement was stopped.")
-        _panel(chosen, picture, st.session_state.get(part, ()), most)
-        button.button("Measure", key=measure_key, icon=":material/timer:", on_click=forget, args=(slot,))
-    else:
-        button.button("Stop", key=measure_key, icon=":material/stop:", on_click=remember, args=(slot, key))
-        points: list[Point] = []
-        st.session_state[part] = points
+        forget, icon = session.results.forget, ":material/timer:"
+        button.button("Measure again", key=state.key("measure"), icon=icon, on_click=forget, args=(key,))
+    elif going(state, "grow", key, button, "Measure"):
+        points = st.session_state[part] = []
         _measure(chosen, key, stream, points, len(at), progress, picture, most)
         st.rerun()
+    else:
+        progress.info("The measurement was stopped.")
+        _panel(chosen, picture, st.session_state.get(part, ()), most)
 
 
 def _measure(

@@ -5,18 +5,15 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.figures.predictions import percent
+from core.language.decoding.draft import Bits, Drafted, RoundBits
 from core.language.tokens import Wording
 from core.language.types import GenerationStep
 from core.ui.chips import on_colour
 from core.ui.page import theme
-
-if TYPE_CHECKING:
-    from core.language.decoding.draft import Bits, Drafted, RoundBits
 
 MOST_BITS = 12.0
 """The color's far end; twelve bits are one chance in 4,096."""

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.decoding.draft import Drafted, RoundBits, bits, expected, speed_up
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
+from core.ui.demos.steps import going
 from core.ui.export import download_csv, download_html, html_page
 from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted_legend
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
-from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms
 from core.ui.param import Choice, Integer, Real
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from core.language.decoding.draft import Drafted, RoundBits
 
 AHEAD = Integer(name="ahead", label="Draft tokens", default=4, low=1, high=12, width=140)
 HOW = Choice(name="how", label="Both models decode by", options={"greedy": "Greedy", "sample": "Sampling"}, style="row")
@@ -165,16 +161,12 @@ def _text(
     chosen: Setup, run: Speculation, key: tuple[object, ...], place: DeltaGenerator, button: DeltaGenerator
 ) -> Drafted | None:
     """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
-    from core.language.decoding.draft import Drafted
-
     state, wording = chosen.state, Wording(run.target.tokenizer)
     known: Drafted | None = session.results.get(("draft", *key))
-    slot, part = state.key("draft.stopped"), state.key("draft.part")
-    if known is None and st.session_state.get(slot) == key:
+    part = state.key("draft.part")
+    if known is None and not going(state, "draft", key, button):
         known = st.session_state.get(part) or Drafted(())
-        button.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))
     elif known is None:
-        button.button("Stop", key=state.key("draft.stop"), icon=":material/stop:", on_click=remember, args=(slot, key))
 
         def draw(now: Drafted) -> None:
             st.session_state[part] = now
@@ -191,16 +183,12 @@ def _text(
 
 def _bits(run: Speculation, key: tuple[object, ...], drafted: Drafted) -> tuple[RoundBits, ...]:
     """Surprisal and entropy of the text's tokens, cached: the text stands through many changes of the page."""
-    from core.language.decoding.draft import bits
-
     # A text that was stopped is shorter.
     key = ("draft bits", *key, len(drafted.ids))
     return session.results.found(key, lambda: bits(run.target, run.prompt, drafted))
 
 
 def _counts(view: View, drafted: Drafted, ahead: int) -> None:
-    from core.language.decoding.draft import expected
-
     tokens, rate = len(drafted.ids), drafted.rate
     passes: dict[str, int | str] = {
         "passes": drafted.passes,
@@ -232,14 +220,14 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
             "Time it on this machine",
             key=timer,
             icon=":material/timer:",
-            on_click=remember,
+            on_click=st.session_state.__setitem__,
             args=(slot, key),
             help=f"Generates the text {TURNS} times with the draft model and without, by turns",
         )
         view.note("Not measured")
         return
     if known is None:
-        button.button("Stop", key=timer, icon=":material/stop:", on_click=forget, args=(slot,))
+        button.button("Stop", key=timer, icon=":material/stop:", on_click=st.session_state.pop, args=(slot, None))
         bar = st.empty()
 
         def progress(share: float, doing: str) -> None:
@@ -256,8 +244,6 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
 
 def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: int) -> None:
     """Both times, and what the formula expects from the draft model's own."""
-    from core.language.decoding.draft import speed_up
-
     alone, both, small = seconds
     faster, cost = both < alone, small / alone
     view.say(

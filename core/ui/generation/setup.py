@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,14 +10,15 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.language.decoding.cards import Number
 from core.language.decoding.picking import MAX_STOP_CHARS, MAX_STOPS
+from core.language.decoding.reader import Start
+from core.language.tasks import tasks
 from core.language.types import Decoding
 from core.links import parameters as link
+from core.ui.demos.samples import task_samples
 from core.ui.links import PageState, instead
 from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
+from core.ui.picker import no_models
 from core.ui.section import View
-
-if TYPE_CHECKING:
-    from core.language.decoding.reader import Start
 
 PROMPT = "Once upon a time there was a little girl who"
 
@@ -112,8 +112,6 @@ class Setup:
 
 def no_model() -> bool:
     """Say so where no model that generates is here."""
-    from core.ui.picker import no_models
-
     if missing := not MODEL.offered():
         no_models()
     return missing
@@ -150,9 +148,6 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
             instead(state, f"{spec.name} continues a text and has no tasks.")
             state.set(task=None)
         return None, PROMPT
-    from core.language.tasks import tasks
-    from core.ui.demos.samples import task_samples
-
     offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}
     names = {slug: task.label for slug, task in offered.items()}
     task = TASK.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug)

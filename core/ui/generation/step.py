@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import streamlit as st
 
 from core import session
+from core.figures.decoding import rule_alt, rule_bars, surprise_bars
 from core.figures.predictions import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
+from core.language.decoding.step import Around, Look, each, look
 from core.language.tokens import describe, visible
 from core.language.types import GenerationStep
 from core.links import parameters as link
 from core.table import Table
-from core.ui.demos.cover import switch, uncovered, verdict, walk
-from core.ui.demos.steps import step_chips
+from core.ui.demos.cover import COVER, keep_step, step_of, switch, token_verdict, uncovered, walk
+from core.ui.demos.steps import STEP, step_chips
 from core.ui.export import download_csv
 from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
@@ -29,9 +31,6 @@ from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
-if TYPE_CHECKING:
-    from core.language.decoding.step import Around, Look
-
 RULE = Choice(
     name="rule",
     label="Logits processor",
@@ -43,8 +42,6 @@ RULE = Choice(
 VALUE = Carried(name="value", label="Its number", as_=link.Real(None, 0.0, 1000.0))
 FIRST = Carried(name="first", label="Processors before it", as_=link.Words(most=7))
 ALONG = Carried(name="along", label="Along the text of", as_=link.Integer(1, 1, 8))
-STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 200))
-COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
 
 
 def one_step(view: View) -> None:
@@ -53,8 +50,6 @@ def one_step(view: View) -> None:
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    from core.language.decoding.step import each, look
-
     state, chosen = view.state, setup(view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         rule, value, first = _rule(view)
@@ -68,19 +63,18 @@ def one_step(view: View) -> None:
     checkpoint = session.checkpoint(chosen.spec.slug)
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
     slot = state.key(f"step.of.{hash(chosen.key)}.{card.name}")
-    wanted, seen = state.number(STEP.name, 1), state.key("step.seen")
+    seen = state.key("step.seen")
     if seen not in st.session_state:  # later, another text may simply be shorter
-        wanted = within(state, STEP.label, wanted, 1, len(path))
+        within(state, STEP.label, state.number(STEP.name, 1), 1, len(path))
     st.session_state[seen] = True
-    at = min(int(st.session_state.get(slot, wanted - 1)), len(path) - 1)
+    at = step_of(state, slot, len(path))
     shown = True
     if hidden:
         shown = _guessed(chosen, card, path, at)
         walk(slot, at, len(path), "token")
     else:
         at = step_chips(path, tokens, at, key=state.key("step.chips"), branch=chosen.spec.branch, by_hand=None)
-    st.session_state[slot] = at
-    state.set(step=at + 1 if at else None)
+    keep_step(state, slot, at)
     if not shown:
         return
     ids = [step.token.id for step in path[:at]]
@@ -158,15 +152,10 @@ def _along(state: PageState) -> Card:
 
 def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
     """The text up to the step, and a box for a guess of the next token; whether the answer may be drawn."""
-    step, place = path[at], st.empty()
-
-    def judge(guess: str) -> str:
-        words = [option.text for option in step.alternatives]
-        chances = [option.probability for option in step.alternatives]
-        return verdict(guess, words, chances, step.token.text.strip() or visible(step.token.text))
-
+    place = st.empty()
     question = ("step", *chosen.key, decoding_of(card, chosen.common), at)
-    shown = uncovered(chosen.state, question, f"Token {at + 1}: what comes next?", judge, on=True)
+    label = f"Token {at + 1}: what comes next?"
+    shown = uncovered(chosen.state, question, label, token_verdict(path[at]), on=True)
     place.html(text_html(chosen.prefix, path[: at + shown], growing=not shown, room="2em"))
     return shown
 
@@ -190,8 +179,6 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
 
 def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
     """Bars before and after the rule beside its formula; for typical sampling the surprisals, too."""
-    from core.figures.decoding import rule_alt, rule_bars, surprise_bars
-
     view, around = chosen.view, result.around
     names = [visible(row.text) for row in result.rows]
     what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.language.decoding.cards import (
     CUTS,
@@ -35,9 +36,6 @@ from core.ui.panel import table_menu
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_label=True)
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
+from core.language import decode
+from core.language.decode import along, together
 from core.language.types import Decoding, GenerationStep
 from core.ui.generation.setup import Setup
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 _PAUSE = 0.05
 """Seconds between two pictures of a growing text."""
@@ -91,8 +91,6 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
 def _generate_rows(
     setup: Setup, start: Any, decodings: Sequence[Decoding], rows: Sequence[int], run: _Run, canvas: Canvas
 ) -> None:
-    from core.language.decode import together
-
     drawn = dict.fromkeys(rows, 0.0)
     for row, step in together(session.checkpoint(setup.spec.slug), start, [decodings[number] for number in rows]):
         number = rows[row]
@@ -103,10 +101,8 @@ def _generate_rows(
 
 
 def _generate_beam(setup: Setup, start: Any, decoding: Decoding, number: int, run: _Run, canvas: Canvas) -> None:
-    from core.language.decode import along, steps
-
     checkpoint, drawn, last = session.checkpoint(setup.spec.slug), 0.0, None
-    for step in steps(checkpoint, start, decoding):
+    for step in decode.steps(checkpoint, start, decoding):
         last = step
         if time.monotonic() - drawn > _PAUSE:
             canvas.text(number, step.text)
@@ -116,13 +112,3 @@ def _generate_beam(setup: Setup, start: Any, decoding: Decoding, number: int, ru
     # the reason is the search's own: along its text everything is forced
     run.steps[number] = [*written[:-1], replace(written[-1], reason=last.reason, finished=True)]
     canvas.steps(number, run.steps[number], False)
-
-
-def remember(slot: str, key: tuple[object, ...]) -> None:
-    """A callback: what was started, or stopped, belongs to these settings alone."""
-    st.session_state[slot] = key
-
-
-def forget(slot: str) -> None:
-    """A callback that takes it back."""
-    st.session_state.pop(slot, None)
