@@ -22,12 +22,15 @@ from core.attention.architectures.layout import refuse
 from core.attention.architectures.model_masks import agreeing, allowed, around, attention_layers_of, side
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.limits import check_length, max_tokens, own_language
 from core.language.segments import remembers
 from core.language.text import clean
+from core.language.tokens import tokenise
 from core.language.translate import start_token
+from core.language.types import Token
 
 if TYPE_CHECKING:
     import torch
@@ -94,6 +97,18 @@ def capture(
         return replace(streams, encoder=replace(trace.encoder, label="All words known"))
 
 
+def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple[Token, ...]:
+    """The tokens of ``text``, over which the trace's own map is.
+
+    Raises:
+        NoAttentionMatrix: it is over others.
+    """
+    tokens = tokenise(checkpoint, text)
+    if len(tokens) != len(trace.own.key_tokens):
+        raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
+    return tokens
+
+
 @dataclass(frozen=True, slots=True)
 class _Inputs:
     """What a tokeniser makes of one text or two."""
@@ -109,9 +124,10 @@ class _Inputs:
 
 
 def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionMap:
-    special = {"big_bird": shapes.big_bird, "longformer": shapes.longformer}
-    if (found := special.get(model.config.model_type)) is not None:
-        return replace(found(model, inputs.ids, tokens), second=inputs.second)
+    if has(model.config, "blocks"):
+        return replace(shapes.big_bird(model, inputs.ids, tokens), second=inputs.second)
+    if has(model.config, "window"):
+        return replace(shapes.longformer(model, inputs.ids, tokens), second=inputs.second)
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
     seen = around(model.config, len(tokens))
     own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
@@ -119,7 +135,7 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
 
 
 def _decoder(model: Any, ids: torch.Tensor, tokens: tuple[str, ...]) -> AttentionMap:
-    if model.config.model_type == "reformer":
+    if has(model.config, "hashing"):
         return shapes.reformer(model, ids, tokens)
     if remembers(model):
         return shapes.transformer_xl(model, ids, tokens)

@@ -24,6 +24,7 @@ from core.attention.architectures.shapes import reformer, remembered
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, frozen
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
@@ -56,7 +57,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
             f"This text has {len(prompt):,} tokens and {count} more are to follow; attention is drawn for up to "
             f"{MAX_TOKENS}. A shorter text works."
         )
-    if checkpoint.model.config.model_type == "reformer":  # reads the whole text anew for every token: no rows to stitch
+    if has(checkpoint.model.config, "hashing"):  # reads the whole text anew for every token: no rows to stitch
         ids = [*prompt, *(step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=count)))]
         whole = reformer(checkpoint.model, torch.tensor([ids]), labels(checkpoint.tokenizer, ids))
         trace = AttentionTrace(checkpoint.spec.slug, decoder=whole)

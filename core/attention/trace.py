@@ -91,3 +91,10 @@ class AttentionTrace:
     def maps(self) -> tuple[AttentionMap, ...]:
         """The maps that exist, in the order encoder, decoder, cross, query."""
         return tuple(m for m in (self.encoder, self.decoder, self.cross, self.query) if m is not None)
+
+    @property
+    def own(self) -> AttentionMap:
+        """The map of the text that is read: the encoder's, or of a decoder alone its own."""
+        found = self.encoder or self.decoder
+        assert found is not None
+        return found

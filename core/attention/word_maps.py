@@ -32,17 +32,17 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.capture import MAX_NEW_TOKENS, capture, capture_pair
+from core.attention.capture import MAX_NEW_TOKENS, capture, capture_pair, tokens_of
 from core.attention.heads import scores
 from core.attention.roles import rolefiles
 from core.attention.tokens import Membership, belonging, word_weights
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, frozen
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
+from core.errors import InputTooLong, InputUnusable
 from core.language import translate
 from core.language.side_by_side import Word, split
 from core.language.text import clean
-from core.language.tokens import describe, tokenise
+from core.language.tokens import describe
 from core.language.tokens import words as word_numbers
 from core.language.types import Decoding, Token
 
@@ -103,10 +103,8 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
         return _both_sides(checkpoint, typed, task, words)
     target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("answers tasks") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
-    found, tokens = trace.encoder or trace.decoder, tokenise(checkpoint, typed)
-    if found is None or len(tokens) != len(found.key_tokens):
-        raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
-    return _look(checkpoint, found, words, belonging([word.start for word in words], tokens))
+    belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
+    return _look(checkpoint, trace.own, words, belongs)
 
 
 def _both_sides(checkpoint: Checkpoint, typed: str, task: str, words: tuple[Word, ...]) -> WordLook:

@@ -19,6 +19,7 @@ from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
 from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
+from core.checkpoints.families.architectures import has
 from core.checkpoints.families.family import Ability
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
@@ -122,7 +123,7 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText, place: int) -> Q
     import torch
 
     ids = torch.tensor([masked.ids])
-    if checkpoint.model.config.model_type == "xlnet":
+    if checkpoint.spec.offers("two streams"):
         import numpy as np
 
         rank = np.zeros(len(masked.ids), dtype=np.int64)
@@ -190,12 +191,12 @@ class Reader:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.model = private_twin(question.checkpoint)
-        self.type = str(self.model.config.model_type)
+        self._hashes, self._windowed = (has(self.model.config, trait) for trait in ("hashing", "window"))
         spec = question.checkpoint.spec
         self._banned = banned_ids(self.model) if spec.offers("generates") else []
         self._judges = spec.offers("judges tokens")
         at_one_place = question.task is None and "target_mapping" not in question.inputs
-        if at_one_place and self.type not in ("longformer", "reformer"):
+        if at_one_place and not (self._hashes or self._windowed):
             self.trunk.register_forward_hook(self._only_there)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
             self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
@@ -242,11 +243,11 @@ class Reader:
     def _scores(self, given: dict[str, Tensor], states: Tensor | None) -> Tensor:
         ids, place = given["input_ids"], self.question.place
         found: Tensor
-        if self.type == "reformer":
+        if self._hashes:
             from core.sparse.reformer import states as hashed
 
             found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place] if states is None else states)
-        elif self.type == "longformer":
+        elif self._windowed:
             from core.sparse.longformer import states as windowed
 
             found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)

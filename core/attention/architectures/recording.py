@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
@@ -62,7 +63,7 @@ def private_twin(checkpoint: Checkpoint) -> Any:
     import torch
 
     made: Any = twin(checkpoint.model)
-    if made.config.model_type == "big_bird":
+    if has(made.config, "blocks"):
         with torch.device("meta"):  # the new modules' own numbers are dropped for the shared ones
             made.base_model.set_attention_type("original_full")
     return made
@@ -127,34 +128,32 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
     """
     import torch
 
-    kind = model.config.model_type
-    if kind == "reformer":
+    if has(model.config, "hashing"):
         raise NoAttentionMatrix(
             "A Reformer sorts the text into buckets and looks within them; that pass cannot be asked here. Its demo "
             "shows the buckets of your text."
         )
     given = dict(inputs) | more
     with torch.inference_mode():
-        if kind == "longformer":
+        if has(model.config, "window"):
             from core.sparse.longformer import states
 
             return _Scored(model.lm_head, states(model, inputs["input_ids"]))
-        if kind == "xlnet":
-            given = {"use_mems": False} | given
-        elif "use_cache" in inspect.signature(model.forward).parameters:
-            given["use_cache"] = False
+        for name in ("use_mems", "use_cache"):
+            if name in inspect.signature(model.forward).parameters:
+                given.setdefault(name, False)
         return model(**given)
 
 
 def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
     """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, to be recorded."""
     model: Any = recorder.model
-    if model.config.model_type == "reformer":
+    if has(model.config, "hashing"):
         from core.sparse.reformer import states
 
         recorder.length = inputs["input_ids"].shape[1]
         states(model, inputs["input_ids"])
-    elif model.config.model_type == "big_bird":
+    elif has(model.config, "blocks"):
         from core.sparse.bigbird import forward
 
         forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))

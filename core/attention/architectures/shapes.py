@@ -31,10 +31,10 @@ MEMORY = "Read in segments. What a row sees before its own segment is memory, co
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
+    from core.attention.architectures.recording import blocks_of
     from core.sparse.bigbird import encode, seen
-    from core.sparse.layout import Sparsity
 
-    sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
+    sparsity = blocks_of(model)
     weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
     layers, heads, n, _ = weights.shape
     allowed = seen(sparsity, n, layers, heads)

@@ -47,19 +47,9 @@ class Shown:
 
 def node_of(root: ModuleNode, path: str) -> str | None:
     """The path in a tree of the module at ``path`` of a live model; None where the tree has no such module."""
-    if not path:
-        return None
-    for whole in _written(path):
-        steps = whole.split(".")
-        for start in range(min(2, len(steps))):
-            found = _follow(root, steps[start:])
-            if found is not None:
-                return found
-        for prefix in _prefixes(root):
-            found = _follow(root, [*prefix, *steps])
-            if found is not None:
-                return found
-    return None
+    steps = path.split(".")
+    found = (_resolve(root, ".".join(rest)) for rest in (steps, steps[1:]) if any(rest))
+    return next((node for node in found if node is not None), None)
 
 
 def size_for(system: str, kind: str) -> str | None:
@@ -165,7 +155,7 @@ def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
         yield from ((f"{attends.module}.{path}", f"{part}-global-{_LETTERS[key]}") for key, path in GLOBALS.items())
 
 
-def _resolve(root: ModuleNode, path: str, below: str) -> str | None:
+def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
     """The node of a path below the trunk, whatever the trunk is called in this tree."""
     for whole in _written(path):
         for prefix in ((), *_prefixes(root)):

@@ -23,6 +23,7 @@ from core.attention.architectures.recording import Recorder, private_twin, run
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.blueprint import blueprint_of
 from core.attention.inside.steps import Scene, Step, exists, norm, step
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 
@@ -49,9 +50,9 @@ def by_layer(
 
     stack = stacks(checkpoint)[-1]
     with torch.inference_mode():
-        if stack.type == "reformer":
+        if has(stack.config, "hashing"):
             return _reversible(model, attention_layers(checkpoint)["decoder"], inputs)
-        if stack.type == "longformer":
+        if has(stack.config, "window"):
             return _windowed(model, attention_layers(checkpoint)["encoder"], inputs)
         if not checkpoint.spec.offers("rewrites"):
             kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states

@@ -103,7 +103,7 @@ class Scene:
         """The first row of a batch; XLNet has tokens before rows, and what is the same for all rows has none."""
         if tensor.dim() < 3:
             return tensor
-        return tensor[:, 0] if self.attn.stack.type == "xlnet" else tensor[0][: self.recorder.length]
+        return tensor[:, 0] if self.attn.names.score == "two_stream" else tensor[0][: self.recorder.length]
 
     def bias(self, path: str, name: str) -> str:
         """LaTeX for the bias of a projection, where it has one."""

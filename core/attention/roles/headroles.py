@@ -45,18 +45,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.architectures.shapes import reformer
-from core.attention.capture import capture
+from core.attention.capture import capture, tokens_of
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import Counted, Tally, surest
 from core.attention.roles.treebank import Sentence
 from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.limits import max_tokens
 from core.language.text import clean
-from core.language.tokens import tokenise
 from core.settings import ASSETS
 
 OUTPUT = ASSETS / "headroles"
@@ -113,10 +113,11 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
     others: dict[MapKind, HeadSums] = {}
     for sentence in sentences:
         try:
-            trace, found, belongs = _read(checkpoint, sentence)
+            trace, belongs = _read(checkpoint, sentence)
         except (InputEmpty, InputTooLong):
             skipped += 1
             continue
+        found = trace.own
         tally = tally or Tally(found.layers, found.heads, causal=found.kind == "decoder")
         tally.add(sentence, found.weights, belongs)
         roles.add(found)
@@ -136,22 +137,18 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionM
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.
     """
-    _, found, belongs = _read(checkpoint, sentence)
-    return found, belongs
+    trace, belongs = _read(checkpoint, sentence)
+    return trace.own, belongs
 
 
-def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, AttentionMap, Membership]:
-    """The whole trace over a sentence, and what `attention_of` says."""
+def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, Membership]:
+    """The whole trace over a sentence, and which word each token belongs to."""
     text = sentence.text
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that no model is given.")
     # An encoder-decoder is made to write the sentence, which costs one step; on its own it would write at length.
     trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
-    found = trace.encoder or trace.decoder
-    tokens = tokenise(checkpoint, text)
-    if found is None or len(tokens) != len(found.key_tokens):
-        raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
-    return trace, found, align(sentence, tokens)
+    return trace, align(sentence, tokens_of(checkpoint, text, trace))
 
 
 def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0) -> HeadScores:
@@ -173,7 +170,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
     for ids in repeated(checkpoint, examples, seed):
         tokens = tuple(str(i) for i in ids)
         with torch.inference_mode():
-            if checkpoint.model.config.model_type == "reformer":
+            if has(checkpoint.model.config, "hashing"):
                 sums.add(reformer(checkpoint.model, torch.from_numpy(ids)[None], tokens))
                 continue
             outputs: Any = checkpoint.model(torch.from_numpy(ids)[None], output_attentions=True, use_cache=False)
