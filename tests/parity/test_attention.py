@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from core.attention.capture import MAX_TOKENS, capture
 from core.attention.generated import stitch
-from core.checkpoints.families.family import Kind
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
+from core.language.limits import own_language
+from core.language.translate import start_token
 from core.language.types import Alternative, GenerationStep
-from tests import tiny
+from tests import tinyfamilies
 
 SENTENCE = "The cat sat on the mat."
-
-
-def _load(folder: Path, kind: Kind, implementation: str = "eager", positions: int | None = 64) -> Checkpoint:
-    import transformers
-
-    auto = {
-        "masked-lm": transformers.AutoModelForMaskedLM,
-        "causal-lm": transformers.AutoModelForCausalLM,
-        "seq2seq-lm": transformers.AutoModelForSeq2SeqLM,
-    }[kind]
-    model = auto.from_pretrained(folder, attn_implementation=implementation).eval()
-    spec = CheckpointSpec(
-        "tiny", "Tiny", None, "encoder", kind, "directory", "test", str(folder), True, max_positions=positions
-    )
-    return Checkpoint(model, transformers.AutoTokenizer.from_pretrained(folder), spec)
+OTHER_SHAPES = ("big_bird", "longformer", "reformer", "xlnet")
+DIRECT = [name for name in tinyfamilies.FAMILIES if name not in OTHER_SHAPES]
 
 
 @pytest.fixture(scope="module")
-def bert(tiny_root: Path) -> Checkpoint:
-    return _load(tiny_root / "tiny-bert", "masked-lm")
+def bert() -> Checkpoint:
+    return tinyfamilies.make("bert")
 
 
 @pytest.fixture(scope="module")
-def gpt2(tiny_root: Path) -> Checkpoint:
-    return _load(tiny_root / "tiny-gpt2", "causal-lm")
+def gpt2() -> Checkpoint:
+    return tinyfamilies.make("gpt2")
 
 
 @pytest.fixture(scope="module")
-def t5(tiny_root: Path) -> Checkpoint:
-    return _load(tiny_root / "tiny-t5", "seq2seq-lm", positions=None)
+def t5() -> Checkpoint:
+    return tinyfamilies.make("t5")
 
 
 def _stack(layers: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -57,59 +45,54 @@ def _rows_sum_to_one(weights: np.ndarray[Any, Any]) -> None:
     np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
 
 
-def test_encoder_is_what_transformers_computes(bert: Checkpoint) -> None:
-    trace = capture(bert, SENTENCE)
-    encoded = bert.tokenizer(SENTENCE, return_tensors="pt")
-    direct = _stack(bert.model(**encoded, output_attentions=True).attentions)
-    assert trace.encoder is not None
-    assert (trace.decoder, trace.cross) == (None, None)
-    assert trace.encoder.weights.shape == (2, 2, *[encoded["input_ids"].shape[1]] * 2)
-    np.testing.assert_allclose(trace.encoder.weights, direct, atol=1e-6)
-    assert trace.encoder.query_tokens[:3] == ("[CLS]", "the", "cat")
-    assert trace.encoder.query_tokens[-1] == "[SEP]"
-    _rows_sum_to_one(trace.encoder.weights)
+@pytest.mark.parametrize("name", DIRECT)
+def test_maps_are_what_the_library_computes(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    given = dict(tokenizer(SENTENCE, return_tensors="pt"))
+    given |= own_language(model, given["input_ids"])
+    target: str | None = None
+    if checkpoint.spec.offers("rewrites"):
+        target = "Le chat dort."
+        start, written = start_token(model), tokenizer(text_target=target)["input_ids"]
+        given["decoder_input_ids"] = torch.tensor([[start, *written[:-1]]])
+    trace, direct = capture(checkpoint, SENTENCE, target=target), model(**given, output_attentions=True)
+    kinds = ("encoder", "decoder", "cross")
+    if target is None:
+        kept = {"decoder" if checkpoint.spec.offers("continues") else "encoder": direct.attentions}
+    else:
+        kept = {kind: getattr(direct, f"{kind}_attentions") for kind in kinds}
+    assert [found.kind for found in trace.maps] == [*kept]
+    for found in trace.maps:
+        np.testing.assert_allclose(found.weights, _stack(kept[found.kind]), atol=1e-6)
+        _rows_sum_to_one(found.weights)
+    if trace.cross is not None and trace.decoder is not None:
+        assert trace.cross.query_tokens[:-1] == trace.decoder.query_tokens[1:]
+    elif trace.decoder is not None:
+        assert not trace.decoder.weights[:, :, np.triu(np.ones((trace.decoder.weights.shape[2],) * 2, bool), 1)].any()
+
+
+def test_tokens_are_labels(bert: Checkpoint, gpt2: Checkpoint, t5: Checkpoint) -> None:
+    encoder, decoder = capture(bert, SENTENCE).encoder, capture(gpt2, SENTENCE).decoder
+    cross = capture(t5, SENTENCE, target="Le chat dort.").cross
+    assert encoder is not None
+    assert decoder is not None
+    assert cross is not None
+    assert (*encoder.query_tokens[:3], encoder.query_tokens[-1]) == ("[CLS]", "the", "cat", "[SEP]")
+    assert decoder.key_tokens[1].startswith("␣")
+    assert cross.query_tokens[-1] == "</s>"
 
 
 def test_encoder_reads_a_second_sentence_as_a_pair(bert: Checkpoint) -> None:
-    found = capture(bert, "The cat", "the dog").encoder
+    found, alone = capture(bert, "The cat", "the dog").encoder, capture(bert, "The cat").encoder
     assert found is not None
+    assert alone is not None
     assert found.key_tokens == ("[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]")
+    assert (found.second, alone.second) == (4, None)
     encoded = bert.tokenizer("The cat", "the dog", return_tensors="pt")
-    direct = _stack(bert.model(**encoded, output_attentions=True).attentions)
-    np.testing.assert_allclose(found.weights, direct, atol=1e-6)
-
-
-def test_decoder_never_looks_ahead(gpt2: Checkpoint) -> None:
-    found = capture(gpt2, SENTENCE).decoder
-    assert found is not None
-    encoded = gpt2.tokenizer(SENTENCE, return_tensors="pt")
-    direct = _stack(gpt2.model(**encoded, output_attentions=True).attentions)
-    np.testing.assert_allclose(found.weights, direct, atol=1e-6)
-    ahead = np.triu(np.ones(found.weights.shape[2:], dtype=bool), 1)
-    assert not found.weights[:, :, ahead].any()
-    assert found.weights[0, 0, 0, 0] == 1.0
-    assert found.key_tokens[1].startswith("␣")
-    _rows_sum_to_one(found.weights)
-
-
-def test_encoder_decoder_gives_three_maps_for_a_given_target(t5: Checkpoint) -> None:
-    import torch
-
-    trace = capture(t5, SENTENCE, target="Le chat dort.")
-    written = t5.tokenizer(text_target="Le chat dort.")["input_ids"]
-    encoded = t5.tokenizer(SENTENCE, return_tensors="pt")
-    direct = t5.model(**encoded, decoder_input_ids=torch.tensor([[0, *written[:-1]]]), output_attentions=True)
-    assert [found.kind for found in trace.maps] == ["encoder", "decoder", "cross"]
-    for found, expected in zip(
-        trace.maps, (direct.encoder_attentions, direct.decoder_attentions, direct.cross_attentions), strict=True
-    ):
-        np.testing.assert_allclose(found.weights, _stack(expected), atol=1e-6)
-        _rows_sum_to_one(found.weights)
-    assert trace.decoder is not None
-    assert trace.cross is not None
-    assert trace.decoder.query_tokens[0] == "<pad>"
-    assert trace.cross.query_tokens[:-1] == trace.decoder.query_tokens[1:]
-    assert trace.cross.query_tokens[-1] == "</s>"
+    np.testing.assert_allclose(
+        found.weights, _stack(bert.model(**encoded, output_attentions=True).attentions), atol=1e-6
+    )
 
 
 def test_encoder_decoder_uses_its_own_greedy_output(t5: Checkpoint) -> None:
@@ -118,14 +101,6 @@ def test_encoder_decoder_uses_its_own_greedy_output(t5: Checkpoint) -> None:
     ids = t5.model.generate(**encoded, do_sample=False, max_new_tokens=64)[0].tolist()
     assert trace.cross is not None
     assert len(trace.cross.query_tokens) == len(ids) - 1
-
-
-def test_bart_family_works_too(tmp_path: Path) -> None:
-    checkpoint = _load(tiny.tiny_bart(tmp_path / "bart"), "seq2seq-lm")
-    trace = capture(checkpoint, SENTENCE, target="Le chat")
-    assert len(trace.maps) == 3
-    for found in trace.maps:
-        _rows_sum_to_one(found.weights)
 
 
 def test_shared_model_and_result_stay_as_they_are(bert: Checkpoint) -> None:
@@ -139,8 +114,9 @@ def test_shared_model_and_result_stay_as_they_are(bert: Checkpoint) -> None:
         found.weights[0, 0, 0, 0] = 1.0
 
 
-def test_no_weights_from_fused_attention_is_said(tiny_root: Path) -> None:
-    fused = _load(tiny_root / "tiny-bert", "masked-lm", implementation="sdpa")
+def test_no_weights_from_fused_attention_is_said() -> None:
+    fused = tinyfamilies.make("bert")
+    fused.model.set_attn_implementation("sdpa")
     with pytest.raises(NoAttentionMatrix):
         capture(fused, SENTENCE)
 
@@ -173,8 +149,6 @@ def test_odd_text_is_data(bert: Checkpoint, gpt2: Checkpoint, text: str) -> None
 
 def _steps(checkpoint: Checkpoint, ids: list[int], count: int) -> list[GenerationStep]:
     """Greedy steps with a cache, by hand: the rows of each call as a generator would keep them."""
-    import torch
-
     steps, cache, read = [], None, ids
     for index in range(count):
         with torch.no_grad():
@@ -187,8 +161,6 @@ def _steps(checkpoint: Checkpoint, ids: list[int], count: int) -> list[Generatio
 
 
 def test_stitched_steps_equal_one_pass_over_the_whole_text(gpt2: Checkpoint) -> None:
-    import torch
-
     prompt = gpt2.tokenizer(SENTENCE)["input_ids"]
     steps = _steps(gpt2, prompt, 5)
     found = stitch(steps, [str(i) for i in prompt])
@@ -201,8 +173,6 @@ def test_stitched_steps_equal_one_pass_over_the_whole_text(gpt2: Checkpoint) -> 
 
 
 def test_stitched_steps_of_an_encoder_decoder_equal_one_pass(t5: Checkpoint) -> None:
-    import torch
-
     encoded = t5.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():
         out = t5.model.generate(
@@ -217,8 +187,6 @@ def test_stitched_steps_of_an_encoder_decoder_equal_one_pass(t5: Checkpoint) -> 
 
 
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
-    import torch
-
     from core.attention.generated import continued
 
     found = continued(gpt2, SENTENCE, 5).decoder

@@ -196,16 +196,6 @@ def test_windows_of_newer_decoders() -> None:
     assert windows(Gemma2Config(**small, sliding_window=8)) == (8, None)
 
 
-def test_a_pair_keeps_its_halves(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_bert(tmp_path / "bert"), "masked-lm")
-    pair, one = capture(checkpoint, "The cat", "the dog").encoder, capture(checkpoint, "The cat").encoder
-    assert pair is not None
-    assert one is not None
-    assert pair.second == 4
-    assert pair.key_tokens[4] == "the"
-    assert one.second is None
-
-
 @pytest.mark.parametrize("slug", [spec.slug for spec in available() if spec.ready])
 def test_queries_and_keys_of_every_live_model_fit_its_maps(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
