@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from core.attention import bertviz
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, MapKind
-from core.attention.views import packed
-
-
-def _back(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
-    kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
-    whole = np.frombuffer(base64.b64decode(kept["bytes"]), dtype=kind).reshape(kept["shape"])
-    return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.views import grid, packed
+from tests.attention_pages import data_of, unpacked
 
 
 @pytest.mark.parametrize(
@@ -54,10 +53,10 @@ def test_weights_keep_to_the_stated_error(bits: packed.Bits, error: float) -> No
 def test_each_head_has_steps_of_its_own(bits: packed.Bits) -> None:
     values = np.array([[[[0.01, 0.002]], [[-3.0, 1.0]], [[0.0, 0.0]]]], np.float32)  # (1, 3, 1, 2)
     kept = packed.by_head(values, bits, signed=True)
-    error = np.abs(_back(kept) - values).max(axis=(0, 2, 3))
+    error = np.abs(unpacked(kept) - values).max(axis=(0, 2, 3))
     top = 2 ** (bits - 1) - 1
     assert (error <= np.array([0.01, 3.0, 0.0]) / top * 0.51 + 1e-9).all()
-    assert _back(kept)[0, 1, 0, 0] == pytest.approx(-3.0, rel=1e-6)
+    assert unpacked(kept)[0, 1, 0, 0] == pytest.approx(-3.0, rel=1e-6)
 
 
 def test_flags_are_eight_a_byte() -> None:
@@ -92,3 +91,36 @@ def test_a_decoder_that_sees_ahead_is_not_causal() -> None:
     assert packed.causal(_found("query", lower))
     assert not packed.causal(_found("encoder"))
     assert not packed.causal(_found("decoder", ~lower))
+
+
+NASTY = ("</script><script>alert(1)</script>", "<!--", "&amp;", "a\u2028b", "\u202egnp.exe", "x" * 10_000)
+RENDERERS: dict[str, Callable[[AttentionMap], str]] = {
+    "head": lambda found: bertviz.render(AttentionTrace("x", encoder=found), title=NASTY[0]),
+    "model": lambda found: bertviz.render(AttentionTrace("x", encoder=found), "model", title=NASTY[0]),
+    "grid": lambda found: grid.render(found, title=NASTY[0]),
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_page_asks_for_nothing_and_nothing_in_it_becomes_markup(name: str) -> None:
+    n = len(NASTY)
+    found = AttentionMap("encoder", NASTY, NASTY, np.full((1, 1, n, n), 1 / n, np.float32))
+    page = RENDERERS[name](found)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert policy.group(1).startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy.group(1)
+    for tag in ("script", "style"):
+        for content in re.findall(f"<{tag}>(.*?)</{tag}>", page, re.S):
+            digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in policy.group(1)
+    assert not re.search(r"\s(src|href|style|on\w+)=", page.split("<script")[0])
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", page)
+    assert page.count("</script>") == (2 if name == "grid" else 6)  # data and scripts: bertviz brings three libraries
+    assert "alert(1)</script>" not in page
+    assert not {"\u2028", "\u202e"} & set(page)
+    data = data_of(page)
+    keys = data["keys"] if name == "grid" else data["attention"][0]["right_text"]
+    assert keys[2] == "&amp;"
+    assert keys[4].startswith("‹u+202e›")  # drawn, so that it turns nothing round
+    assert len(keys[5]) <= 60
