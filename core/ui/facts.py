@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
 from core import anatomy, catalogue, checkpoints
 from core.catalogue import Citation, Size, System
+from core.catalogue.questions import UNSTATED
+from core.catalogue.results import Result, of_system, paper, results
 from core.catalogue.shape import shape
 from core.content import Content, content
 from core.errors import AtlasError
@@ -15,9 +17,10 @@ from core.ui.costs import computed_panel
 from core.ui.glossary import linking, noted, plain_terms, rich_terms
 from core.ui.links import page_link
 from core.ui.notices import sentences
-from core.ui.page import plain
-from core.ui.results.brief import results_brief
-from core.ui.text_table import Row, TextTable, text_table
+from core.ui.page import base_path, plain
+from core.ui.text_table import Link, Row, TextTable, text_table
+
+_MOST_RESULTS = 5
 
 
 def facts_panel(slug: str) -> None:
@@ -30,7 +33,7 @@ def facts_panel(slug: str) -> None:
         noted(words.part("Missing model", model=plain(system.live.checkpoint)))
     _properties(system, words.part("Evidence"))
     _sizes(system, words)
-    results_brief(system.slug, system.name)
+    _results(system)
     with sentences():
         computed_panel(system)
     _corrections(system)
@@ -145,6 +148,51 @@ def _difference(size: Size, count: int | None) -> str:
     if not count or not size.published:
         return ""
     return f"{(count - size.published) / size.published:+.1%}" if size.comparable else "counts other parts"
+
+
+def _results(system: System) -> None:
+    """Five of the system's figures and the way to all of them; nothing where none is known."""
+    slug, title = system.slug, system.name
+    found = of_system(slug)
+    if not found:
+        return
+    st.subheader("Results", anchor=False)
+    with linking("results.brief") as linker:
+        rows: list[Row] = [
+            (linker.rich(row.measure.title), row.printed, _whose(row)) for row in main_results(slug, found)
+        ]
+    every = f"All {len(found)} figures of {title}, each with its source" if len(found) > 1 else "The figure's source"
+    rows.append((Link(every, f"{base_path()}/results?system={slug}"), "", ""))
+    text_table(TextTable(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))
+
+
+def _whose(row: Result) -> str:
+    return ", ".join(part for part in (row.size, row.variant, paper(row.paper)) if part)
+
+
+def main_results(slug: str, found: Sequence[Result]) -> list[Result]:
+    """At most five figures of measures that many systems share, of the system's own paper where it has them.
+
+    One a measure, the best of a single model: what a reader would compare first.
+    """
+    shared: dict[str, set[str]] = {}
+    for row in results():
+        shared.setdefault(row.measure.slug, set()).add(row.system)
+
+    def worth(row: Result) -> tuple[bool, bool, bool, int]:
+        single = "ensemble" not in row.variant
+        return row.paper == slug, row.measure.split != UNSTATED, single, len(shared[row.measure.slug])
+
+    best: dict[str, Result] = {}
+    for row in found:
+        held = best.get(row.measure.slug)
+        if held is None or (worth(row), _good(row)) > (worth(held), _good(held)):
+            best[row.measure.slug] = row
+    return sorted(best.values(), key=worth, reverse=True)[:_MOST_RESULTS]
+
+
+def _good(row: Result) -> float:
+    return row.value if row.measure.higher else -row.value
 
 
 def _corrections(system: System) -> None:

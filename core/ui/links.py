@@ -29,7 +29,6 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from core import links
 from core.links import Value
 from core.ui.component import Component, Message
-from core.ui.forget import forget_older
 from core.ui.page import plain, through_page_table
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ def close_page(state: PageState) -> None:
     if not kept.link == kept.told == st.query_params.to_dict():
         kept.told = kept.link
         st.query_params.from_dict(kept.link)
-    forget_older(state.page, state.epoch)
+    _forget_older(state.page, state.epoch)
 
 
 def page_link(
@@ -228,6 +227,31 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
     kept.values, kept.memory, kept.refused = dict(values), dict(memory or {}), ()
     if kept.said is None:
         kept.said = kept.link
+
+
+def _forget_older(page: str, epoch: int) -> None:
+    """Drop what the session holds under the keys of the page's earlier epochs; for the end of a run.
+
+    Streamlit drops the old widgets' values, but keeps what it knows of each, callbacks and all that these refer to, for
+    as long as the session lasts; and it keeps values that were put into the session under such a key.
+
+    What a browser still sends for such a widget is then passed over, as for any that does not exist.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    # There is no public way to these. They go first: without them no callback meets a value that is gone.
+    known = context.session_state._state._new_widget_state.widget_metadata
+    for widget in [widget for widget in known if _older(widget.split("-", 2)[-1], page, epoch)]:
+        del known[widget]
+    for key in [str(key) for key in st.session_state if _older(str(key), page, epoch)]:
+        del st.session_state[key]
+
+
+def _older(key: str, page: str, epoch: int) -> bool:
+    owner, _, rest = key.partition(".")
+    number, dot, _ = rest.partition(".")
+    return owner == page and dot == "." and number.isdigit() and int(number) != epoch
 
 
 COPY: Component[Message] = Component("copy")

@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 from core import catalogue, checkpoints, links
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
+from core.ui.facts import main_results
 from core.ui.pages import pages
-from core.ui.results.brief import chosen
 from core.ui.results.figures import figures_table, filtered
 from tests.words import words
 
@@ -200,7 +200,7 @@ def test_a_systems_page_lists_five_of_its_figures_and_leads_to_all() -> None:
     page = html_of(at)
     assert 'href="/results?system=bert"' in page
     assert f"All {len(of_system('bert'))} figures of BERT" in page
-    picked = chosen("bert", of_system("bert"))
+    picked = main_results("bert", of_system("bert"))
     assert len(picked) == 5
     assert len({row.measure for row in picked}) == 5
     assert all(row.paper == "bert" for row in picked)

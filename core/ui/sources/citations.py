@@ -1,4 +1,4 @@
-"""Every citation of the catalogue: how its text was read, and where it is used."""
+"""Every citation of the catalogue: how its text was read, and where it is used; and the five documents behind it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from functools import lru_cache
 
 from core import catalogue, links
 from core.catalogue import Citation
-from core.catalogue.corrections import cited, corrections
+from core.catalogue.corrections import Found, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
-from core.ui.glossary import Linker, kept
+from core.ui.glossary import Linker, kept, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html
+from core.ui.sources.corrections import ALL_KINDS, number
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html, text_table
 
 ALL = "all"
 _MEANING: dict[str, str] = {
@@ -113,3 +114,32 @@ def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
 
 
 CITATIONS = Section("citations", citations_list, (EVIDENCE,))
+
+
+def documents_list(view: View) -> None:
+    """A row for each source: what it holds, who cites it, and what had to be corrected."""
+    found, rows = corrections(), list[Row]()
+    for one in documents():
+        mine = [entry for entry in found if one in entry.claimed_by]
+        users = [system.name for system in catalogue.systems() if one in system.citations]
+        who = ", ".join(filter(None, (one.authors, str(one.year or ""))))
+        rows.append(
+            (
+                (f"Source {number(one.key)}", one.title.split(" (source")[0], who),
+                rich_terms(view.words.label(one.key)),
+                (f"{len(users)} systems", ", ".join(users)),
+                _corrected(one.key, mine),
+            )
+        )
+    headings = ("Source", "What stands in it", "Cited for", "Corrected")
+    text_table(TextTable(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
+    view.try_and_notice()
+
+
+def _corrected(key: str, mine: list[Found]) -> Cell:
+    kinds = Counter(entry.kind for entry in mine).most_common()
+    link = Link(f"{len(mine)} corrections", base_path() + links.url("sources", {"source": number(key)}))
+    return (link, ", ".join(f"{ALL_KINDS[kind].lower()} {many}" for kind, many in kinds))
+
+
+DOCUMENTS = Section("documents", documents_list)
