@@ -54,21 +54,24 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests run in several workers: a file stays in one, and journeys with a browser go to two.
+    """Where tests run in several workers: a file stays in one, whose fixtures are then made once.
 
-    A file's fixtures are then made once, and there are two browsers with an app each. Journeys come first, since they
-    take longest; the larger half of a pair of files goes to either by turns. (Groups by mark need pytest-xdist's
-    ``loadgroup``, which does not see them with this version of pytest.)
+    Two workers have a browser with an app each. They take journeys while there are any, which are collected first since
+    they take longest, and then what the others take from the beginning.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    journeys = sorted((Path(__file__).parent / "browser").glob("test_*.py"), key=lambda file: -file.stat().st_size)
-    groups = {file.name: f"browser {number % 4 in (1, 2)}" for number, file in enumerate(journeys)}
-
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.split("::", 1)[0]
-            return groups[Path(file).name] if "tests/browser/" in file else file
+            return nodeid.split("::", 1)[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            travels = node in self.nodes[:2]
+            file = next((name for name in self.workqueue if travels or "tests/browser/" not in name), None)
+            if file is None:
+                return node.shutdown()
+            self.workqueue.move_to_end(file, last=False)
+            return super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

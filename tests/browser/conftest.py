@@ -131,11 +131,13 @@ A visitor's text is cleaned of the first two and may not be as long as the third
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in this folder, and put it first: it takes longest."""
+    """Mark everything in this folder, and put it first, files that take long before others."""
+    lengths: dict[Path, int] = {}
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+            lengths.setdefault(item.path, item.path.stat().st_size)
+    items.sort(key=lambda item: (-lengths.get(item.path, 0), str(item.path)) if item.path in lengths else (1, ""))
 
 
 def free_port() -> int:

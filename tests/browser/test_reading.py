@@ -47,17 +47,3 @@ def test_tree_is_walked_and_searched_by_keyboard(visitor: Visitor) -> None:
     search.fill("LayerNorm")
     expect(page.get_by_text(re.compile(r"\d+ of \d+ modules"))).to_be_visible()
     expect(tree.locator("mark").first).to_have_text("LayerNorm")
-
-
-WORDS = ("/sources", "/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert")
-
-
-def test_pages_fit_a_telephone(telephone: Visitor) -> None:
-    trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
-    others = ("/timeline", "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about")
-    page = telephone.page
-    for path in ("/", *trees, *others, *WORDS):
-        telephone.open(path)
-        expect(page).to_have_url(telephone.address + path)
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, path

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import TimeoutError, ViewportSize
+from playwright.sync_api import TimeoutError, ViewportSize, expect
 
 from core.catalogue import BRANCHES
-from core.content import content
+from core.content import content, page_title
 from tests.browser.conftest import ROOT, Visitor
 
 PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.py"))} | {"home": "/"}
 """Every page's file and its path."""
+VIEWS = (
+    *("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/attention?tab=grammar", "/zoo?tab=curves"),
+    *("/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert"),
+)
+"""What a page shows beside its first view, where it is wide."""
 SECTIONS = [content("branch", section).title for section in ("demo", "heads", "tree", "facts")]
 WIDTHS = (1440, 1280, 1024, 960, 853, 768, 683, 400)
 """CSS pixels; at a zoom of 150 % windows of 1,440, 1,280 and 1,024 are 960, 853 and 683 wide."""
@@ -55,11 +60,23 @@ def fits(visitor: Visitor, *names: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_no_page_scrolls_sideways_and_branches_show_all_their_sections(visitor: Visitor, name: str) -> None:
-    visitor.open(PATHS[name])
+def test_a_page_opens_and_never_scrolls_sideways_and_branches_show_all_their_sections(
+    visitor: Visitor, name: str
+) -> None:
+    page = visitor.open(PATHS[name])
+    title = "Transformer Atlas"
+    expect(page).to_have_title(title if name == "home" else f"{page_title(name)} · {title}")
+    assert page.get_by_test_id("stAlertContentError").count() == 0
     fits(visitor, *(SECTIONS if name in BRANCHES else ()))
 
 
 def test_the_longest_names_of_a_system_and_a_model_are_whole(visitor: Visitor) -> None:
     visitor.open("/decoder?system=transformer-xl")
     fits(visitor, "Transformer-XL (2019)", "Atlas Transformer-XL · trained here", *SECTIONS)
+
+
+def test_views_fit_a_telephone(telephone: Visitor) -> None:
+    for path in VIEWS:
+        page = telephone.open(path)
+        expect(page).to_have_url(telephone.address + path)
+        page.wait_for_function(f"() => !({TROUBLE})([]).length")
