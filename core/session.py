@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace, Floats
     from core.attention.word_maps import WordLook
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
-    from core.efficiency.compare import Comparison, LongText
-    from core.efficiency.compare_windows import WindowComparison
+    from core.efficiency.compare import Comparison, LongText, WindowComparison
     from core.efficiency.timing import Timing
     from core.sparse.layout import Sparsity
     from core.vectors.contextual import Measured
@@ -292,11 +291,11 @@ def window_comparison(
     slug: str, long: LongText, side: int, global_at: tuple[int, ...], progress: Progress
 ) -> WindowComparison:
     """``long`` through a window with global tokens and through full attention; otherwise as :func:`comparison`."""
-    from core.efficiency.compare_windows import compare
+    from core.efficiency.compare import compare_windows
 
     return measured(
         ("windows", slug, long.ids, side, global_at),
-        lambda: compare(checkpoint(slug), long, side, global_at, progress=progress),
+        lambda: compare_windows(checkpoint(slug), long, side, global_at, progress=progress),
         progress,
     )
 

@@ -7,6 +7,11 @@ computed one after the other here. The scores are counted, not measured.
 How far the answers are apart is their total variation distance, from 0 (the same) to 1 (nothing in common):
 
     TV(p, q) = ½ Σ_w |p(w) − q(w)|        p, q the two distributions over the vocabulary's words w
+
+Of a Longformer there are four ways of attention on the same weights: full, the window with the global tokens that were
+chosen, with the first token alone (as in training), and with none. Seconds and memory are those of full attention and
+of the chosen way. Full attention here means the window's own projections with a window as wide as the text; global
+tokens keep theirs.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +27,8 @@ from numpy.typing import NDArray
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language.text import clean
+from core.language.tokens import label
+from core.sparse import windowed
 from core.sparse.cost import BYTES_PER_SCORE, total_scores
 from core.sparse.layout import Sparsity
 
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from core.sparse.bigbird import Run
 
 Mode = Literal["sparse", "full"]
+W = TypeVar("W", bound=str)
 Progress = Callable[[float, str], None]
 """Told the share done, from 0 to 1, and what is being done; what it raises stops the comparison."""
 
@@ -155,7 +163,8 @@ def compare(
     total, done = sum(work.values()), 0
 
     def run(mode: Mode) -> Run:
-        start = done
+        nonlocal done
+        start, done = done, done + work[mode]
 
         def layer_done(index: int, of: int) -> None:
             tell(
@@ -166,23 +175,10 @@ def compare(
 
     peaks = {mode: attention_peak(model, long.ids, setting) for mode, setting in chosen.items()}
     forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
-    runs: dict[Mode, list[Run]] = {"sparse": [], "full": []}
-    for mode in chosen:
-        runs[mode].append(run(mode))
-        done += work[mode]
-    if sum(first.seconds for (first,) in runs.values()) < _QUICK_SECONDS:
-        for _ in range(2):
-            for mode in chosen:
-                runs[mode].append(run(mode))
-
+    runs = _passes(tuple(chosen), tuple(chosen), run)
     measured = {
-        mode: Measured(
-            scores=total_scores(n, layers, heads, setting),
-            seconds=median(r.seconds for r in runs[mode]),
-            attention_seconds=median(r.attention_seconds for r in runs[mode]),
-            passes=len(runs[mode]),
-            peak_bytes=peaks[mode],
-            layer_bytes=total_scores(n, 1, heads, setting) * BYTES_PER_SCORE,
+        mode: _measured(
+            runs[mode], total_scores(n, layers, heads, setting), total_scores(n, 1, heads, setting), peaks[mode]
         )
         for mode, setting in chosen.items()
     }
@@ -191,20 +187,43 @@ def compare(
         positions=positions,
         layers=layers,
         heads=heads,
-        words=_words(checkpoint, long, runs["sparse"][0], runs["full"][0], k),
+        words=_words(checkpoint, long, (runs["sparse"][0], runs["full"][0]), k),
         sparse=measured["sparse"],
         full=measured["full"],
         sparsity=sparsity,
     )
 
 
-def _words(checkpoint: Checkpoint, long: LongText, sparse: Run, full: Run, k: int) -> tuple[MaskedWord, ...]:
-    from core.language.tokens import label
+def _passes(ways: Sequence[W], timed: Sequence[W], run: Callable[[W], Run]) -> dict[W, list[Run]]:
+    """A pass of each way; of the ``timed`` ones three, by turns, where they are quick."""
+    runs = {way: [run(way)] for way in ways}
+    if sum(runs[way][0].seconds for way in timed) < _QUICK_SECONDS:
+        for way in (*timed, *timed):
+            runs[way].append(run(way))
+    return runs
 
+
+def _measured(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> Measured:
+    return Measured(
+        scores=scores,
+        seconds=median(run.seconds for run in runs),
+        attention_seconds=median(run.attention_seconds for run in runs),
+        passes=len(runs),
+        peak_bytes=peak,
+        layer_bytes=of_a_layer * BYTES_PER_SCORE,
+    )
+
+
+def _likeliest(runs: Sequence[Run], row: int, k: int) -> tuple[NDArray[np.float64], set[int]]:
+    """(runs, V) distributions at a mask, and the words that are among the ``k`` best of one of them."""
+    chances = np.stack([softmax(run.logits[row]) for run in runs])
+    return chances, {int(i) for one in chances for i in np.argsort(-one)[:k]}
+
+
+def _words(checkpoint: Checkpoint, long: LongText, runs: Sequence[Run], k: int) -> tuple[MaskedWord, ...]:
     found = []
     for row, position in enumerate(long.masks):
-        p, q = softmax(sparse.logits[row]), softmax(full.logits[row])
-        listed = set(np.argsort(-p)[:k].tolist()) | set(np.argsort(-q)[:k].tolist())
+        (p, q), listed = _likeliest(runs, row, k)
         answers = [Answer(label(checkpoint.tokenizer, i), float(p[i]), float(q[i])) for i in listed]
         answers.sort(key=lambda answer: (-answer.full, -answer.sparse, answer.text))
         found.append(MaskedWord(position, around(checkpoint, long.ids, position), tuple(answers), distance(p, q)))
@@ -229,3 +248,133 @@ def around(checkpoint: Checkpoint, ids: Sequence[int], position: int, width: int
     before = [i for i in ids[max(0, position - width) : position] if i not in hidden]
     after = [i for i in ids[position + 1 : position + 1 + width] if i not in hidden]
     return f"… {tokenizer.decode(before)} [MASK] {tokenizer.decode(after)} …"
+
+
+WAYS = {
+    "full": "full attention",
+    "chosen": "window and your global tokens",
+    "start": "window and the first token",
+    "none": "window alone",
+}
+"""What is compared, and its name."""
+MOST_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One word and how probable it is in each way, in the order of :data:`WAYS`."""
+
+    text: str
+    chances: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """What one mask becomes."""
+
+    position: int
+    context: str
+    words: tuple[Guess, ...]
+    """Every word that is among the best in some way, by its probability with the chosen global tokens."""
+    moved: float
+    """Half the sum of differences between the chosen way's distribution and the window's alone, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowComparison:
+    """All that the page shows."""
+
+    tokens: int
+    layers: int
+    heads: int
+    masks: tuple[Guesses, ...]
+    window: Measured
+    full: Measured
+
+
+def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: bool) -> tuple[int, ...]:
+    """Positions of the first token, where wanted, and of every occurrence of words, separated by commas.
+
+    Raises:
+        InputUnusable: a word does not stand in the text, or more words or tokens than fit.
+    """
+    asked = [word.strip() for word in words.split(",") if word.strip()]
+    if len(asked) > MOST_WORDS:
+        raise InputUnusable(f"{len(asked)} words are many to be global; up to {MOST_WORDS} work.")
+    found = {0} if start else set()
+    for word in asked:
+        ids = tuple(int(i) for i in checkpoint.tokenizer(word, add_special_tokens=False, verbose=False)["input_ids"])
+        places = [at for at in range(len(long.ids) - len(ids) + 1) if long.ids[at : at + len(ids)] == ids]
+        if not ids or not places:
+            raise InputUnusable(f"“{word[:40]}” does not stand in this text, so it cannot become global.")
+        found.update(at + offset for at in places for offset in range(len(ids)))
+    if len(found) > windowed.MOST_GLOBAL + start:
+        raise InputUnusable(
+            f"These words make {len(found):,} tokens global; up to {windowed.MOST_GLOBAL} work. Choose rarer words."
+        )
+    return tuple(sorted(found))
+
+
+def compare_windows(
+    checkpoint: Checkpoint,
+    long: LongText,
+    side: int,
+    global_at: Sequence[int],
+    *,
+    k: int = 4,
+    progress: Progress | None = None,
+) -> WindowComparison:
+    """Run all ways over ``long``; one visitor at a time, or seconds disturb each other.
+
+    Args:
+        checkpoint: a Longformer with a masked-word head; it is only read.
+        long: from :func:`prepare`.
+        side: tokens that the window reaches on each side.
+        global_at: positions of the chosen global tokens.
+        k: how many of the best words of each way are listed.
+        progress: told how far it is.
+    """
+    from core.sparse import longformer
+
+    model = checkpoint.model
+    layers, heads, _ = longformer.shape_of(model)
+    n, chosen = len(long.ids), tuple(global_at)
+    tell = progress or (lambda share, doing: None)
+    told: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
+
+    begun = 0
+
+    def run(way: str) -> Run:
+        nonlocal begun
+        tell(min(1.0, begun / len(WAYS)), f"{WAYS[way].capitalize()} over {n:,} tokens")
+        begun += 1
+        return longformer.forward(model, long.ids, long.masks, side, told[way], full=way == "full")
+
+    longformer.forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
+    runs = _passes(tuple(WAYS), ("chosen", "full"), run)
+
+    def measured(way: str) -> Measured:
+        scores = n * n if way == "full" else windowed.cost(n, side, chosen).sparse
+        peak = longformer.attention_peak(model, long.ids, None if way == "full" else side)
+        return _measured(runs[way], scores * layers * heads, scores * heads, peak)
+
+    return WindowComparison(
+        tokens=n,
+        layers=layers,
+        heads=heads,
+        masks=_guesses(checkpoint, long, [runs[way][0] for way in WAYS], k),
+        window=measured("chosen"),
+        full=measured("full"),
+    )
+
+
+def _guesses(checkpoint: Checkpoint, long: LongText, runs: Sequence[Run], k: int) -> tuple[Guesses, ...]:
+    found = []
+    yours, alone = list(WAYS).index("chosen"), list(WAYS).index("none")
+    for row, position in enumerate(long.masks):
+        chances, listed = _likeliest(runs, row, k)
+        words = [Guess(label(checkpoint.tokenizer, i), tuple(float(c) for c in chances[:, i])) for i in listed]
+        words.sort(key=lambda guess: (-guess.chances[yours], guess.text))
+        moved = distance(chances[yours], chances[alone])
+        found.append(Guesses(position, around(checkpoint, long.ids, position), tuple(words), moved))
+    return tuple(found)

@@ -12,10 +12,12 @@ Legend: an entry is one day of the log, two or three sentences of about 40 token
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from random import Random
 
 from core.errors import OutOfRange
+from core.settings import ASSETS
 
 SAMPLES: dict[str, str] = {
     "near": "Clue right before the mask",
@@ -28,53 +30,14 @@ MASK = "[MASK]"
 CLUE = "The dog of the lighthouse is called Max. Max sleeps by the stove, and every visitor knows Max."
 QUESTION = f"In the evening the keeper called the dog: come here, {MASK}, he said."
 
-_WEATHER = (
-    "The morning was calm and the sea lay flat as a table",
-    "Rain came in from the west before breakfast",
-    "A thick fog hid the rocks until noon",
-    "The wind turned north in the night and it grew cold",
-    "It was a bright day with small white clouds",
-    "Snow fell on the steps and the railings froze",
-    "The storm of last night had passed, but the waves were still high",
-    "A warm wind blew from the land and smelled of hay",
-)
-_SHIPS = (
-    "two fishing boats passed close to the tower",
-    "a grey steamer went south and blew its horn",
-    "a ship with red sails waited for the tide",
-    "no ship was seen all day",
-    "the mail boat brought letters and a sack of flour",
-    "a tanker stood on the horizon until it was dark",
-    "three sailing boats raced each other to the harbour",
-)
-_WORK = (
-    "The keeper cleaned the great lamp and trimmed the wick",
-    "The keeper painted the door green and mended the fence",
-    "There was oil to carry up the stairs, one hundred and twenty steps",
-    "The clock in the kitchen had stopped, so the keeper took it apart",
-    "The windows were grey with salt and had to be washed",
-    "The garden wall had lost a stone, and the keeper put it back",
-    "The boat was pulled up on the beach and turned over",
-)
-_EVENING = (
-    "For supper there was fish soup with bread.",
-    "He wrote a long letter to his sister in the town.",
-    "The gulls were loud, and then it was quiet.",
-    "He read an old book about the stars until late.",
-    "His daughter telephoned and told him about the school.",
-    "The light was lit at six and burned well all night.",
-    "He played two games of chess against himself and lost one.",
-    "A seal came to the steps and looked at him for a while.",
-)
+_LOG: dict[str, list[str]] = tomllib.loads((ASSETS / "lighthouse.toml").read_text(encoding="utf-8"))
 
 
 def entry(day: int) -> str:
     """One day of the log; the same for the same day."""
     random = Random(day)
-    return (
-        f"Day {day + 1}. {random.choice(_WEATHER)}, and {random.choice(_SHIPS)}. "
-        f"{random.choice(_WORK)}. {random.choice(_EVENING)}"
-    )
+    weather, ships, work, evening = (random.choice(_LOG[part]) for part in ("weather", "ships", "work", "evening"))
+    return f"Day {day + 1}. {weather}, and {ships}. {work}. {evening}"
 
 
 def build(name: str, length: int, count: Callable[[str], int]) -> str:

@@ -26,7 +26,7 @@ from core.errors import InputUnusable, OutOfRange
 from core.language.fill_mask import MAX_CHARS, MAX_MASKS, translate_masks
 from core.language.limits import check_length, speaks
 from core.language.text import clean
-from core.language.tokens import describe, label, tokenise, words
+from core.language.tokens import describe, likeliest, tokenise, words
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
@@ -161,8 +161,4 @@ def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
 
 
 def _best(checkpoint: Checkpoint, row: Row, positions: Sequence[int], k: int) -> tuple[MaskPrediction, ...]:
-    best = scores(checkpoint.model, row, positions).softmax(-1).topk(k)
-    return tuple(
-        MaskPrediction(position, tuple(label(checkpoint.tokenizer, i) for i in ids), tuple(chances), tuple(ids))
-        for position, ids, chances in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
-    )
+    return likeliest(checkpoint.tokenizer, positions, scores(checkpoint.model, row, positions).softmax(-1), k)

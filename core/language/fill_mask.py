@@ -25,7 +25,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.limits import check_length, own_language
 from core.language.text import clean
-from core.language.tokens import label, style, tokenise, words
+from core.language.tokens import label, likeliest, style, tokenise, words
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
@@ -151,11 +151,7 @@ def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[Mas
     with torch.inference_mode():
         ids = torch.tensor([masked.ids], device=checkpoint.model.device)  # (1, n)
         logits = masked_logits(checkpoint.model, ids, masked.positions)  # (M, V)
-        best = logits.float().softmax(-1).topk(min(k, logits.shape[-1]))
-    return tuple(
-        MaskPrediction(position, tuple(label(checkpoint.tokenizer, i) for i in row), tuple(chances), tuple(row))
-        for position, row, chances in zip(masked.positions, best.indices.tolist(), best.values.tolist(), strict=True)
-    )
+        return likeliest(checkpoint.tokenizer, masked.positions, logits.float().softmax(-1), k)
 
 
 def refill(

@@ -34,7 +34,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.limits import check_length
 from core.language.text import clean
-from core.language.tokens import label, tokenise, words
+from core.language.tokens import label, likeliest, tokenise, words
 from core.language.types import MaskPrediction, Token
 from core.patterns import Mask, Positions, blind, ranks
 
@@ -205,11 +205,7 @@ def in_order(model: Any, ids: Sequence[int], places: Sequence[int]) -> Tensor:
 
 def _found(checkpoint: Checkpoint, unknown: Unknown, step: int, logs: Tensor, k: int) -> Found:
     place = unknown.places[step]
-    best = logs.topk(min(k, len(logs)))
-    ids = [int(i) for i in best.indices.tolist()]
-    guess = MaskPrediction(
-        place, tuple(label(checkpoint.tokenizer, i) for i in ids), tuple(best.values.exp().tolist()), tuple(ids)
-    )
+    (guess,) = likeliest(checkpoint.tokenizer, [place], logs.exp()[None], k)
     truth = unknown.tokens[place].id
     own = logs[truth]
     return Found(guess, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)

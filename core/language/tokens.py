@@ -20,9 +20,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
-from core.language.types import Token
+from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedTokenizerBase
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
@@ -171,6 +172,17 @@ def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
         return str(tokenizer.convert_ids_to_tokens(token_id))
     text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
     return visible(("##" if marked else "") + text) or ("␣" if leading else "∅")
+
+
+def likeliest(
+    tokenizer: PreTrainedTokenizerBase, positions: Sequence[int], chances: Tensor, k: int
+) -> tuple[MaskPrediction, ...]:
+    """The ``k`` most probable tokens at each of M ``positions``, by their probabilities (M, V)."""
+    best = chances.topk(min(k, chances.shape[-1]))
+    return tuple(
+        MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(found), tuple(ids))
+        for position, ids, found in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
+    )
 
 
 def visible(text: str) -> str:

@@ -12,8 +12,8 @@ from core.attention.capture import capture
 from core.checkpoints.families.family import Kind
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import buckets, compare_windows
-from core.efficiency.compare import prepare
+from core.efficiency import buckets
+from core.efficiency.compare import compare_windows, global_positions, prepare
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
@@ -77,22 +77,22 @@ def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
     the = window.tokenizer.convert_tokens_to_ids("the")
     places = tuple(at for at, i in enumerate(long.ids) if i == the)
     assert len(places) == 3
-    assert compare_windows.global_positions(window, long, "The", True) == (0, *places)
-    assert compare_windows.global_positions(window, long, "", False) == ()
+    assert global_positions(window, long, "The", True) == (0, *places)
+    assert global_positions(window, long, "", False) == ()
     with pytest.raises(InputUnusable, match="does not stand in this text"):
-        compare_windows.global_positions(window, long, "the, zebra", True)
+        global_positions(window, long, "the, zebra", True)
     with pytest.raises(InputUnusable, match="up to 8"):
-        compare_windows.global_positions(window, long, "the," * 9, True)
+        global_positions(window, long, "the," * 9, True)
     many = prepare(window, "the " * 20 + "[MASK]", 512)
     with pytest.raises(InputUnusable, match="Choose rarer words"):
-        compare_windows.global_positions(window, many, "the", True)
+        global_positions(window, many, "the", True)
 
 
 def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     text = "the cat sat on the mat and looked at the dog, " * 6 + "and the [MASK] sat."
     long = prepare(window, text, 512)
     n, told = len(long.ids), []
-    found = compare_windows.compare(window, long, 8, (0,), progress=lambda share, doing: told.append(share))
+    found = compare_windows(window, long, 8, (0,), progress=lambda share, doing: told.append(share))
     assert told == sorted(told)
     assert (found.tokens, found.layers, found.heads) == (n, 2, 2)
     (mask,) = found.masks
@@ -104,7 +104,7 @@ def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     assert found.window.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
     assert found.full.scores == 4 * n * n
     assert found.window.peak_bytes < found.full.peak_bytes
-    wide = compare_windows.compare(window, long, n, (0,))
+    wide = compare_windows(window, long, n, (0,))
     for word in wide.masks[0].words:  # a window as wide as the text is full attention
         assert word.chances[0] == pytest.approx(word.chances[1], rel=1e-4, abs=1e-7)
 

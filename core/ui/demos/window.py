@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import LongText, prepare
-from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, global_positions
+from core.efficiency.compare import WAYS, Guesses, LongText, WindowComparison, global_positions, prepare
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.theme import ORANGE, PURPLE
