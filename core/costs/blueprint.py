@@ -160,20 +160,16 @@ def tree(one: Configuration) -> ModuleNode:
     """The tree of the network. Raises :class:`core.errors.OutOfRange` for numbers that make none."""
     check(one)
     style = STYLES[one.style]
-    words = table("words", one.vocabulary, one.word_width)
     if one.kind == "encoder-decoder":
-        held = [] if style.own_words else [group("embeddings", "Embeddings", words)]
-        sides = [
-            _side(one, style, "encoder", one.layers, cross=False),
-            _side(one, style, "decoder", one.decoder_layers, cross=True),
+        shared = [] if style.own_words else [group("embeddings", "Embeddings", _words(one))]
+        sides = (("encoder", one.layers), ("decoder", one.decoder_layers))
+        children = shared + [
+            group(name, name.capitalize(), *_side(one, style, layers, words=style.own_words, cross=name == "decoder"))
+            for name, layers in sides
         ]
-        children = [*held, *sides, *_head(one, style)]
     else:
-        embeddings = [words, *_tables(one, style)]
-        if style.word_norm:
-            embeddings.append(norm("norm", one.word_width, style))
-        children = [group("embeddings", "Embeddings", *embeddings), *_widened(one), *_stack(one, style, one.layers)]
-        children += _head(one, style)
+        children = _side(one, style, one.layers, words=True)
+    children += _head(one, style)
     if style.mask_vector:
         children.insert(0, vectors("mask", "Vector", ("weight", (one.width,))))
     return group("", "Network", *children)
@@ -187,15 +183,21 @@ def used(one: Configuration) -> int:
     return tree(one).parameters - idle * layers
 
 
-def _side(one: Configuration, style: Style, name: str, layers: int, *, cross: bool) -> ModuleNode:
-    """One side of an encoder-decoder: its own positions and norms, and the layers."""
-    own = [table("words", one.vocabulary, one.word_width)] if style.own_words else []
+def _words(one: Configuration) -> ModuleNode:
+    return table("words", one.vocabulary, one.word_width)
+
+
+def _side(one: Configuration, style: Style, layers: int, *, words: bool, cross: bool = False) -> list[ModuleNode]:
+    """The only side of a network, or one of two: its own tables and norms, and the layers."""
+    own = [_words(one)] if words else []
     own += _tables(one, style)
     if style.word_norm:
         own.append(norm("norm", one.word_width, style))
-    parts = [group("embeddings", "Embeddings", *own)] if own else []
-    cls = "Encoder" if name == "encoder" else "Decoder"
-    return group(name, cls, *parts, *_widened(one), *_stack(one, style, layers, cross=cross))
+    embeddings = [group("embeddings", "Embeddings", *own)] if own else []
+    if one.word_width != one.width:
+        widen = linear("widen", one.width, one.word_width, True)
+        embeddings.append(group("embeddings_widened", "Embeddings", widen))
+    return [*embeddings, *_stack(one, style, layers, cross=cross)]
 
 
 def _tables(one: Configuration, style: Style) -> list[ModuleNode]:
@@ -211,13 +213,7 @@ def _tables(one: Configuration, style: Style) -> list[ModuleNode]:
     return tables
 
 
-def _widened(one: Configuration) -> list[ModuleNode]:
-    if one.word_width == one.width:
-        return []
-    return [group("embeddings_widened", "Embeddings", linear("widen", one.width, one.word_width, True))]
-
-
-def _stack(one: Configuration, style: Style, layers: int, *, cross: bool = False) -> list[ModuleNode]:
+def _stack(one: Configuration, style: Style, layers: int, *, cross: bool) -> list[ModuleNode]:
     parts = []
     if one.scheme == "relative":
         parts.append(group("attention_bias", "RelativeAttention", table("distances", BUCKETS, one.heads)))

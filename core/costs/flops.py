@@ -44,6 +44,11 @@ class Work:
         """Both together."""
         return self.matrices + self.attention
 
+    @property
+    def training(self) -> Work:
+        """A step of training where this is the forward pass, without recomputation."""
+        return Work(TRAINING * self.matrices, TRAINING * self.attention)
+
 
 def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
     """A pass over one text of ``tokens`` tokens; a network with two sides reads ``source`` tokens besides."""
@@ -64,8 +69,7 @@ def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Wor
 
 def training(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
     """A step of training on one text, without recomputation."""
-    there = forward(shape, root, tokens, source)
-    return Work(TRAINING * there.matrices, TRAINING * there.attention)
+    return forward(shape, root, tokens, source).training
 
 
 def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, found: dict[str, float]) -> None:

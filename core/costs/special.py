@@ -48,7 +48,7 @@ from math import prod
 from core import anatomy
 from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.costs.flops import TRAINING, Work, forward
+from core.costs.flops import Work, forward
 from core.costs.shape import Shape, Stack
 
 _PARTS = (
@@ -82,12 +82,6 @@ class Tower:
         """A pass over one text or one image."""
         stack = forward(self.shape, self.root, self.tokens)
         return Work(stack.matrices + 2 * ((self.tokens - 1) * self.squares + self.projection), stack.attention)
-
-    @property
-    def training(self) -> Work:
-        """A step of training on it, without recomputation."""
-        there = self.forward
-        return Work(TRAINING * there.matrices, TRAINING * there.attention)
 
 
 def towers(slug: str, size: str | None = None) -> tuple[Tower, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+from core.language.tokens import visible
 from core.tokenizers.cut import Cut
 
 _NEAR = 8
@@ -37,20 +38,17 @@ class Lost:
         """All of it in a few words, for a line under the pieces."""
         if self.exact:
             return "comes back exactly"
-        parts = []
+        counts = (
+            (self.capitals, "{} lost", "capital"),
+            (self.accents, "{} lost", "accent"),
+            (self.blanks_out, "blanks lost at {}", "place"),
+            (self.blanks_in, "blanks put in at {}", "place"),
+            (self.dropped, "{} dropped", "sign"),
+        )
+        parts = [said.format(_many(count, word)) for count, said, word in counts if count]
         if self.unknown:
             shown = ", ".join(f"“{_short(word)}”" for word in dict.fromkeys(self.unknown[:12]))
-            parts.append(f"{_many(len(self.unknown), 'unknown token')} ({_cut(shown)})")
-        if self.capitals:
-            parts.append(f"{_many(self.capitals, 'capital')} lost")
-        if self.accents:
-            parts.append(f"{_many(self.accents, 'accent')} lost")
-        if self.blanks_out:
-            parts.append(f"blanks lost at {_many(self.blanks_out, 'place')}")
-        if self.blanks_in:
-            parts.append(f"blanks put in at {_many(self.blanks_in, 'place')}")
-        if self.dropped:
-            parts.append(f"{_many(self.dropped, 'sign')} dropped")
+            parts.insert(0, f"{_many(len(self.unknown), 'unknown token')} ({_short(shown, 80)})")
         if self.rewritten:
             before, after = self.rewritten[0]
             more = len(self.rewritten) - 1
@@ -114,11 +112,5 @@ def _many(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _short(text: str) -> str:
-    from core.language.tokens import visible
-
-    return visible(text if len(text) <= 16 else text[:15] + "…")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "…"
+def _short(text: str, most: int = 16) -> str:
+    return visible(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -126,7 +126,7 @@ def _by_tower(slug: str, size: str) -> list[Line]:
                 f"Operations, {tower.name} tower",
                 in_operations(there.total),
                 f"forward, {tower.reads}; {percent(there.attention / there.total)} of them in attention. Training "
-                f"{in_operations(tower.training.total)}",
+                f"{in_operations(there.training.total)}",
                 "towers",
             )
         )

@@ -23,7 +23,7 @@ def test_the_towers_of_clip_by_hand() -> None:
     layers = 12 * (4 * 768 * 768 + 2 * 768 * 3072)
     assert image.tokens == 7 * 7 + 1
     assert image.forward.matrices == 2 * (50 * layers + 49 * 3 * 32 * 32 * 768 + 768 * 512)
-    assert image.training.total == 3 * image.forward.total
+    assert image.forward.training.total == 3 * image.forward.total
     assert image.shape.main.heads == 12
 
 

@@ -11,7 +11,6 @@ from core.efficiency.fit import (
     RESERVE,
     STAGES,
     WIDTHS,
-    Remedy,
     held,
     help_running,
     help_training,
@@ -30,14 +29,12 @@ from core.ui.calculators.setup import (
     PLAN,
     SIZE,
     SYSTEM,
-    Chosen,
     choose,
     choose_device,
     choose_plan,
     device_sources,
 )
 from core.ui.formulas import formula
-from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -97,8 +94,20 @@ def will_it_fit(view: View) -> None:
         name, device = choose_device(state)
         memory = MEMORY.with_(default=device.memory if device else MEMORY.default).draw(state, tag=name)
         use = USE.draw(state)
-        bar, remedies = _run(state, chosen, memory) if use == "run" else _train(state, chosen, memory)
-    limit = room(memory)
+        count, limit = chosen.root.parameters, room(memory)
+        if use == "run":
+            bits = BITS.with_(label="Bits per weight").draw(state)
+            one, other = st.columns(2)
+            with one:
+                length = chosen.length(state)
+            with other:
+                batch = BATCH.draw(state)
+            bar = Bar("as you set it", to_run(count, chosen.shape, bits, length, batch).parts, chosen=True)
+            remedies = help_running(count, chosen.shape, bits, length, batch, memory)
+        else:
+            plan = choose_plan(state, chosen)
+            bar = Bar("as you set it", to_train(count, chosen.shape, plan).parts, chosen=True)
+            remedies = help_training(count, chosen.shape, plan, memory)
     fits = bar.total <= limit
     with right:
         with answer:
@@ -113,13 +122,13 @@ def will_it_fit(view: View) -> None:
                 reserve=f"{100 * RESERVE:.0f} %",
                 spare=f"{in_bytes(abs(limit - bar.total))} {'to spare' if fits else 'too much'}",
             )
-        bars = [bar, *(Bar(one.what, (("in all", one.bytes),)) for one in remedies)]
+        bars = [bar, *([] if fits else (Bar(one.what, (("in all", one.bytes),)) for one in remedies))]
         limit_name = f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB"
         rows = [
             row | {"fits": "yes" if bar.total <= limit else "no"}
             for row, bar in zip(held_rows(bars), bars, strict=True)
         ]
-        if remedies:
+        if not fits:
             view.say("Remedies")
         Panel(
             f"fit-{use}",
@@ -134,28 +143,6 @@ def will_it_fit(view: View) -> None:
     st.caption(f"{view.words.part('Memories')} {device_sources()}")
     notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
     st.caption(plain(notes))
-
-
-def _run(state: PageState, chosen: Chosen, memory: float) -> tuple[Bar, list[Remedy]]:
-    count = chosen.root.parameters
-    bits = BITS.with_(label="Bits per weight").draw(state)
-    one, other = st.columns(2)
-    with one:
-        length = chosen.length(state)
-    with other:
-        batch = BATCH.draw(state)
-    need = to_run(count, chosen.shape, bits, length, batch)
-    fits = need.total <= room(memory)
-    remedies = [] if fits else list(help_running(count, chosen.shape, bits, length, batch, memory))
-    return Bar("as you set it", need.parts, chosen=True), remedies
-
-
-def _train(state: PageState, chosen: Chosen, memory: float) -> tuple[Bar, list[Remedy]]:
-    plan = choose_plan(state, chosen)
-    need = to_train(chosen.root.parameters, chosen.shape, plan)
-    fits = need.total <= room(memory)
-    remedies = [] if fits else list(help_training(chosen.root.parameters, chosen.shape, plan, memory))
-    return Bar("as you set it", need.parts, chosen=True), remedies
 
 
 TRAINING = Section("training", training, (SYSTEM, SIZE, *PLAN))

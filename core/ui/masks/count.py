@@ -72,18 +72,9 @@ def _published(choice: Choice) -> list[tuple[str, Axes, int]]:
 
 def _counts_table(counted: Sequence[tuple[str, Axes, int]]) -> Table:
     """The numbers of the table, whole and ungrouped."""
-    rows = [
-        {
-            "mask": name,
-            "queries": len(axes.queries),
-            "keys": len(axes.keys),
-            "scores computed": number,
-            "all pairs": len(axes.queries) * len(axes.keys),
-            "share": number / (len(axes.queries) * len(axes.keys)),
-        }
-        for name, axes, number in counted
-    ]
-    return Table.from_records(rows)
+    columns = ("mask", "queries", "keys", "scores computed", "all pairs", "share")
+    sizes = [(name, len(axes.queries), len(axes.keys), number) for name, axes, number in counted]
+    return Table(columns, tuple((name, q, k, number, q * k, number / (q * k)) for name, q, k, number in sizes))
 
 
 def _text(tokens: int, padded: int) -> Axes:

@@ -114,30 +114,19 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
     if len(choice.terms) > 1 or board.flips or term.kind not in ("window", "dilated"):
         return ""
     middle = n // 2
-    found = int(influence.within(levels, layers)[middle].sum())
+    found = int(influence.within(levels, layers)[middle].sum()) - 1
     first, second = term.numbers
     if term.kind == "window":
-        wide = layers * (first + second)
-        return (
-            f"**Formula.** A window of $w = {first} + {second}$ keys beside the token reaches $l \\times w = {layers} "
-            f"\\times {first + second} = {wide}$ of them after {layers} layers. Counted at the middle token: "
-            f"{found - 1}{_cut(middle, n, layers * first, layers * second)}."
-        )
-    span = layers * second * 2 * first
-    return (
-        f"**Formula.** With $w = {2 * first}$ keys and a step of $d = {second}$ the field spans $l \\times d \\times w "
-        f"= {layers} \\times {second} \\times {2 * first} = {span}$ places, of which every {_th(second)} is in it: "
-        f"$l \\times w = {layers * 2 * first}$. Counted at the middle token: "
-        f"{found - 1}{_cut(middle, n, span // 2, span // 2)}."
+        left, right, wide = layers * first, layers * second, layers * (first + second)
+        numbers = {"width": first + second, "reached": wide}
+    else:
+        left = right = layers * second * first
+        numbers = {"width": 2 * first, "reached": layers * 2 * first, "span": 2 * left}
+    cut = ", cut off at the end of the text" if middle - left < 0 or middle + right >= n else ""
+    every = {1: "one", 2: "second", 3: "third"}.get(second, f"{second}th")
+    return words.part(
+        f"Reach: {term.kind}", first=first, second=second, layers=layers, found=found, cut=cut, every=every, **numbers
     )
-
-
-def _cut(middle: int, n: int, left: int, right: int) -> str:
-    return ", cut off at the end of the text" if middle - left < 0 or middle + right >= n else ""
-
-
-def _th(number: int) -> str:
-    return {1: "one", 2: "second", 3: "third"}.get(number, f"{number}th")
 
 
 def _called(token: str) -> str:
