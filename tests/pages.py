@@ -38,7 +38,9 @@ def opened(page: str, /, **query: str) -> AppTest:
 
 def shown(at: AppTest) -> str:
     """What the page says, without links to the glossary and without escapes."""
-    return words(" ".join(str(one.value) for one in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)))
+    return words(
+        " ".join(str(one.value) for one in (*at.markdown, *at.subheader, *at.warning, *at.caption, *at.info, *at.error))
+    )
 
 
 def protos(at: AppTest, kind: str) -> list[Any]:

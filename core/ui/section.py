@@ -26,6 +26,9 @@ from core.ui.param import Param
 _DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
 """A formula on a line of its own; Streamlit centers it only where its marks have lines of their own, too."""
 
+_HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
+"""A heading, which Markdown would give an anchor that no link of ours knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -38,7 +41,12 @@ class View:
 
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the words as Markdown, its terms linked; ``values`` are a run's numbers and names of ours."""
-        st.markdown(terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values))))
+        text = terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values)))
+        for number, piece in enumerate(_HEADING.split(text)):
+            if number % 2:
+                st.subheader(piece, anchor=False)
+            elif piece.strip():
+                st.markdown(piece)
 
     def note(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the words as a small note."""

@@ -51,15 +51,16 @@ def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> Non
 
 
 @pytest.mark.parametrize("section", [section.slug for section in pages()["attention"].sections])
-@pytest.mark.parametrize("name", ["nothing", "a script", "markdown and latex", "longer than the positions"])
-def test_nasty_text_is_data(checkpoint_dir: Path, section: str, name: str) -> None:
-    text = NASTY[name]
+def test_nasty_text_is_data(checkpoint_dir: Path, section: str) -> None:
+    text = NASTY["a script"] + NASTY["markdown and latex"]
     at = page(tab=section, model="dir-tiny-bert", text=text, asked=text, second=text, branch=text, beside=text)
     assert "<script>" not in "".join(str(one.value) for one in at.get("html"))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("section", ["all", "bertviz", "block", "off"])
-@pytest.mark.parametrize("model", ["dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird"])
+@pytest.mark.parametrize(
+    ("section", "model"),
+    [("all", "dir-tiny-t5"), ("bertviz", "dir-tiny-gpt2"), ("block", "dir-tiny-bigbird"), ("off", "dir-tiny-gpt2")],
+)
 def test_every_kind_of_model_opens(checkpoint_dir: Path, section: str, model: str) -> None:
     at = page(tab=section, model=model)
     assert not at.warning, [warning.value for warning in at.warning]
@@ -95,7 +96,7 @@ def test_the_part_is_chosen_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read[-1].startswith(sentence)
 
 
-@pytest.mark.parametrize("model", ["atlas-transformer-xl", "atlas-reformer", "atlas-bert"])
+@pytest.mark.parametrize("model", ["atlas-transformer-xl", "atlas-bert"])
 def test_what_is_asked_may_be_long(model: str) -> None:
     text = ("The cat sat on the mat and the dog ran to the river. " * 11)[:560] + "The old [MASK]"
     at = page(tab="off", model=model, asked=text)
@@ -103,7 +104,7 @@ def test_what_is_asked_may_be_long(model: str) -> None:
     assert "as a text of their own" in shown(at)
 
 
-@pytest.mark.parametrize("window", ["900.1", "0.0", "7", "99999.99999"])
+@pytest.mark.parametrize("window", ["900.1", "0.0", "7"])
 def test_strange_windows_are_data(checkpoint_dir: Path, window: str) -> None:
     at = page(tab="heads", model="atlas-bert", text=LONG, window=window)
     assert not at.warning

@@ -1,21 +1,32 @@
-"""The sections of the page Attention that change or combine heads: opened, changed, and given nonsense."""
+"""The sections of the page Attention that change or combine heads: opened, changed, linked, and given nonsense."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import session
+from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
+from core.ui.attention.compared import offered
+from core.ui.attention.inside_frame import Opened
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
 from tests.words import words
 
-MODELS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
+
+@pytest.fixture
+def grids(monkeypatch: pytest.MonkeyPatch) -> list[AttentionMap]:
+    """What each grid draws."""
+    drawn: list[AttentionMap] = []
+    real = grid.render
+    monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
+    return drawn
 
 
 def click(at: AppTest, label: str) -> None:
@@ -75,16 +86,13 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     assert "nothing before the mark" in bare.warning[0].value
 
 
-def test_maps_are_drawn_through_the_adapters_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[AttentionMap] = []
-    real = grid.render
-    monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
+def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]) -> None:
     at = page(tab="all", model="atlas-adapter-bert")
     assert widget(at.selectbox, "Adapters for").value == "none"  # type: ignore[attr-defined]
     widget(at.selectbox, "Adapters for").set_value("genre").run()  # type: ignore[attr-defined]
     assert not at.exception
     assert at.query_params["task"] == "genre"
-    bare, genre = drawn[0], drawn[-1]
+    bare, genre = grids[0], grids[-1]
     assert (bare.weights[0] == genre.weights[0]).all(), "the first layer reads what all tasks read"
     assert abs(bare.weights[1] - genre.weights[1]).max() > 0.001
     widget(at.selectbox, "Adapters for").set_value("none").run()  # type: ignore[attr-defined]
@@ -92,9 +100,9 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(monkeypatch: pytest.Monke
     assert widget(page(model="atlas-adapter-bert", task="genre").selectbox, "Adapters for").value == "genre"  # type: ignore[attr-defined]
     other = page(tab="all", model="atlas-adapter-bert", task="genre", together="models", **{"with": "minilm"})
     assert not other.warning
-    difference = drawn[-1].weights
+    difference = grids[-1].weights
     page(tab="all", model="minilm")
-    np.testing.assert_allclose(difference, genre.weights - drawn[-1].weights, atol=1e-6)
+    np.testing.assert_allclose(difference, genre.weights - grids[-1].weights, atol=1e-6)
 
 
 def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
@@ -109,7 +117,7 @@ def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     assert "Layer 4" in [button.label for button in other.button]
 
 
-@pytest.mark.parametrize("together", ["all", "mean", "maximum", "rollout", "flow", "heads", "layers"])
+@pytest.mark.parametrize("together", ["all", "rollout", "flow", "heads"])
 def test_maps_made_of_maps(checkpoint_dir: Path, together: str) -> None:
     at = page(tab="all", model="dir-tiny-bert", together=together, text="The cat sat on the mat.")
     assert not at.warning
@@ -156,7 +164,7 @@ def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> 
     assert "Over the text alone" not in shown(at)
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_two_texts_of_an_encoder_decoder_have_one_answer(checkpoint_dir: Path, kind: str) -> None:
     query = {"text": "The cat sat on the mat.", "other": "The mat sat on the cat.", "map": kind}
     at = page(tab="all", model="dir-tiny-t5", together="texts", **query)
@@ -175,11 +183,8 @@ def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(check
     assert "needs the same tokens" in words(at.warning[0].value)
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    drawn: list[AttentionMap] = []
-    real = grid.render
-    monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_two_encoder_decoders_are_subtracted_word_by_word(grids: list[AttentionMap], kind: str) -> None:
     query = {"map": kind, "with": "atlas-m2m-100", "text": "The cat sat on the mat.", "compared": "mean"}
     at = page(tab="all", model="atlas-t5", together="models", **query)
     assert not at.warning, at.warning[0].value
@@ -189,8 +194,157 @@ def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.Mo
         for slug in ("atlas-t5", "atlas-m2m-100")
     )
     expected = ours.weights.mean((0, 1)) - other.weights.mean((0, 1))
-    np.testing.assert_allclose(drawn[-1].weights[0, 0], expected, atol=1e-6)
-    assert drawn[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
-    assert "Both are compared word by word" in drawn[-1].note
-    assert "sums to zero" not in drawn[-1].note, "the rows of words sum to less than one in both"
-    assert ("as if it were its own" in drawn[-1].note) == (kind != "encoder")
+    np.testing.assert_allclose(grids[-1].weights[0, 0], expected, atol=1e-6)
+    assert grids[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
+    assert "Both are compared word by word" in grids[-1].note
+    assert "sums to zero" not in grids[-1].note, "the rows of words sum to less than one in both"
+    assert ("as if it were its own" in grids[-1].note) == (kind != "encoder")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """How each page of bertviz's was asked for."""
+    asked: list[dict[str, Any]] = []
+    real = bertviz.render
+    monkeypatch.setattr(bertviz, "render", lambda *given, **how: (asked.append(how), real(*given, **how))[1])
+    return asked
+
+
+@pytest.mark.parametrize("view", ["head", "model", "neuron"])
+def test_bertviz_shows_the_chosen_layers_and_heads(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], view: str
+) -> None:
+    at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", layers="2", heads="1.9")
+    assert (drawn[-1]["include_layers"], drawn[-1]["include_heads"]) == ([1], [0])
+    assert "There is no head 9 here: this model has 2." in words(at.warning[0].value)
+    widget(at.multiselect, "Layers").set_value([]).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert not at.warning
+    assert drawn[-1]["include_layers"] is None
+    assert "layers" not in at.query_params
+
+
+@pytest.mark.parametrize(("other", "way"), [("atlas-xlm", "heads"), ("atlas-deberta", "mean")])
+def test_any_two_encoders_are_compared(other: str, way: str) -> None:
+    at = page(tab="all", together="models", **{"with": other}, compared=way, head2="2")
+    assert not at.warning, [warning.value for warning in at.warning]
+    assert len(at.get("iframe")) == 1
+    assert widget(at.selectbox, "Compared").value == way  # type: ignore[attr-defined]
+    assert "compared word by word" in shown(at)
+
+
+def test_ways_and_the_mean_of_everything() -> None:
+    weights = np.stack([np.eye(2), np.full((2, 2), 0.5)]).astype(np.float32)
+    two = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights[None])
+    one = combine.part(two, head=0)
+    assert offered(two, two) == ["all", "layers", "mean", "heads"]
+    assert offered(two, one) == ["layers", "mean", "heads"]
+    np.testing.assert_allclose(combine.overall(two).weights[0, 0], [[0.75, 0.25], [0.25, 0.75]])
+
+
+def test_the_sentence_of_grammar_is_in_the_link() -> None:
+    at = page(tab="grammar", model="minilm")
+    box = widget(at.selectbox, "Sentence")
+    assert "sentence" not in at.query_params
+    box.select_index(3).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    kept, chosen = at.query_params["sentence"], widget(at.selectbox, "Sentence").value  # type: ignore[attr-defined]
+    assert kept == chosen
+    again = page(tab="grammar", model="minilm", sentence=kept)
+    assert widget(again.selectbox, "Sentence").value == chosen  # type: ignore[attr-defined]
+    assert "“Sentence” cannot be “nonsense”" in shown(page(tab="grammar", model="minilm", sentence="nonsense"))
+
+
+def test_the_head_that_is_open_in_the_grid_is_in_the_link(
+    checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int | None, int | None]] = []
+    real = grid.render
+    monkeypatch.setattr(
+        grid, "render", lambda *given, **how: (asked.append((how["layer"], how["head"])), real(*given, **how))[1]
+    )
+    at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="2.1")
+    assert asked == [(1, 0)]
+    for sent in ([1, 2], [6, 1], [1]):  # as the frame says it; there is no head of these others
+        at.session_state["attention.1.maps.watch--sent"] = Opened(open=sent)
+        at.run()
+    assert not at.exception
+    assert at.query_params["open"] == "1.2"
+    assert asked[-1] == (1, 0)  # what is drawn already is not drawn anew
+    widget(at.text_input, "Text").set_value("The dog sat.").run()  # type: ignore[attr-defined]
+    assert asked[-1] == (0, 1)
+    at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="9.1")
+    assert asked[-1] == (None, None)
+    assert "There is no head “9, 1” here" in at.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("view", "query", "said", "link", "before", "after"),
+    [
+        ("head", {"layer": "2", "on": "2"}, (1,), {"layer": "1"}, (1, (1,)), (0, None)),
+        ("head", {}, (2, 1), {"layer": "2", "on": "1"}, (None, None), (1, (0,))),
+        ("neuron", {"layer": "2", "head": "2"}, (1, 2), {"layer": "1", "head": "2"}, (1, (1,)), (0, (1,))),
+        ("model", {"open": "2.1"}, (1, 2), {"open": "1.2"}, (1, (0,)), (0, (1,))),
+        ("model", {"open": "2.1"}, (), {}, (1, (0,)), (None, None)),
+    ],
+)
+def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
+    checkpoint_dir: Path,
+    drawn: list[dict[str, Any]],
+    view: str,
+    query: dict[str, str],
+    said: tuple[int, ...],
+    link: dict[str, str],
+    before: object,
+    after: object,
+) -> None:
+    def begun() -> tuple[object, object]:
+        return drawn[-1]["layer"], drawn[-1]["heads"]
+
+    at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", **query)
+    assert not at.warning
+    assert begun() == before
+    at.session_state[f"attention.1.bertviz.{view}.encoder.watch--sent"] = Opened(
+        open=list(said)
+    )  # as the frame says it
+    at.run()
+    assert not at.exception
+    assert {name: at.query_params.get(name) for name in ("layer", "head", "on", "open")} == {
+        name: link.get(name) for name in ("layer", "head", "on", "open")
+    }
+    assert begun() == before  # what is drawn already is not drawn anew
+    widget(at.text_input, "Text").set_value("The dog sat.").run()  # type: ignore[attr-defined]
+    assert begun() == after
+    # Back from another section, where the frame was taken down, it begins with what was chosen by then.
+    at.session_state[f"attention.1.bertviz.{view}.encoder.watch--sent"] = Opened(open=[2, 2])
+    at.run()
+    assert begun() == after
+    for section in ("grammar", "bertviz"):
+        widget(at.button_group, "Show").set_value(section).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert begun() == (1, (1,))
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"layer": "9"}, "no layer 9 here: 2 layers of 2 heads are"),
+        ({"layer": "1", "on": "2.7"}, "no layer 1, head 2, 7 here"),
+        ({"bertviz": "neuron", "head": "5"}, "no layer 1, head 5 here"),
+        ({"bertviz": "model", "open": "1"}, "no layer 1 here"),
+    ],
+)
+def test_a_link_to_a_head_that_bertviz_has_not(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], query: dict[str, str], told: str
+) -> None:
+    at = page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)
+    assert told in words(at.warning[0].value)
+    assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (None, None)
+    at.run()
+    assert not at.warning
+
+
+def test_a_head_that_is_not_sent_is_passed_over(checkpoint_dir: Path, drawn: list[dict[str, Any]]) -> None:
+    at = page(tab="bertviz", bertviz="neuron", model="dir-tiny-bert", layers="2", heads="2", layer="1", head="2")
+    assert not at.warning
+    assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (1, (1,))

@@ -47,7 +47,7 @@ def opened(branch: str, /, **query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)
+    parts = (*at.markdown, *at.subheader, *at.warning, *at.caption, *at.info, *at.error)
     return " ".join(unlinked(str(element.value)) for element in parts)
 
 

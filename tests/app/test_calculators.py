@@ -100,14 +100,14 @@ def test_an_epoch_asks_for_what_no_vendor_s_text_gave() -> None:
 
 def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     at = opened(tab="fit", system="llama", device="l4", bits="32")
-    assert "### No: 28.0 GB of 21.6 GB" in shown(at)
+    assert "No: 28.0 GB of 21.6 GB" in shown(at)
     assert "weights of 16 bits" in described(at)
     assert "2 of these devices" in described(at)
     assert "ZeRO stage 3" in described(opened(tab="fit", system="llama", use="train", memory="80"))
     at = opened(tab="fit", system="llama", device="own", memory="12")
-    assert "### No: 14.6 GB of 10.8 GB" in shown(at)
+    assert "No: 14.6 GB of 10.8 GB" in shown(at)
     widget(at.number_input, "Memory, GB").set_value(24.0).run()
-    assert "### Yes: 14.6 GB of 21.6 GB" in shown(at)
+    assert "Yes: 14.6 GB of 21.6 GB" in shown(at)
     assert link(at)["memory"] == "24"
 
 

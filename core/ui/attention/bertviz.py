@@ -17,14 +17,14 @@ import streamlit as st
 
 from core.attention import bertviz
 from core.attention.bertviz import View as Drawing
-from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.export import MAX_TABLE_ROWS, map_table, scores_table, to_npz, vectors_table
+from core.attention.trace import AttentionMap
+from core.attention.views.export import scores_table, vectors_table
 from core.attention.views.packed import Bits
 from core.links import parameters as link
 from core.ui.attention.inside_frame import Numbers, chosen_inside
 from core.ui.attention.maps import OPEN
-from core.ui.attention.setup import draw_model
-from core.ui.export import download_csv, download_html, download_npz
+from core.ui.attention.setup import download_pages, download_weights, draw_model
+from core.ui.export import download_csv
 from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
@@ -117,14 +117,7 @@ def bertviz_views(view: View) -> None:
         st.caption(plain(found.note))
     stem = f"{spec.slug}-{drawing}-view"
     with st.container(horizontal=True):
-        download_html(lambda: page(now).encode(), stem, state.key("bertviz.page"))
-        download_html(
-            lambda: page(now, 16).encode(),
-            f"{stem}-16",
-            state.key("bertviz.page16"),
-            of="16 bits",
-            tip="Each number in 65,536 steps instead of 256, in a page of twice the size",
-        )
+        download_pages(partial(page, now), stem, state)
         _numbers(found, drawing, stem, sent, now, state)
         view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
@@ -249,21 +242,8 @@ def _numbers(found: AttentionMap, drawing: Drawing, stem: str, sent: _Sent, now:
         return
     if drawing == "head":
         layers, heads, stem = [layer], now.heads or heads, f"{stem}-layer{layer + 1}"
-    if len(layers) * len(heads) * found.weights[0, 0].size <= MAX_TABLE_ROWS:
-        download_csv(
-            partial(map_table, found, layers, heads),
-            stem,
-            state.key("bertviz.csv"),
-            tip="The weights of the heads that are shown, over the whole text",
-        )
-        return
-    download_npz(
-        lambda: to_npz(AttentionTrace(stem, **{found.kind: found})),
-        stem,
-        state.key("bertviz.npz"),
-        tip=f"The weights of every layer and head as a numpy archive: those that are shown are more than "
-        f"{MAX_TABLE_ROWS:,}, too many for a table",
-    )
+    tip = "The weights of the heads that are shown, over the whole text"
+    download_weights(found, stem, state, tip=tip, layers=layers, heads=heads)
 
 
 BERTVIZ = Section("bertviz", bertviz_views, (*TEXT_PARAMS, MAP, DRAWING, LAYERS, HEADS, *_INSIDE))

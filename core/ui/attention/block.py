@@ -17,23 +17,30 @@ from pydantic import Field
 from core import session
 from core.attention.inside.steps import Step
 from core.attention.inside.wiring import Wire, norm_first, wires
+from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.figures import block as drawing
+from core.figures import lens as figures
+from core.figures.predictions import percent
 from core.links import parameters as link
-from core.ui.attention.lens import logit_lens
-from core.ui.attention.setup import ASKED, ASKED_WINDOW, draw_model
+from core.table import Table
+from core.ui.attention.setup import ASKED, ASKED_WINDOW, asked_part, draw_asked, draw_model, question_of
 from core.ui.attention.step import PARTS, draw_step, made_of, shape
 from core.ui.component import Component, Message
+from core.ui.glossary import plain_terms
 from core.ui.heads.panel import HEAD, LAYER
-from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
+from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, task_names, text_part
 from core.ui.links import PageState, instead
 from core.ui.notices import sentences
-from core.ui.page import accent
+from core.ui.page import accent, plain, theme
+from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Side
+    from core.attention.inside.lens import LensTrajectory
 
 START = "attention-weights"
 """The step that a block opens with: every block has it, and it is the one that most people have seen before."""
@@ -53,14 +60,12 @@ STEPS = Component("block", Click)
 
 def inside(view: View) -> None:
     """Draw the section."""
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    with row:
-        spec = draw_model(view.state, width=300)
+    spec = draw_model(view.state)
     with sentences():
-        with row:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
             task = draw_task(spec, view.state)
-            text, found_side, layer = _controls(spec, view.state)
-        _block(view, spec, text, task, found_side, layer)
+            text, side, layer = _controls(spec, view.state)
+        _block(view, spec, text, task, side, layer)
     st.divider()
     with sentences():
         logit_lens(view.state, spec)
@@ -91,6 +96,8 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
 
 
 def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
+    from core.attention.architectures.vectors import attention_layers
+
     state = view.state
     part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
     with st.spinner("Running the model"):
@@ -114,7 +121,9 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         data = component_data(found.steps, hang, chosen=shown, label=label)
         STEPS.draw(key, data | {"accent": accent(spec.branch)})
     with right:
-        draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=_sparse(spec, side, layer))
+        # A sparse model computes no score where the mask forbids one.
+        sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
+        draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=sparse)
     two = any(step.name == "second stream" for step in found.steps)
     view.try_and_notice("two streams" if two else "norm first" if norm_first(found.steps) else "norm last")
     if spec.offers("answers tasks"):
@@ -123,13 +132,6 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         view.note("Content stream")
     if found.source:
         view.note("Decoder")
-
-
-def _sparse(spec: CheckpointSpec, side: Side, layer: int) -> bool:
-    """Whether the model computes no score where the mask forbids one."""
-    from core.attention.architectures.vectors import attention_layers
-
-    return attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
 
 
 def _nearest(wanted: str, slugs: list[str]) -> str:
@@ -183,6 +185,68 @@ def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str,
         "said": f"{step.name}, step {number + 1} of {len(steps)}, {shape(step, ' by ')}"
         + (f", from {of}" if of else ""),
     }
+
+
+def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
+    """Draw it below a block, with the text that is asked; reads the task.
+
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    view = View(state, content("attention", "lens"))
+    st.subheader(view.words.title, anchor=False)
+    text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("fills masks") else "Text")
+    task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("answers tasks") else None)
+    text = asked_part(spec, state, text, task)
+    with st.spinner("Reading every layer"):
+        found = session.trajectory(spec.slug, text, task)
+    read = f"the state of each layer at {_where(found)}"
+    if spec.offers("answers tasks"):
+        read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
+    names = figures.layer_names(len(found.predictions))
+    question = question_of(spec, task)
+    st.markdown(
+        f"{question if question.endswith('?') else f'{question}?'} After the last layer: **“{plain(found.answer)}”**, "
+        f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} The model’s own head "
+        f"reads {plain(read)}."
+    )
+    left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        Panel(
+            f"{spec.slug}-layer-answers",
+            f"{spec.name}: what each layer would already answer",
+            figures.answers(found, accent(spec.branch), theme=theme()),
+            f"The most probable answers after each layer with their probabilities, read at {read}, for “{text}”.",
+            _answers(found, names),
+        ).draw(state)
+    with right:
+        st.markdown(f"**How “{plain(found.answer)}” comes up**")
+        Panel(
+            f"{spec.slug}-layer-path",
+            f"{spec.name}: how “{found.answer}” comes up",
+            figures.path(found, accent(spec.branch), theme=theme()),
+            f"Probability and rank of “{found.answer}” over the layers. {figures.path_words(found, names)}",
+            Table.from_columns({"after": names, "probability": found.probabilities, "rank": found.ranks}),
+        ).draw(state)
+    view.try_and_notice("tasks" if spec.offers("answers tasks") else "")
+    view.note("Source")
+
+
+def _where(found: LensTrajectory) -> str:
+    """The token at which the answer is read, with those before it."""
+    if len(found.tokens) == 1:
+        return f"“{short(found.tokens[0], 30)}”"
+    before = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
+    return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
+
+
+def _answers(found: LensTrajectory, names: list[str]) -> Table:
+    rows = (
+        (name, rank, token, float(probability))
+        for name, guess in zip(names, found.predictions, strict=True)
+        for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
+    )
+    return Table(("after", "rank", "answer", "probability"), tuple(rows))
 
 
 BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, ASKED, ASKED_WINDOW))

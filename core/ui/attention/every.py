@@ -15,7 +15,6 @@ import streamlit as st
 from core import links
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
 from core.figures.heads import SHAPES, Dots, depth_dots
-from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.data_table import data_table
@@ -25,7 +24,7 @@ from core.ui.heads.panel import KINDS
 from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Words
+from core.ui.param import Choice, Unset, Words
 from core.ui.section import Section, View
 from core.ui.text_table import Link, TextTable, text_table
 
@@ -37,7 +36,7 @@ SCORE = Choice(
     default="previous",
     width=150,
 )
-LEAST = Carried(name="least", label="At least", as_=link.Real(None, -1.0, 100.0))
+LEAST = Unset(name="least", label="At least", low=-1.0, high=100.0, step=0.05, placeholder="any", width=115)
 BRANCH = Choice(name="branch", label="Branch", options={ANY: "All branches", **BRANCH_TITLES}, width=155)
 KIND = Choice(name="kind", label="Attention", options={ANY: "All kinds", **KINDS}, width=160)
 MODELS = Words(
@@ -83,19 +82,7 @@ def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = SCORE.draw(state)
-        wanted = state.values.get(LEAST.name)
-        least = st.number_input(
-            LEAST.label,
-            -1.0,
-            100.0,
-            float(wanted) if isinstance(wanted, int | float) else None,
-            0.05,
-            key=state.key("every.least"),
-            placeholder="any",
-            width=115,
-            help=f"Of the chosen score: {SCORES[score]}",
-        )
-        state.set(least=None if least is None else float(least))
+        least = LEAST.with_(help=f"Of the chosen score: {SCORES[score]}").draw(state)
         branches, kinds = {row.branch for row in every} | {ANY}, {row.attention for row in every} | {ANY}
         branch = _narrowed(BRANCH, branches).draw(state)
         kind = _narrowed(KIND, kinds).draw(state)

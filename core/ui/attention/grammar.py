@@ -14,15 +14,13 @@ from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.heads import best_heads
-from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import draw_model
 from core.ui.data_table import data_table
-from core.ui.links import instead
 from core.ui.notices import informed
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice
+from core.ui.param import Choice
 from core.ui.section import Section, View
 
 RELATION = Choice(
@@ -37,7 +35,7 @@ TREEBANK = Choice(
     options={rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"},
     style="row",
 )
-SENTENCE = Carried(name="sentence", label="Sentence", as_=link.Choice())
+SENTENCE = Choice(name="sentence", label="Sentence", options={})
 OFFERED = 12
 """Sentences that a relation can be looked at in."""
 
@@ -107,27 +105,15 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
     from core.attention.roles.headroles import attention_of
     from core.attention.tokens import word_weights
 
-    state = view.state
-    there = [sentence for sentence in _sentences() if _pairs(sentence, one.relation)]
-    there = sorted(there, key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
+    there = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
+    there = [sentence for sentence in there if _pairs(sentence, one.relation)]
     if not there:
         return
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
-    named = {sentence.sent_id: sentence for sentence in there}
-    wanted = state.text(SENTENCE.name)
-    if wanted and wanted not in named:
-        instead(state, f"The sentence “{wanted[:40]}” is not among those shown for {one.relation}.")
-    chosen = st.selectbox(
-        SENTENCE.label,
-        list(named),
-        index=list(named).index(wanted) if wanted in named else 0,
-        format_func=lambda name: named[name].text,
-        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
-        persist_state="page",
-    )
-    state.set(sentence=None if chosen == there[0].sent_id else str(chosen))
-    sentence = named[str(chosen)]
+    texts = {sentence.sent_id: sentence.text for sentence in there}
+    chosen = SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{one.relation}")
+    sentence = next(sentence for sentence in there if sentence.sent_id == chosen)
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         looks = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]

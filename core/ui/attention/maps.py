@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.attention import combine
-from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
 from core.attention.views.packed import Bits
 from core.attention.views.svg import all_svg, head_svg
 from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.inside_frame import Numbers, chosen_inside
-from core.ui.attention.setup import draw_model
-from core.ui.export import download_csv, download_html, download_npz, download_svg
+from core.ui.attention.setup import download_pages, download_weights, draw_model
+from core.ui.export import download_svg
 from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
@@ -152,29 +150,17 @@ def there(numbers: Numbers, layers: int, heads: int) -> bool:
 def _files(shown: AttentionMap, stem: str, title: str, look: Name, state: PageState, *, signed: bool) -> None:
     """What is drawn as a page, as a picture and as numbers; made only when asked for."""
 
-    def page(bits: Bits = 8) -> bytes:
-        return grid.render(shown, theme="light", title=title, difference=signed, bits=bits).encode()
+    def page(bits: Bits) -> str:
+        return grid.render(shown, theme="light", title=title, difference=signed, bits=bits)
 
-    def picture() -> bytes:
+    def picture() -> str:
         alone = shown.layers == shown.heads == 1
-        drawn = head_svg(shown, 0, 0, theme=look, title=title) if alone else all_svg(shown, theme=look, title=title)
-        return drawn.encode()
+        return head_svg(shown, 0, 0, theme=look, title=title) if alone else all_svg(shown, theme=look, title=title)
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_html(page, stem, state.key("maps.page"))
-        download_html(
-            lambda: page(16),
-            f"{stem}-16",
-            state.key("maps.page16"),
-            of="16 bits",
-            tip="Each number in 65,536 steps instead of 256, in a page of twice the size",
-        )
+        download_pages(page, stem, state)
         download_svg(picture, stem, state.key("maps.svg"))
-        if shown.weights.size <= MAX_TABLE_ROWS:
-            download_csv(partial(map_table, shown), stem, state.key("maps.csv"))
-        else:
-            archive = partial(to_npz, AttentionTrace(stem, **{shown.kind: shown}))
-            download_npz(archive, stem, state.key("maps.npz"))
+        download_weights(shown, stem, state)
 
 
 ONE_HEAD = Section("heads", one_head, (*TEXT_PARAMS, LAYER, HEAD, MAP, VIEW))

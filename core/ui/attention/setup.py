@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from core import checkpoints, session
+from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
+from core.attention.views.packed import Bits
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
+from core.ui.export import download_csv, download_html, download_npz
 from core.ui.heads.panel import KINDS
 from core.ui.heads.text import text_part
 from core.ui.links import PageState
@@ -16,7 +24,7 @@ MODEL = Model(
     name="model",
     first="attention",
     help="What really runs here, and where its weights come from",
-    width=460,
+    width=540,
     resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
 ASKED = Text(name="asked", label="Text", most=600, help="The sections Inside a block and Switch off share this text")
@@ -40,14 +48,14 @@ def no_model() -> bool:
     return missing
 
 
-def draw_model(state: PageState, width: int = 460) -> CheckpointSpec:
+def draw_model(state: PageState) -> CheckpointSpec:
     """The menu of live models."""
     specs = models()
     names = {
         slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"
         for slug, spec in specs.items()
     }
-    return specs[MODEL.with_(options=names, default=usual_model(specs), width=width).draw(state)]
+    return specs[MODEL.with_(options=names, default=usual_model(specs)).draw(state)]
 
 
 def usual_model(specs: dict[str, CheckpointSpec]) -> str:
@@ -63,6 +71,30 @@ def draw_asked(spec: CheckpointSpec, state: PageState, label: str = "Text") -> s
 def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
     """Of a text that is too long the part that the answer depends on, or that a visitor chooses."""
     return text_part(spec, state, text, task=task or "", segment=True, name=ASKED_WINDOW.name, answered=True)
+
+
+def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:
+    """The page of a map as a file, with its numbers in 8 bits and in 16; made when somebody asks."""
+    download_html(lambda: page(8), stem, state.key("maps.page"))
+    tip = "Each number in 65,536 steps instead of 256, in a page of twice the size"
+    download_html(lambda: page(16), f"{stem}-16", state.key("maps.page16"), of="16 bits", tip=tip)
+
+
+def download_weights(
+    found: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
+) -> None:
+    """The weights as a table, or all of them as an archive where those are more than a table holds.
+
+    Args:
+        heads: ``layers`` and ``heads`` of the table, from 0; all of them where they are left out.
+    """
+    count = math.prod(len(numbers) for numbers in heads.values()) if heads else found.layers * found.heads
+    if count * found.weights[0, 0].size <= MAX_TABLE_ROWS:
+        download_csv(partial(map_table, found, **heads), stem, state.key("maps.csv"), tip=tip)
+    else:
+        archive = partial(to_npz, AttentionTrace(stem, **{found.kind: found}))
+        tip = f"The weights of every layer and head; more than {MAX_TABLE_ROWS:,} are too many for a table"
+        download_npz(archive, stem, state.key("maps.npz"), tip=tip)
 
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:

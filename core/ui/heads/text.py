@@ -10,6 +10,7 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.language.text import Count, last_window, window
 from core.links import parameters as link
@@ -53,21 +54,6 @@ ADAPTERS = Choice(
 WINDOW = Carried(name="window", label="Part of the text", as_=link.Integers(high=100_000, most=2))
 TEXT_PARAMS: tuple[Param[Any], ...] = (TEXT, SECOND, COUNT, TASK, WINDOW)
 _MASK = "[MASK]"
-LONG = (
-    "Every morning the old man walked down to the harbour with his dog. The dog ran ahead, along the wall and over the "
-    "wet stones, and waited for him at the last boat. They both looked out at the sea. When the weather was good the "
-    "man told the dog about the years in which he had been a sailor: about storms, about islands where nobody lived, "
-    "about a friend who had never come home. When it rained they sat in the little house of the harbour master and "
-    "drank tea, or rather the man drank it and the dog slept below the table. One day in spring a small white ship "
-    "came in, and a stranger stood at the rail and called the old man by his name. The dog barked. The man did not say "
-    "a word."
-)
-"""For models that do not compute every pair: long enough to see what is left out."""
-FEW_BYTES = (
-    "The cat sat by the door and waited for the girl. The girl came home late and the cat was cross. The girl gave the "
-    "cat some milk, and the cat sat by the fire and was happy again. Then the girl went to bed."
-)
-"""For models that read bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +126,7 @@ def samples(spec: CheckpointSpec) -> dict[str, str]:
     """Texts by their titles, the first one at once; sparse models get one that is longer than their window."""
     texts = spec.family.samples
     if spec.branch == "efficient" or spec.offers("memory"):
-        long = FEW_BYTES if spec.offers("hashing") else LONG
+        long = content("attention", "heads").part("Sample: bytes" if spec.offers("hashing") else "Sample: long")
         if _fits(session.checkpoint(spec.slug), long):
             texts = (long, *texts) if spec.branch == "efficient" else (*texts, long)
     return {f"Sample {number}": text for number, text in enumerate(texts, 1)}
