@@ -39,6 +39,7 @@ from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
 from core.attention.views import packed
 from core.attention.views.packed import Bits
 from core.attention.views.page import colours, data_url, kept, own, page
+from core.content import content
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
 from core.theme import Name
@@ -48,15 +49,6 @@ __all__ = ["MAX_LINES", "Carried", "Name", "View", "carries", "data_url", "heigh
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js", "requirejs-2.3.6/require.js")
 """require.js comes last, so that the others offer themselves to the page and not to it (d3's module has no name)."""
 _VIEWS: dict[View, str] = {"head": "head_view.js", "model": "model_view.js", "neuron": "neuron_view.js"}
-_HINTS: dict[View, str] = {
-    "head": "Lines run from a token (left) to the tokens it looks at (right); the stronger, the more weight. Point at "
-    "a token to see its lines alone. Each coloured square is a head: click to hide or show it, double-click to see it "
-    "alone.",
-    "model": "One small picture for each layer (row) and head (column). Click a picture to enlarge it.",
-    "neuron": "Lines run from a token (left) to the tokens it looks at (right). Point at a token on the left and press "
-    "the plus sign beside it to see how its weights come about: its query times every key, number by number, and their "
-    "sum, divided by the root of the head's width. Blue is positive, orange negative.",
-}
 _SAVING = 50
 """Pixels for the row of buttons below the picture."""
 _LABEL_CHARS: dict[View, int] = {"head": 12, "model": 10, "neuron": 12}
@@ -270,7 +262,7 @@ def _window(size: int, start: int, count: int) -> slice:
 
 
 def _body(maps: Sequence[AttentionMap], view: View, heads: Sequence[int], controls: bool) -> str:
-    hint = _HINTS[view]
+    hint = content("attention", "bertviz").part(f"Hint: {view}")
     if view == "head" and len(heads) < maps[0].heads:
         numbers = ", ".join(str(head + 1) for head in heads)
         hint += f" From left to right they are head{'s' if len(heads) > 1 else ''} {numbers}."

@@ -17,7 +17,7 @@ from core.attention.ablation.question import Reader, ask
 from core.attention.architectures.hooks import NAME, register_attention_hook
 from core.attention.architectures.layout import listed
 from core.attention.architectures.recording import private_twin
-from core.attention.architectures.vectors import attention_layers, each, scores, vectors
+from core.attention.architectures.vectors import attention_layers, each, vectors
 from core.attention.capture import capture
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import Checkpoint
@@ -25,7 +25,7 @@ from core.errors import InputUnusable, NoAttentionMatrix
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
 from tests.parity.test_ablate import mutilated
-from tests.parity.test_vectors import inputs_of, of_the_library, softmax
+from tests.parity.test_vectors import inputs_of, of_the_library, scores, softmax
 from tests.tinyfamilies import PLAIN, answer_of, text_for
 
 SMALL: dict[str, Any] = {

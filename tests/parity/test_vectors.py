@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.architectures import vectors as module
-from core.attention.architectures.vectors import scores, vectors
+from core.attention.architectures.vectors import each, vectors
 from core.attention.capture import capture
 from core.attention.generated import continued
 from core.checkpoints.adapters import AdapterBert
@@ -39,6 +38,12 @@ def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
     if config.is_encoder_decoder:
         given["decoder_input_ids"] = IDS[:, 3:10]
     return given
+
+
+def scores(checkpoint: Checkpoint, given: dict[str, Any], pieces: list[int] | None = None) -> dict[str, Any]:
+    """(L, H, Q, K) by kind of attention, minus infinity where a key may not be seen."""
+    read = each(checkpoint, given, pieces)
+    return {kind: np.stack([one.score.numpy() for _, one in layers]) for kind, layers in read.items()}
 
 
 def softmax(found: Any) -> Any:
@@ -231,7 +236,7 @@ def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
         vectors(checkpoint, {"input_ids": IDS})
     part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])
     with pytest.raises(NoAttentionMatrix, match="taken apart"):
-        module.scores(part, {"input_ids": IDS})
+        scores(part, {"input_ids": IDS})
 
 
 def test_deberta_without_distances_has_one_term() -> None:

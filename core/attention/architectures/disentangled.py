@@ -181,11 +181,6 @@ class Without:
     probabilities: tuple[float, ...]
 
 
-def splits(checkpoint: Checkpoint) -> bool:
-    """Whether the checkpoint's scores have parts."""
-    return supported(checkpoint.model)
-
-
 def parts_of(checkpoint: Checkpoint, text: str) -> Parts:
     """The scores of ``text``, taken apart.
 

@@ -135,18 +135,6 @@ def attach(
     return AttentionTrace(trace.checkpoint, *(kept(one) for one in maps))
 
 
-def scores(
-    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
-) -> dict[MapKind, Floats]:
-    """(L, H, Q, K) scores before the softmax by kind of attention, minus infinity where a key may not be seen.
-
-    They are computed from the vectors, not asked of the model; arguments and errors as :func:`vectors`.
-    """
-    return {
-        kind: _stacked([one.score for _, one in layers]) for kind, layers in each(checkpoint, inputs, pieces).items()
-    }
-
-
 def each(
     checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:

@@ -83,8 +83,8 @@ def _both(of: Blueprint) -> Sides:
     return {"encoder": of, "decoder": of}
 
 
-def _bart(*, before: bool = False, normed: bool = True, final: bool = False, scale: str = "") -> Sides:
-    """As BART has it."""
+def _bart(*, before: bool = False) -> Sides:
+    """As BART has it; or with norms before, and then one behind the last block in place of the embedding's."""
 
     def side(name: str) -> Blueprint:
         layer = f"{name}.layers.{{i}}"
@@ -99,10 +99,9 @@ def _bart(*, before: bool = False, normed: bool = True, final: bool = False, sca
             inner=(f"{layer}.fc1",),
             outer=f"{layer}.fc2",
             embed=(("token", f"{name}.embed_tokens"), ("position", f"{name}.embed_positions")),
-            after=(("norm", f"{name}.layernorm_embedding"),) if normed else (),
+            after=() if before else (("norm", f"{name}.layernorm_embedding"),),
             activation="activation_function",
-            scale=scale,
-            final=f"{name}.layer_norm" if final else "",
+            final=f"{name}.layer_norm" if before else "",
         )
 
     return {"encoder": side("encoder"), "decoder": side("decoder")}
@@ -232,9 +231,7 @@ TABLE: dict[str, Sides] = {
     **dict.fromkeys(("llama", "cwm", "ministral", "mistral", "qwen2", "seed_oss"), _LLAMA),
     **dict.fromkeys(("t5", "mt5"), _T5),
     **dict.fromkeys(("bart", "mvp", "plbart"), _bart()),
-    **dict.fromkeys(("blenderbot", "m2m_100", "pegasus"), _bart(before=True, normed=False, final=True)),
-    "mbart": _bart(before=True, final=True),
-    "marian": _bart(normed=False, scale="scale_embedding"),
+    **dict.fromkeys(("blenderbot", "m2m_100", "pegasus"), _bart(before=True)),
 }
 
 

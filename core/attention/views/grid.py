@@ -20,6 +20,7 @@ from core.attention.trace import AttentionMap
 from core.attention.views import packed
 from core.attention.views.packed import Bits
 from core.attention.views.page import colours, own, page
+from core.content import content
 from core.errors import OutOfRange
 from core.theme import THEMES, Name
 
@@ -29,12 +30,6 @@ _KINDS = {
     "decoder": "Decoder",
     "cross": "From decoder to encoder",
     "query": "Second stream",
-}
-_HINTS = {
-    "all": "One picture for each layer (row) and head (column); in each, queries run down and keys across. Arrow keys "
-    "move between heads, Enter or a click opens one.",
-    "one": "Queries run down, keys across. Point at a row, or move with the up and down arrows; left and right go to "
-    "the neighbouring heads, Page Up and Page Down to other layers, Escape back to all.",
 }
 
 
@@ -85,7 +80,7 @@ def render(
         "open": single or (layer is not None and head is not None),
         "colours": scale(theme, signed),
         "accent": THEMES[theme].selection,
-        "hints": _HINTS,
+        "hints": {view: content("attention", "all").part(f"Hint: {view}") for view in ("all", "one")},
     }
     return page(
         title=title,
