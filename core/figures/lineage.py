@@ -7,6 +7,7 @@ system began, never as the date of a size.
 
 from __future__ import annotations
 
+from calendar import month_name
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,21 +17,6 @@ from statistics import median_low
 from core import catalogue
 from core.anatomy.keep import counts
 from core.catalogue.schema import Ancestor, Branch, System
-
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +46,7 @@ class Entry:
     @property
     def date(self) -> str:
         """``October 2018``."""
-        return f"{MONTHS[self.month - 1]} {self.year}"
+        return f"{month_name[self.month]} {self.year}"
 
     @property
     def largest(self) -> int | None:

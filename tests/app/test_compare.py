@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.anatomy.sheet import COLUMNS
-from tests.app.test_zoo import ROOT, html_of, protos
+from tests.pages import html_of, opened, protos, widget
 from tests.words import words
 
 NASTY = ["", " \t ", "😀שלום", "a\x00b\x1b[31m", "</script><script>alert(1)</script>", "# **x** $\\frac10$ :red[c]"]
-
-
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/compare.py")
-    for name, value in query.items():
-        at.query_params[name.replace("_", "-")] = value
-    return at.run()
-
-
-def labelled(elements: Any, label: str) -> Any:
-    return next(element for element in elements if element.label == label)
 
 
 def shown(at: AppTest) -> str:
@@ -38,7 +25,7 @@ def rows(at: AppTest) -> int:
 
 
 def test_every_system_is_in_the_table_with_thirteen_columns() -> None:
-    at = opened()
+    at = opened("compare")
     assert not at.exception
     assert not at.warning
     assert rows(at) == len(catalogue.systems())
@@ -46,23 +33,25 @@ def test_every_system_is_in_the_table_with_thirteen_columns() -> None:
 
 
 def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:
-    at = opened()
-    labelled(at.text_input, "Search").set_value("rotary").run()
+    at = opened("compare")
+    widget(at.text_input, "Search").set_value("rotary").run()
     few = rows(at)
     assert 0 < few < len(catalogue.systems())
     assert at.query_params["any"] in ("rotary", ["rotary"])
-    labelled(at.text_input, "Search").set_value("").run()
-    labelled(at.text_input, "Tokenisation").set_value("wordpiece").run()
+    widget(at.text_input, "Search").set_value("").run()
+    widget(at.text_input, "Tokenisation").set_value("wordpiece").run()
     assert "Sources of BERT" in html_of(at)
     assert "Sources of GPT-2" not in html_of(at)
-    labelled(at.selectbox, "Branch").set_value("decoder").run()
+    widget(at.selectbox, "Branch").set_value("decoder").run()
     assert "Sources of BERT" not in html_of(at)
     assert at.query_params["branch"] in ("decoder", ["decoder"])
     assert at.query_params["tokeniser"] in ("wordpiece", ["wordpiece"])
 
 
 def test_a_link_restores_filters_columns_order_and_pins() -> None:
-    at = opened(columns="activation,data", sort="parameters", order="down", pins="bert,gpt-2", **{"from": "2019"})
+    at = opened(
+        "compare", columns="activation,data", sort="parameters", order="down", pins="bert,gpt-2", **{"from": "2019"}
+    )
     assert not at.exception
     assert not at.warning
     html = html_of(at)
@@ -77,7 +66,7 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
 
 
 def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_table() -> None:
-    at = opened(pins="bert,gpt-2")
+    at = opened("compare", pins="bert,gpt-2")
     pinned = next(proto.body for proto in protos(at, "html") if 'class="atlas-pins"' in proto.body)
     linked = re.findall(r'href="/glossary\?term=([\w-]+)"', pinned)
     assert linked
@@ -86,7 +75,7 @@ def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_
 
 
 def test_two_pins_lead_to_their_trees() -> None:
-    at = opened(pins="gpt-2,llama", any="rotary")
+    at = opened("compare", pins="gpt-2,llama", any="rotary")
     button = next(button for button in at.button if "Their trees" in button.label)
     button.click().run()
     assert not at.exception
@@ -96,7 +85,7 @@ def test_two_pins_lead_to_their_trees() -> None:
 
 
 def test_nothing_found_is_a_sentence() -> None:
-    at = opened(any="xyzzy")
+    at = opened("compare", any="xyzzy")
     assert not at.exception
     assert "None of the" in at.info[0].value
     assert rows(at) == 0
@@ -104,16 +93,17 @@ def test_nothing_found_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("text", NASTY)
 def test_whatever_is_typed_filters_and_is_kept(text: str) -> None:
-    at = opened()
-    labelled(at.text_input, "Search").set_value(text).run()
+    at = opened("compare")
+    widget(at.text_input, "Search").set_value(text).run()
     assert not at.exception
     assert "<script>" not in html_of(at)
-    at = opened(objective=text)
+    at = opened("compare", objective=text)
     assert not at.exception
 
 
 def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
     at = opened(
+        "compare",
         tab="attic",
         any="x" * 900,
         branch="roots",
@@ -132,15 +122,15 @@ def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
     for name in ("tab", "branch", "live", "Columns", "sort", "order", "Side by side", "rows", "bars", "from"):
         assert f"for {name} " in said or f"“{name}” cannot be" in said, name
     assert "Only the first 80 characters" in shown(at)
-    at = opened(**{"from": "2100", "to": "1900"})
+    at = opened("compare", **{"from": "2100", "to": "1900"})
     assert not at.exception
-    at = opened(tab="trees", left="</script>", right="bird", left_size="XL")
+    at = opened("compare", tab="trees", left="</script>", right="bird", **{"left-size": "XL"})
     assert not at.exception
     assert [name in words(" ".join(w.value for w in at.warning)) for name in ("From", "To", "Size")] == [True] * 3
 
 
 def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
-    at = opened(tab="trees")
+    at = opened("compare", tab="trees")
     assert not at.exception
     assert not at.warning
     assert "BERT base has 109.5 million parameters, ALBERT base 11.7 million" in shown(at)
@@ -150,32 +140,29 @@ def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
 
 
 def test_another_system_starts_with_its_usual_size() -> None:
-    at = opened(tab="trees", left="bert", left_size="large")
+    at = opened("compare", tab="trees", left="bert", **{"left-size": "large"})
     assert "BERT large" in shown(at)
-    labelled(at.selectbox, "From").set_value("gpt-2").run()
+    widget(at.selectbox, "From").set_value("gpt-2").run()
     assert not at.exception
     assert "GPT-2 small has" in shown(at)
     assert "left-size" not in at.query_params
-    labelled(at.selectbox, "To").set_value("gpt-2").run()
+    widget(at.selectbox, "To").set_value("gpt-2").run()
     assert "just as many" in shown(at)
 
 
 def test_only_differences_leaves_out_what_is_the_same() -> None:
-    at = opened(tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
+    at = opened("compare", tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
     html = html_of(at)
     assert html.count("<details") == 1
     assert "word vectors" in html
     assert "queries" not in html
-    at = opened(tab="trees", left="bert", right="bert", rows="differences")
+    at = opened("compare", tab="trees", left="bert", right="bert", rows="differences")
     assert not at.exception
     assert "Not a single part differs" in at.info[0].value
 
 
 def test_a_tree_leads_to_its_parents() -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/encoder.py")
-    at.query_params["system"], at.query_params["tab"] = "roberta", "tree"
-    at.run()
+    at = opened("encoder", system="roberta", tab="tree")
     assert not at.exception
     links = [proto for proto in protos(at, "page_link") if "Beside BERT" in proto.label.replace("\\", "")]
     assert len(links) == 1

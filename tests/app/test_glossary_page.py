@@ -11,19 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.catalogue import glossary
 from core.ui import glossary as ui
-from tests.app.test_zoo import html_of, protos
+from tests.pages import html_of, opened, protos
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
-
-
-def opened(page: str = "glossary", **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page(f"pages/{page}.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
 
 
 def shown(at: AppTest) -> str:
@@ -36,7 +28,7 @@ def rows(at: AppTest) -> int:
 
 
 def test_all_terms_stand_there_with_links() -> None:
-    at = opened()
+    at = opened("glossary")
     assert not at.exception
     assert rows(at) == len(TERMS)
     assert 'href="/glossary?term=softmax"' in html_of(at)
@@ -44,7 +36,7 @@ def test_all_terms_stand_there_with_links() -> None:
 
 
 def test_a_link_opens_a_term_with_its_formula_and_neighbours() -> None:
-    at = opened(term="rotary-positions")
+    at = opened("glossary", term="rotary-positions")
     assert at.subheader[0].value == "Rotary positions"
     assert "R_{n-m}" in at.latex[0].value
     pages = {(link.page, link.query_string) for link in protos(at, "page_link")}
@@ -56,12 +48,12 @@ def test_a_link_opens_a_term_with_its_formula_and_neighbours() -> None:
 
 
 def test_letters_and_words_narrow() -> None:
-    at = opened(letter="S")
+    at = opened("glossary", letter="S")
     assert rows(at) == sum(glossary.letter(term) == "S" for term in TERMS)
     box = next(box for box in at.text_input if box.label == "Find a term")
     box.set_value("mlm").run()
     assert "No term fits" in shown(at)
-    at = opened(q="mlm")
+    at = opened("glossary", q="mlm")
     assert 1 <= rows(at) < 20
     assert "Masked language modeling" in html_of(at)
 
@@ -71,7 +63,7 @@ def test_letters_and_words_narrow() -> None:
     [{"term": "<script>alert(1)</script>"}, {"letter": "ß"}, {"term": "a" * 9_000}, {"nothing": "1"}],
 )
 def test_nonsense_in_a_link_gets_a_sentence(query: dict[str, str]) -> None:
-    at = opened(**query)
+    at = opened("glossary", **query)
     assert not at.exception
     assert len(at.warning) == 1
     assert rows(at) == len(TERMS)
@@ -79,7 +71,7 @@ def test_nonsense_in_a_link_gets_a_sentence(query: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "😀", "שלום", "x" * 10_000, "**a** [b](c) $d$"])
 def test_nonsense_in_the_box_gets_a_sentence(text: str) -> None:
-    at = opened()
+    at = opened("glossary")
     next(box for box in at.text_input if box.label == "Find a term").set_value(text).run()
     assert not at.exception
     assert "No term fits" in shown(at) or rows(at) > 0

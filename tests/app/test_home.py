@@ -13,34 +13,17 @@ from core.content import content
 from core.ui.objectives.objective import ENTRIES
 from core.ui.page import plain
 from core.ui.pages import pages
+from tests.pages import opened, protos
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def opened() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
 
 
 def text(at: AppTest) -> str:
     return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
 
 
-def protos(at: AppTest, kind: str) -> list[Any]:
-    """The raw messages of elements that AppTest has no class for."""
-    found: list[Any] = []
-
-    def walk(node: Any) -> None:
-        for child in getattr(node, "children", {}).values():
-            walk(child)
-        if getattr(node, "type", None) == kind:
-            found.append(node.proto)
-
-    walk(at._tree)
-    return found
-
-
 def test_home_opens_with_picture_doors_and_beginnings() -> None:
-    at = opened()
+    at = opened("home")
     assert not at.exception
     assert not at.error
     assert at.title[0].value == "Transformer Atlas"
@@ -53,7 +36,7 @@ def test_home_opens_with_picture_doors_and_beginnings() -> None:
 
 
 def test_every_system_is_a_link_beside_the_picture() -> None:
-    queries = {(link.page, link.query_string) for link in protos(opened(), "page_link")}
+    queries = {(link.page, link.query_string) for link in protos(opened("home"), "page_link")}
     for system in catalogue.systems():
         for branch in system.branches:
             assert (branch, f"system={system.slug}") in queries
@@ -72,7 +55,7 @@ def test_the_beginnings_are_links_that_their_page_understands(step: dict[str, An
 def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
     from core import checkpoints
 
-    at = opened()
+    at = opened("home")
     live = [spec for spec in checkpoints.available() if spec.ready]
     assert len(live) >= 4
     links = {link.proto.label: link.proto for link in at.get("page_link")}
@@ -86,7 +69,7 @@ def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
 
 
 def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:
-    captions = [str(caption.value).replace("\\", "") for caption in opened().caption]
+    captions = [str(caption.value).replace("\\", "") for caption in opened("home").caption]
     (download,) = [caption for caption in captions if caption.startswith("What would need a download")]
     assert "ATLAS_HUB=on" in download
     assert "BERT" in download

@@ -19,6 +19,7 @@ from core.catalogue.results import COLUMNS, of_system, results
 from core.ui.facts import main_results
 from core.ui.pages import pages
 from core.ui.results.figures import figures_table, filtered
+from tests.pages import html_of, link, opened, protos, widget
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,37 +27,13 @@ CASES = list({case.kind: (question.slug, case.slug) for question in questions() 
 """One of each kind of picture."""
 
 
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/results.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
 def shown(at: AppTest) -> str:
     parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
     return " ".join(words(str(element.value)) for element in parts)
 
 
-def protos(at: AppTest, kind: str) -> list[Any]:
-    return [element.proto for element in at.get(kind)]
-
-
-def html_of(at: AppTest) -> str:
-    return " ".join(proto.body for proto in protos(at, "html"))
-
-
-def menu(at: AppTest, label: str) -> Any:
-    return next(box for box in at.selectbox if box.label == label)
-
-
-def query(at: AppTest) -> dict[str, str]:
-    return {name: (v[0] if isinstance(v, list) else v) for name, v in at.query_params.items()}
-
-
 def test_the_page_opens_with_a_picture_a_table_and_no_query() -> None:
-    at = opened()
+    at = opened("results")
     assert not at.exception
     assert not at.warning
     (chart,) = protos(at, "plotly_chart")
@@ -64,12 +41,12 @@ def test_the_page_opens_with_a_picture_a_table_and_no_query() -> None:
     assert "17.48" in html_of(at)
     assert "**Try**" in shown(at)
     assert "**Notice**" in shown(at)
-    assert query(at) == {}
+    assert link(at) == {}
 
 
 @pytest.mark.parametrize(("question", "case"), CASES, ids=["-".join(pair) for pair in CASES])
 def test_every_kind_of_case_draws(question: str, case: str) -> None:
-    at = opened(question=question, case=case)
+    at = opened("results", question=question, case=case)
     assert not at.exception
     assert not at.warning
     assert len(protos(at, "plotly_chart")) == 1
@@ -82,61 +59,61 @@ def test_every_kind_of_case_draws(question: str, case: str) -> None:
         if not (name == "question" and value == first.slug)
         and not (name == "case" and value == next(q for q in questions() if q.slug == question).cases[0].slug)
     }
-    assert {**kept, **query(at)} == {**query(at), **kept}
+    assert {**kept, **link(at)} == {**link(at), **kept}
 
 
 def test_choosing_writes_the_link_and_another_question_forgets_case_and_measure() -> None:
-    at = opened()
-    menu(at, "Paper").set_value("bytes").run()
-    menu(at, "Measured on").set_value("drop.not-stated.f1").run()
+    at = opened("results")
+    widget(at.selectbox, "Paper").set_value("bytes").run()
+    widget(at.selectbox, "Measured on").set_value("drop.not-stated.f1").run()
     assert not at.exception
-    assert query(at) == {"case": "bytes", "measure": "drop.not-stated.f1"}
-    menu(at, "Question").set_value("objective").run()
+    assert link(at) == {"case": "bytes", "measure": "drop.not-stated.f1"}
+    widget(at.selectbox, "Question").set_value("objective").run()
     assert not at.exception
     assert not at.warning
-    assert query(at) == {"question": "objective"}
-    menu(at, "Paper").set_value("bart").run()
-    assert query(at) == {"question": "objective", "case": "bart"}
+    assert link(at) == {"question": "objective"}
+    widget(at.selectbox, "Paper").set_value("bart").run()
+    assert link(at) == {"question": "objective", "case": "bart"}
     assert "lower is better" in html_of(at)
 
 
 def test_what_crosses_papers_or_versions_says_so_under_the_picture() -> None:
-    said = shown(opened(question="leaders"))
+    said = shown(opened("results", question="leaders"))
     assert re.search(r"These figures come from \d papers", said)
     assert "ensembles" in said
-    said = shown(opened(question="versions"))
+    said = shown(opened("results", question="versions"))
     assert "in more than one version: earlier version, later version" in said
     assert "does not name the split" in said
-    assert "papers, which trained" not in shown(opened(question="objective"))
+    assert "papers, which trained" not in shown(opened("results", question="objective"))
 
 
 def test_disagreeing_figures_lead_to_sources() -> None:
-    at = opened(question="versions", case="distilbert-readme")
+    at = opened("results", question="versions", case="distilbert-readme")
     assert 'href="/sources"' in html_of(at)
     assert "only 84.7 gives the printed mean" in html_of(at)
-    assert 'href="/sources"' not in html_of(opened(question="recipe"))
+    assert 'href="/sources"' not in html_of(opened("results", question="recipe"))
 
 
 def test_the_table_filters_turns_pages_and_counts() -> None:
-    at = opened(tab="all")
+    at = opened("results", tab="all")
     assert not at.exception
     assert f"{len(results()):,} of {len(results()):,} figures" in shown(at)
     assert html_of(at).count('scope="row"') == 40
-    menu(at, "System").set_value("gpt-2").run()
+    widget(at.selectbox, "System").set_value("gpt-2").run()
     assert f"{len(of_system('gpt-2'))} of" in shown(at)
     at.number_input[0].set_value(2).run()
-    assert query(at) == {"system": "gpt-2", "page": "2"}
-    menu(at, "Paper").set_value("preferences").run()
-    assert query(at) == {"system": "gpt-2", "paper": "preferences"}
+    assert link(at) == {"system": "gpt-2", "page": "2"}
+    widget(at.selectbox, "Paper").set_value("preferences").run()
+    assert link(at) == {"system": "gpt-2", "paper": "preferences"}
     assert html_of(at).count('scope="row"') == 2
-    menu(at, "Data set").set_value("CoLA").run()
+    widget(at.selectbox, "Data set").set_value("CoLA").run()
     assert not at.exception
     assert "No figure fits" in at.info[0].value
 
 
 def test_a_link_with_a_system_opens_the_table() -> None:
-    at = opened(system="bert")
-    assert menu(at, "System").value == "bert"
+    at = opened("results", system="bert")
+    assert widget(at.selectbox, "System").value == "bert"
     assert f"{len(of_system('bert'))} of" in shown(at)
 
 
@@ -163,7 +140,7 @@ def test_the_file_has_every_filtered_figure_with_its_source() -> None:
     ],
 )
 def test_links_that_ask_for_the_impossible_get_sentences(wrong: dict[str, str]) -> None:
-    at = opened(**wrong)
+    at = opened("results", **wrong)
     assert not at.exception
     assert len(at.warning) == len(wrong) - ("objective" in wrong.values() or "scale" in wrong.values()) - (
         wrong.get("tab") == "all"
@@ -174,7 +151,7 @@ def test_links_that_ask_for_the_impossible_get_sentences(wrong: dict[str, str]) 
 def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
     pages()  # whose links these are
     found = {case.link for question in questions() for case in question.cases if case.link}
-    for at in (opened(question="leaders"), opened(tab="all")):
+    for at in (opened("results", question="leaders"), opened("results", tab="all")):
         found |= {unescape(href) for href in re.findall(r'href="([^"]+)"', html_of(at))} - {"/sources"}
     assert len(found) > 10
     for href in found:
@@ -192,10 +169,7 @@ def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
 
 
 def test_a_systems_page_lists_five_of_its_figures_and_leads_to_all() -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/encoder.py")
-    at.query_params["system"], at.query_params["tab"] = "bert", "facts"
-    at.run()
+    at = opened("encoder", system="bert", tab="facts")
     assert not at.exception
     page = html_of(at)
     assert 'href="/results?system=bert"' in page

@@ -8,21 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.content import content
-from tests.app.test_zoo import protos, shown
+from tests.pages import opened, protos, shown
 from tests.unit.test_search import HOSTILE
 from tests.words import words
 
 WORDS = content("search", "search")
 EMPTY, NOTHING = WORDS.part("Nothing typed"), WORDS.part("No match")
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page(f"pages/{page}.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
 
 
 def found(at: AppTest) -> list[tuple[str, str]]:

@@ -14,18 +14,10 @@ from core import catalogue, links
 from core.catalogue.corrections import corrections
 from core.catalogue.results import names
 from core.ui.pages import pages
-from tests.app.test_zoo import html_of, menu, shown
+from tests.pages import html_of, opened, shown, widget
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = corrections()
-
-
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/sources.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
 
 
 def rows(at: AppTest) -> int:
@@ -33,7 +25,7 @@ def rows(at: AppTest) -> int:
 
 
 def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
-    at = opened()
+    at = opened("sources")
     assert not at.exception
     assert not at.warning
     assert rows(at) == len(ALL)
@@ -45,19 +37,19 @@ def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
 
 
 def test_filters_narrow_and_are_in_the_link() -> None:
-    at = opened()
-    menu(at, "Source").set_value("003").run()
-    menu(at, "Kind").set_value("version").run()
+    at = opened("sources")
+    widget(at.selectbox, "Source").set_value("003").run()
+    widget(at.selectbox, "Kind").set_value("version").run()
     fitting = [e for e in ALL if e.kind == "version" and "source-003" in {one.key for one in e.claimed_by}]
     assert rows(at) == len(fitting) >= 2
     assert f"{len(fitting)} of {len(ALL)} corrections" in shown(at).replace("**", "")
     assert at.query_params["source"] in ("003", ["003"])
-    menu(at, "System or topic").set_value("clip").run()
+    widget(at.selectbox, "System or topic").set_value("clip").run()
     assert "None fits all three choices" in shown(at)
 
 
 def test_a_link_opens_one_correction_and_leads_back() -> None:
-    at = opened(correction="distilbert-mnli")
+    at = opened("sources", correction="distilbert-mnli")
     assert "86.7" in shown(at).replace("\\", "")
     assert "79.72" in html_of(at)
     assert rows(at) == 2
@@ -66,23 +58,23 @@ def test_a_link_opens_one_correction_and_leads_back() -> None:
 
 
 def test_documents_and_citations_say_how_they_were_read() -> None:
-    at = opened(tab="documents")
+    at = opened("sources", tab="documents")
     assert rows(at) == 5
     assert "tldr-transformers" in html_of(at)
-    at = opened(tab="citations")
+    at = opened("sources", tab="citations")
     every = rows(at)
     assert every > 60
     assert "149 figures of RoBERTa" in html_of(at)  # 9 + 28 + 26 + 44 + 33 + 9 rows of six files
-    menu(at, "How it was read").set_value("paper").run()
+    widget(at.selectbox, "How it was read").set_value("paper").run()
     assert 10 < rows(at) < every
-    at = opened(tab="citations", evidence="from memory, unverified")
+    at = opened("sources", tab="citations", evidence="from memory, unverified")
     assert rows(at) == 1
 
 
 @pytest.mark.parametrize("tab", ["corrections", "documents", "citations"])
 def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> None:
     pages()  # whose links these are
-    table = html_of(opened(tab=tab))
+    table = html_of(opened("sources", tab=tab))
     hrefs = {unescape(href) for href in re.findall(r'<a href="([^"]+)"', table)}
     inside = [urlsplit(href) for href in hrefs if href.startswith("/")]
     assert len(inside) >= 5
@@ -109,7 +101,7 @@ def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> Non
     ],
 )
 def test_nonsense_in_a_link_gets_a_sentence_and_the_usual_page(query: dict[str, str]) -> None:
-    at = opened(**query)
+    at = opened("sources", **query)
     assert not at.exception
     assert len(at.warning) == len(query)
     assert rows(at) == len(ALL)

@@ -17,18 +17,14 @@ from core.figures.lineage import family
 from core.ui.glossary import Linker
 from core.ui.text_table import inline
 from core.ui.timeline.family import family_table, growth_sentence, middle_sentence, steps
-from tests.app.test_zoo import ROOT, html_of, protos, shown
+from tests.pages import html_of, opened, protos, shown
 from tests.words import words
 
 FAMILY = family()
 
 
 def page(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/timeline.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
+    at = opened("timeline", **query)
     assert not at.exception
     return at
 

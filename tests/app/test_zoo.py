@@ -7,66 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.checkpoints import registry
+from tests.pages import NASTY as TYPED
+from tests.pages import html_of, opened, protos, shown, widget
 from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
-NASTY = {
-    "nothing": "",
-    "blanks": " \t\n ",
+NASTY = TYPED | {
     "marks only": "... !!",
-    "very long": "word " * 20_000,
-    "emoji": "😀🎉👩‍👩‍👧",
-    "right to left": "שלום [MASK] مرحبا",
-    "control characters": "a\x00b\x07c\x1b[31m",
-    "a script": "</script><script>alert(1)</script>",
-    "markdown and latex": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b` :red[c]",
     "the masks of others": "the <mask> sat <extra_id_0>",
     "longer than the positions": "the cat sat on the mat " * 25,
 }
 
 
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/zoo.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def shown(at: AppTest) -> str:
-    parts = (*at.markdown, *at.subheader, *at.warning, *at.caption, *at.info, *at.error)
-    return " ".join(unlinked(str(element.value)) for element in parts)
-
-
-def html_of(at: AppTest) -> str:
-    return " ".join(proto.body for proto in protos(at, "html"))
-
-
-def protos(at: AppTest, kind: str) -> list[Any]:
-    """The raw messages of elements that AppTest has no class for."""
-    found: list[Any] = []
-
-    def walk(node: Any) -> None:
-        for child in getattr(node, "children", {}).values():
-            walk(child)
-        if getattr(node, "type", None) == kind:
-            found.append(node.proto)
-
-    walk(at._tree)
-    return found
-
-
 def decoders() -> list[str]:
     return [spec.slug for spec in checkpoints.for_branch("decoder") if spec.ready]
-
-
-def menu(at: AppTest, label: str) -> Any:
-    return next(box for box in at.selectbox if box.label == label)
 
 
 @pytest.fixture
@@ -76,7 +34,7 @@ def unmeasured() -> None:
 
 
 def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> None:
-    at = opened()
+    at = opened("zoo")
     assert not at.exception
     assert not at.warning
     table = html_of(at)
@@ -100,7 +58,7 @@ def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir
 
     from core import catalogue, links
 
-    found = [urlsplit(unescape(href)) for href in re.findall(r'<a href="([^"]+)"', html_of(opened()))]
+    found = [urlsplit(unescape(href)) for href in re.findall(r'<a href="([^"]+)"', html_of(opened("zoo")))]
     assert len(found) >= 8
     for link in found:
         page = link.path.strip("/")
@@ -113,9 +71,9 @@ def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir
 
 
 def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
-    at = opened()
-    menu(at, "Branch").set_value("decoder").run()
-    menu(at, "Sort by").set_value("few").run()
+    at = opened("zoo")
+    widget(at.selectbox, "Branch").set_value("decoder").run()
+    widget(at.selectbox, "Sort by").set_value("few").run()
     assert {name: at.query_params[name] for name in ("branch", "sort")} in (
         {"branch": "decoder", "sort": "few"},
         {"branch": ["decoder"], "sort": ["few"]},
@@ -123,7 +81,7 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
     table = html_of(at)
     assert "MiniLM" not in table
     assert table.index("tiny-gpt2") < table.index("Atlas GPT-2")
-    again = opened(branch="decoder", sort="many")
+    again = opened("zoo", branch="decoder", sort="many")
     table = html_of(again)
     assert table.index("tiny-gpt2") > table.index("Atlas GPT-2")
     live = [spec for spec in checkpoints.available() if spec.ready]
@@ -131,14 +89,14 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
 
 
 def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: Path, unmeasured: None) -> None:
-    at = opened(branch="decoder")
+    at = opened("zoo", branch="decoder")
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert not at.exception
     assert "not measured yet" not in html_of(at)
     assert html_of(at).count(" passes") == len(decoders()) >= 2
     assert "one forward pass over 32 tokens" in shown(at)
     assert any(button.label == "Measure again" for button in at.button)
-    assert "not measured yet" in html_of(opened())  # the others have not been measured
+    assert "not measured yet" in html_of(opened("zoo"))  # the others have not been measured
 
 
 def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
@@ -154,7 +112,7 @@ def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
         return load(slug)
 
     monkeypatch.setattr(session, "checkpoint", some)
-    at = opened(branch="decoder")
+    at = opened("zoo", branch="decoder")
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert not at.exception
     assert "It needs about 9 MB of memory." in html_of(at)
@@ -162,7 +120,7 @@ def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
 
 
 def test_a_detector_of_replaced_tokens_stands_beside_what_fills_masks() -> None:
-    at = opened(tab="compare", left="atlas-electra", right="minilm", text="The king ate a chair.")
+    at = opened("zoo", tab="compare", left="atlas-electra", right="minilm", text="The king ate a chair.")
     assert not at.exception
     assert "judges whether each token was replaced" in html_of(at)
     assert "as it stands" in shown(at)
@@ -173,43 +131,43 @@ def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypa
     known = registry.available()
     strange = replace(known[0], slug="odd", name="Odd one", kind="adapters", branch="judges", system="judge", card=None)
     monkeypatch.setattr(registry, "available", lambda: (*known, strange))
-    at = opened()
+    at = opened("zoo")
     assert not at.exception
     assert "Odd one" in html_of(at)
-    at = opened(tab="compare", left="odd")
+    at = opened("zoo", tab="compare", left="odd")
     assert not at.exception
     assert "“One model” cannot be “odd”" in shown(at)
-    assert "odd" not in menu(at, "One model").options
+    assert "odd" not in widget(at.selectbox, "One model").options
 
 
 def test_without_any_model_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "available", lambda: ())
     for section in ("models", "compare", "curves"):
-        at = opened(tab=section)
+        at = opened("zoo", tab=section)
         assert not at.exception
         assert "No live model" in at.info[0].value
 
 
 @pytest.mark.parametrize(("left", "right"), zip(KINDS, (*KINDS[1:], KINDS[0]), strict=True))
 def test_two_models_of_different_kinds_answer(left: str, right: str, checkpoint_dir: Path) -> None:
-    at = opened(tab="compare", left=left, right=right)
+    at = opened("zoo", tab="compare", left=left, right=right)
     assert not at.exception
     assert not at.warning
     assert len(protos(at, "plotly_chart")) == 2
 
 
 def test_the_page_opens_with_two_of_one_kind() -> None:
-    at = opened(tab="compare")
-    kinds = {checkpoints.get(menu(at, label).value).kind for label in ("One model", "Other model")}
+    at = opened("zoo", tab="compare")
+    kinds = {checkpoints.get(widget(at.selectbox, label).value).kind for label in ("One model", "Other model")}
     assert len(kinds) == 1
-    assert menu(at, "One model").value != menu(at, "Other model").value
-    assert "in place of “bed”" in shown(at).replace("\\", "")
+    assert widget(at.selectbox, "One model").value != widget(at.selectbox, "Other model").value
+    assert "in place of “bed”" in shown(at)
 
 
 def test_bars_of_two_models_share_one_scale(checkpoint_dir: Path) -> None:
     import json
 
-    at = opened(tab="compare", left="minilm", right="dir-tiny-bert", mask="1.6")
+    at = opened("zoo", tab="compare", left="minilm", right="dir-tiny-bert", mask="1.6")
     ranges = [json.loads(chart.spec)["layout"]["xaxis"]["range"] for chart in protos(at, "plotly_chart")]
     assert len(ranges) == 4  # two masks, two models
     assert all(span == ranges[0] for span in ranges)
@@ -217,7 +175,7 @@ def test_bars_of_two_models_share_one_scale(checkpoint_dir: Path) -> None:
 
 @pytest.mark.parametrize(("left", "right"), [("dir-tiny-bert", "dir-tiny-gpt2"), ("dir-tiny-t5", "dir-tiny-bigbird")])
 def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(left: str, right: str, checkpoint_dir: Path) -> None:
-    at = opened(tab="compare", left=left, right=right)
+    at = opened("zoo", tab="compare", left=left, right=right)
     for name, text in NASTY.items():  # one after the other, as a visitor would
         at.text_area[0].set_value(text).run()
         assert not at.exception, name
@@ -229,12 +187,14 @@ def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(left: str, righ
 
 
 def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(checkpoint_dir: Path) -> None:
-    at = opened(tab="compare", left="dir-tiny-bert", right="dir-tiny-bert", text="The cat sat on the mat.", mask="1")
-    assert "in place of “cat”" in shown(at).replace("\\", "")
+    at = opened(
+        "zoo", tab="compare", left="dir-tiny-bert", right="dir-tiny-bert", text="The cat sat on the mat.", mask="1"
+    )
+    assert "in place of “cat”" in shown(at)
     at.text_area[0].set_value("The old cat sat on the mat.").run()
-    assert "in place of “cat”" in shown(at).replace("\\", "")
+    assert "in place of “cat”" in shown(at)
     at.text_area[0].set_value("Once upon a time").run()
-    assert "in place of “time”" in shown(at).replace("\\", "")
+    assert "in place of “time”" in shown(at)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +209,7 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
 def test_a_link_that_asks_for_the_impossible_gets_sentences(
     query: dict[str, str], named: tuple[str, ...], checkpoint_dir: Path
 ) -> None:
-    at = opened(**({"tab": "compare"} | query))
+    at = opened("zoo", **({"tab": "compare"} | query))
     assert not at.exception
     said = unlinked(" ".join(warning.value for warning in at.warning))
     assert [name for name in named if name not in said] == []
@@ -259,7 +219,7 @@ def test_a_link_that_asks_for_the_impossible_gets_sentences(
 def test_curves_open_with_the_measure_that_most_models_have() -> None:
     import json
 
-    at = opened(tab="curves")
+    at = opened("zoo", tab="curves")
     assert not at.exception
     chosen = at.multiselect[0]
     assert set(chosen.value) >= {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"}
@@ -267,14 +227,14 @@ def test_curves_open_with_the_measure_that_most_models_have() -> None:
     assert len(json.loads(chart.spec)["data"]) == len(chosen.value)
     chosen.set_value(["minilm", "atlas-t5"]).run()
     assert at.query_params["models"] in ("minilm,atlas-t5", ["minilm,atlas-t5"])
-    menu(at, "Measure").set_value("held-out bits per byte").run()
+    widget(at.selectbox, "Measure").set_value("held-out bits per byte").run()
     assert "atlas-gpt-2" in at.multiselect[0].value
     assert "minilm" not in at.multiselect[0].value
     assert not at.exception
 
 
 def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
-    at = opened(tab="curves", models="minilm", measure="held-out top-1", scale="linear")
+    at = opened("zoo", tab="curves", models="minilm", measure="held-out top-1", scale="linear")
     assert at.multiselect[0].value == ["minilm"]
     at.multiselect[0].set_value([]).run()
     assert not at.exception
@@ -283,7 +243,7 @@ def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
 
 def test_models_are_compared_after_the_same_number_of_tokens() -> None:
     """Two models on one story corpus: the one that read less has stopped where the other goes on."""
-    short = opened(tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="held-out bits per byte")
+    short = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="held-out bits per byte")
     assert not short.exception
     assert short.slider[0].value == pytest.approx(16.0)  # what the shorter of the two runs read
     assert "Atlas GPT-Neo" in html_of(short)
@@ -292,5 +252,5 @@ def test_models_are_compared_after_the_same_number_of_tokens() -> None:
     assert not short.exception
     assert short.query_params["at"] in ("20", "20.0", ["20"], ["20.0"])
     assert "had stopped" in html_of(short)
-    loss = opened(tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
+    loss = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
     assert not loss.slider  # losses of different vocabularies are not put in a row

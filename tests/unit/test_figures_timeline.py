@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from core.figures.label_places import HEIGHT, Box, Point, _cuts, place, text_width
+from core.figures.label_places import HEIGHT, Box, Point, place, text_width
 from core.figures.lineage import Entry, family
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, key, lanes, radius, span_of
 from core.ui.timeline.picture import WIDTHS, component_data, sizes_in_words
@@ -148,30 +148,6 @@ def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
 def test_colour_is_never_the_only_sign() -> None:
     branches = [branch for branch in ORDER if branch]
     assert len({SYMBOLS[branch] for branch in branches}) == len(branches)
-
-
-def test_boxes_meet_where_they_share_an_area() -> None:
-    box = Box(0, 0, 10, 10)
-    assert box.meets(Box(9, 9, 5, 5))
-    assert not box.meets(Box(10, 0, 5, 5))  # an edge is no area
-    assert not box.meets(Box(0, 10.5, 5, 5))
-    assert box.nearest(15, 5) == (10, 5)
-    assert box.nearest(3, -4) == (3, 0)
-
-
-@pytest.mark.parametrize(
-    ("line", "cuts"),
-    [
-        ((-5.0, 5.0, 15.0, 5.0), True),
-        ((-5.0, -5.0, 15.0, 15.0), True),
-        ((-5.0, 12.0, 15.0, 12.0), False),
-        ((-5.0, 8.0, 3.0, 16.0), False),  # passes the lower left corner at a distance
-        ((-20.0, 5.0, -1.0, 5.0), False),  # ends before it
-        ((4.0, 4.0, 6.0, 6.0), True),  # lies inside
-    ],
-)
-def test_lines_through_boxes(line: tuple[float, float, float, float], cuts: bool) -> None:
-    assert _cuts(line, Box(0, 0, 10, 10)) is cuts
 
 
 def test_names_of_one_place_part_and_a_picture_too_small_leaves_some_out() -> None:
