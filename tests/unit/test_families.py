@@ -16,6 +16,7 @@ from core.checkpoints import registry
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.memory import forget
 from core.language.side_by_side import Answer, Continued, Filled, Rewritten, answer
+from core.ui.pages import pages
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +35,9 @@ TEXT = "The cat sat on the mat."
 
 @pytest.fixture
 def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of bundled checkpoints; the catalogue, which names those of the app, is read before."""
+    """An empty folder of bundled checkpoints; what reads the app's own files is read before."""
     assert catalogue.systems()
+    assert pages()
     monkeypatch.setattr(settings, "ASSETS", tmp_path)
     forget()
     yield tmp_path / "checkpoints"
@@ -92,9 +94,8 @@ def test_every_kind_of_a_bundled_model_is_a_family() -> None:
         assert all(spec.offers(ability) for ability in family.offers)
 
 
-def _told(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _told(tree: ast.AST, slugs: set[str]) -> Iterator[tuple[int, str]]:
     """Line and text of what a module must not say: a bundled slug, or a test of a checkpoint's kind or system."""
-    slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
     links = {id(value) for node in ast.walk(tree) if isinstance(node, ast.Dict) for value in _systems(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value in slugs and id(node) not in links:
@@ -126,12 +127,13 @@ def _systems(node: ast.Dict) -> Iterator[Any]:
 def test_no_module_names_a_bundled_model_or_tests_its_kind_or_its_architecture() -> None:
     apart = ("core/checkpoints/", "core/catalogue/")
     # the code of an architecture itself, and what reads any configuration; attention says what it cannot show of which
+    slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
     architectures = ("core/sparse/", "core/anatomy/", "core/costs/", "core/attention/")
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "pages").glob("*.py")])
         if not path.relative_to(ROOT).as_posix().startswith(apart)
-        for line, text in _told(ast.parse(path.read_text(encoding="utf-8")))
+        for line, text in _told(ast.parse(path.read_text(encoding="utf-8")), slugs)
         if "model_type" not in text or not path.relative_to(ROOT).as_posix().startswith(architectures)
     ]
     assert not found, "\n".join(found)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,8 +62,6 @@ def server(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def published() -> tuple[CheckpointSpec, ...]:
     """The catalogue's Hub entries, for these tests the one that the local server has."""
-    from dataclasses import replace
-
     found = hub_cache.fetched(ID, "masked-lm")
     return (replace(SPEC, ready=found is not None),)
 
@@ -126,37 +128,26 @@ def test_a_stopped_download_goes_on_from_what_it_kept(server: Hub, folder: Path,
     assert not list(tmp_path.rglob("*.atlas.lock"))
 
 
-def test_half_a_file_is_never_offered(server: Hub) -> None:
-    server.halved = True
-    with pytest.raises(HubUnavailable, match="broke off"):
+@pytest.mark.parametrize(("trouble", "sentence"), [("halved", "broke off"), ("changed", "hash differs")])
+def test_a_file_that_is_not_whole_is_never_offered(server: Hub, tmp_path: Path, trouble: str, sentence: str) -> None:
+    setattr(server, trouble, True)
+    with pytest.raises(HubUnavailable, match=sentence):
         hub.fetch(SPEC)
     assert hub_cache.fetched(ID, "masked-lm") is None
+    assert trouble == "halved" or not list(tmp_path.rglob("*.incomplete"))
 
 
-def test_changed_bytes_are_found_and_deleted(server: Hub, tmp_path: Path) -> None:
-    server.changed = True
-    with pytest.raises(HubUnavailable, match="hash differs"):
-        hub.fetch(SPEC)
-    assert not list(tmp_path.rglob("*.incomplete"))
-    assert hub_cache.fetched(ID, "masked-lm") is None
-
-
-def test_a_hub_that_is_down_says_so(server: Hub) -> None:
-    server.down = True
-    with pytest.raises(HubUnavailable, match="503"):
-        hub.plan(SPEC)
-
-
-def test_no_hub_at_all(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubUnavailable, match="cannot be reached"):
-        hub.plan(SPEC)
-
-
-def test_a_slow_hub_is_given_up(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "sentence"),
+    [({"down": True}, "503"), ({"delay": 3}, "in time"), ({"repositories": {}}, "no longer has it")],
+)
+def test_a_hub_that_does_not_answer_says_so(
+    server: Hub, monkeypatch: pytest.MonkeyPatch, trouble: dict[str, Any], sentence: str
+) -> None:
     monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "1")
-    server.delay = 3
-    with pytest.raises(HubUnavailable, match="in time"):
+    for name, value in trouble.items():
+        setattr(server, name, value)
+    with pytest.raises(HubUnavailable, match=sentence):
         hub.plan(SPEC)
 
 
@@ -214,12 +205,6 @@ def test_a_renamed_repository_is_found_under_its_old_name(server: Hub) -> None:
     assert checkpoints.load("tiny-bert").spec.location == ID
 
 
-def test_a_vanished_repository(server: Hub) -> None:
-    server.repositories.clear()
-    with pytest.raises(HubUnavailable, match="no longer has it"):
-        hub.plan(SPEC)
-
-
 def test_off_means_no_request_even_for_what_is_known(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_HUB", "off")
     forget()
@@ -242,27 +227,27 @@ def test_what_the_host_fetched_ahead_runs_with_the_hub_off(server: Hub, monkeypa
 
 
 def test_the_cache_folder_is_the_librarys_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    script = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
-    for environment in (
-        {"HF_HUB_CACHE": "~/models"},
-        {"HF_HOME": str(tmp_path)},
-        {"XDG_CACHE_HOME": str(tmp_path / "x")},
-        {},
-    ):
+    script = """
+import importlib, json, os, sys
+from huggingface_hub import constants
+for environment in json.loads(sys.argv[1]):
+    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        os.environ.pop(name, None)
+    os.environ.update(environment)
+    print(importlib.reload(constants).HF_HUB_CACHE)
+"""
+    environments = [{"HF_HUB_CACHE": "~/models"}, {"HF_HOME": str(tmp_path)}, {"XDG_CACHE_HOME": str(tmp_path)}, {}]
+    command = [sys.executable, "-c", script, json.dumps(environments)]
+    theirs = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    for environment, folder in zip(environments, theirs, strict=True):
         for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        theirs = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-        assert hub_cache.cache_root() == Path(theirs.strip())
+        assert hub_cache.cache_root() == Path(folder)
 
 
 def test_ids_come_from_the_catalogue_only(server: Hub) -> None:
-    from dataclasses import replace
-
     with pytest.raises(CheckpointUnavailable, match="no published checkpoint"):
         hub.fetch(replace(SPEC, location="somebody/else"))
     assert server.log == []

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -107,9 +106,6 @@ def test_busy_port_gets_a_sentence(start: ModuleType) -> None:
         with pytest.raises(SystemExit, match=rf"Port {port} cannot be used.*make run PORT={port + 1}"):
             start.check_port(port)
     start.check_port(port)
-
-
-def test_impossible_port_gets_a_sentence(start: ModuleType) -> None:
     with pytest.raises(SystemExit, match="99999 is no port"):
         start.check_port(99_999)
 
@@ -189,38 +185,29 @@ def test_reachable_is_quick_and_honest(start: ModuleType) -> None:
     assert not start.reachable(url, seconds=5)
 
 
-@pytest.fixture
-def index(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A function that makes folders of packages all that the real pip can see."""
-
-    def use(folder: Path) -> None:
-        for name in [name for name in os.environ if name.startswith("PIP_")]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-        monkeypatch.setenv("PIP_NO_INDEX", "1")
-        monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-
-    return use
+def test_a_failing_pip_asks_for_the_network_and_nothing_is_noted(
+    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "has_nvidia", lambda: True)
+    monkeypatch.setattr(start, "pip", lambda *arguments: 1)
+    with pytest.raises(SystemExit, match="Is there a network"):
+        start.install(start.APP)
+    assert not (project / ".venv" / "requirements.txt").exists()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has to choose between two builds of torch")
-def test_real_pip_says_when_there_is_no_index_refuses_cuda_and_takes_the_cpu_build(
-    start: ModuleType, project: Path, index: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+def test_real_pip_refuses_cuda_and_takes_the_cpu_build(
+    start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One environment for all three, since making it takes longest.
     monkeypatch.setattr(start, "reachable", lambda url: False)
-    index(project)
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(start, "has_nvidia", lambda: True)
-        with pytest.raises(SystemExit, match="Is there a network"):
-            start.install(start.APP)
-    assert not (project / ".venv" / "requirements.txt").exists()
-
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
     packages = project / "packages"
+    for name, value in (("CONFIG_FILE", os.devnull), ("NO_INDEX", "1"), ("FIND_LINKS", str(packages))):
+        monkeypatch.setenv(f"PIP_{name}", value)
     wheel(packages, "torch", "2.13.0", 'nvidia-cudnn-cu13==9.20.0.48; platform_system == "Linux"')
     wheel(packages, "nvidia-cudnn-cu13", "9.20.0.48")
     wheel(packages, "small", "1.0", "torch")
-    index(packages)
     with pytest.raises(SystemExit, match=r"conflict with a constraint.*CUDA packages"):
         start.install(start.APP)
     site = next((project / ".venv" / "lib").glob("python*/site-packages"))
