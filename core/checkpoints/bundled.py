@@ -23,7 +23,7 @@ from core.checkpoints import package
 from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.folder import count_elements, read_json
 from core.checkpoints.registry import bundled_root
-from core.checkpoints.spec import Card
+from core.checkpoints.spec import Card, read_card
 from core.errors import CheckpointRefused
 
 if TYPE_CHECKING:
@@ -131,8 +131,6 @@ def base_state(base: str) -> dict[str, Tensor]:
     """The state that a difference is a difference to: the package's trunk, or another bundled checkpoint."""
     from safetensors.torch import load_file
 
-    from core.checkpoints.spec import read_card
-
     if base == package.NAME:
         state = load_file(package.verified_weights())
         return {f"bert.{name}": value for name, value in state.items() if "position_ids" not in name}
@@ -150,17 +148,17 @@ def targets(file: Path) -> set[str]:
         return {name.split(".lora_")[0].split(".rows.")[0] for name in stream.keys()}  # noqa: SIM118
 
 
-def elements_of(folder: Path, card: Card | None) -> int:
-    """Numbers in the files of a bundled checkpoint and of what it is a difference to, from their headers."""
-    from core.checkpoints.spec import read_card
-
-    elements = sum(count_elements(file) for file in folder.glob("*.safetensors"))
+def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The weights of a bundled checkpoint, and those of all that it is a difference to; none of either is opened."""
+    own = tuple(sorted(folder.glob("*.safetensors"))) or (folder / "model.safetensors",)  # which has left
     if (folder / "model.safetensors").is_file():
-        return elements
+        return own, ()
     base = (card.base if card else None) or package.NAME
     if base == package.NAME:
-        return elements + count_elements(package.verified_weights())
-    return elements + elements_of(bundled_root() / base, read_card(bundled_root() / base / "card.toml"))
+        found = package.find_package()
+        return own, (found.folder / "model.safetensors",) if found else ()
+    below = bundled_root() / Path(base).name
+    return own, sum(files_of(below, read_card(below / "card.toml")), ())
 
 
 def hears_sentences(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -59,6 +59,10 @@ class Inspected:
     elements: int
 
 
+State = tuple[tuple[str, int, int], ...]
+"""Path, modification time in nanoseconds and size of each file: changes when a file does."""
+
+
 def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     """What ``folder`` holds. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`.
 
@@ -94,7 +98,7 @@ def inspect_again(folder: Path, root: Path, kind: Kind | None = None) -> Inspect
     return outcome
 
 
-def signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
+def signature(folder: Path) -> State:
     """Name, modification time and size of each file in ``folder``, links followed; broken links count as empty."""
     found: list[tuple[str, int, int]] = []
     with os.scandir(folder) as entries:
@@ -107,8 +111,14 @@ def signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted(found))
 
 
+def state_of_files(files: Iterable[Path]) -> State:
+    """The state of files that are there."""
+    states = ((str(file), file.stat()) for file in files)
+    return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in states))
+
+
 @lru_cache(maxsize=256)
-def _inspected(folder: Path, root: Path, kind: Kind | None, state: tuple[tuple[str, int, int], ...]) -> Inspected | str:
+def _inspected(folder: Path, root: Path, kind: Kind | None, state: State) -> Inspected | str:
     """The outcome of :func:`inspect`, a refusal as its sentence; ``state`` is part of the key alone."""
     try:
         return inspect(folder, root, kind)

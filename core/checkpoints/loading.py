@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.bundled import base_state, elements_of, hears_sentences, state_of, targets
+from core.checkpoints.bundled import base_state, files_of, hears_sentences, state_of, targets
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.families.family import Kind
-from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
+from core.checkpoints.folder import Inspected, State, count_elements, inspect, inspect_again, read_json, state_of_files
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
@@ -72,8 +72,9 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
     """Memory that the weights will take in float32, from the headers of their files."""
     if spec.source in ("bundled", "package"):
         folder = _bundled_folder(spec)
-        reader = count_elements(package.verified_weights()) if hears_sentences(folder) else 0
-        return 4 * (elements_of(folder, spec.card) + reader)
+        own, base = files_of(folder, spec.card)
+        reader = (package.verified_weights(),) if hears_sentences(folder) else ()
+        return 4 * sum(count_elements(file) for file in (*own, *base, *reader))
     return 4 * _inspected(spec).elements
 
 
@@ -83,13 +84,16 @@ def _bundled_folder(spec: CheckpointSpec) -> Path:
     return bundled_root() / slug / {"generator": GENERATOR, "draft": DRAFT}.get(part, "")
 
 
-def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
-    """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
+def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """A checkpoint's own weights, and those of what it is a difference to."""
     if spec.source in ("bundled", "package"):
-        files = tuple(_bundled_folder(spec).glob("*.safetensors"))
-    else:
-        files = _inspected(spec).weights
-    return tuple(sorted((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files))
+        return files_of(_bundled_folder(spec), spec.card)
+    return _inspected(spec).weights, ()
+
+
+def fingerprint(spec: CheckpointSpec) -> State:
+    """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
+    return state_of_files(weight_files(spec)[0])
 
 
 def _inspected(spec: CheckpointSpec) -> Inspected:

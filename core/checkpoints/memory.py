@@ -26,17 +26,16 @@ from weakref import WeakKeyDictionary
 
 from core import interpreter, settings
 from core import settings as configuration
+from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
-
-Fingerprint = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     checkpoint: Checkpoint
     size: int
-    fingerprint: Fingerprint
+    fingerprint: State
 
 
 class Memory:
@@ -50,7 +49,7 @@ class Memory:
         self,
         read: Callable[[CheckpointSpec], Checkpoint],
         estimate: Callable[[CheckpointSpec], int],
-        fingerprint: Callable[[CheckpointSpec], Fingerprint],
+        fingerprint: Callable[[CheckpointSpec], State],
     ) -> None:
         self._read = read
         self._estimate = estimate
@@ -87,7 +86,7 @@ class Memory:
         future.set_result(checkpoint)
         return checkpoint
 
-    def _load_now(self, spec: CheckpointSpec, fingerprint: Fingerprint, budget: int) -> Checkpoint:
+    def _load_now(self, spec: CheckpointSpec, fingerprint: State, budget: int) -> Checkpoint:
         need = self._estimate(spec)
         if need > budget:
             raise CheckpointUnavailable(
@@ -149,7 +148,7 @@ def _estimate(spec: CheckpointSpec) -> int:
     return loading.estimated_bytes(spec)
 
 
-def _fingerprint(spec: CheckpointSpec) -> Fingerprint:
+def _fingerprint(spec: CheckpointSpec) -> State:
     from core.checkpoints import loading
 
     loading.require_ready(spec)

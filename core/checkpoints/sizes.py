@@ -20,13 +20,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.checkpoints import loading, package
-from core.checkpoints.folder import StoredTensor, opened, still_there, stored_tensors
-from core.checkpoints.registry import bundled_root
-from core.checkpoints.spec import CheckpointSpec, read_card
+from core.checkpoints.folder import State, StoredTensor, opened, state_of_files, still_there, stored_tensors
+from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
-
-State = tuple[tuple[str, int, int], ...]
-"""Path, modification time and size of each file: changes when a file does."""
 
 _FLOATS = frozenset({"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"})
 
@@ -54,8 +50,8 @@ class Size:
 def size_of(spec: CheckpointSpec) -> Size | None:
     """The size of a checkpoint that is ready; None where its files cannot be read."""
     try:
-        own, base = _files(spec)
-        return _size(_state(own), _state(base))
+        own, base = loading.weight_files(spec)
+        return _size(state_of_files(own), state_of_files(base))
     except (AtlasError, OSError):
         return None
 
@@ -66,35 +62,8 @@ def state_of(spec: CheckpointSpec) -> State:
     Raises :class:`AtlasError` when they are not there.
     """
     with still_there():
-        own, base = _files(spec)
-        return (*_state(own), *_state(base))
-
-
-def _files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The checkpoint's own weights, and those of its base."""
-    own = tuple(Path(name) for name, _, _ in loading.fingerprint(spec))
-    bundled = spec.source in ("bundled", "package")
-    if not bundled or (bundled_root() / spec.slug / "model.safetensors").is_file():
-        return own, ()
-    return own, _base_files(spec.card.base if spec.card else None)
-
-
-def _base_files(base: str | None) -> tuple[Path, ...]:
-    """The weights of a base: the package's, or another bundled checkpoint with its own base."""
-    found = package.find_package()
-    trunk = (found.folder / "model.safetensors",) if found else ()
-    if base in (None, package.NAME):
-        return trunk
-    folder = bundled_root() / Path(str(base)).name
-    if (folder / "model.safetensors").is_file():
-        return (folder / "model.safetensors",)
-    card = read_card(folder / "card.toml")
-    below = card.base if card.base != base else None
-    return (folder / "difference.safetensors", *_base_files(below))
-
-
-def _state(files: Iterable[Path]) -> State:
-    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+        own, base = loading.weight_files(spec)
+        return (*state_of_files(own), *state_of_files(base))
 
 
 @lru_cache(maxsize=256)
@@ -148,9 +117,6 @@ def _digest(tensor: StoredTensor) -> bytes:
     return digest.digest()
 
 
-_PART = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class Weights:
     """One file of weights; ``file`` is its name and its folder's, never a path of this machine."""
@@ -184,12 +150,8 @@ def revision_of(spec: CheckpointSpec) -> str | None:
 
 @lru_cache(maxsize=64)
 def _weights(state: State) -> tuple[Weights, ...]:
-    return tuple(Weights(f"{Path(name).parent.name}/{Path(name).name}", size, _sha256(name)) for name, _, size in state)
-
-
-def _sha256(name: str) -> str:
-    digest = hashlib.sha256()
-    with Path(name).open("rb") as file:
-        while part := file.read(_PART):
-            digest.update(part)
-    return digest.hexdigest()
+    files = ((Path(name), changed, size) for name, changed, size in state)
+    return tuple(
+        Weights(f"{file.parent.name}/{file.name}", size, package.sha256(file, changed, size))
+        for file, changed, size in files
+    )
