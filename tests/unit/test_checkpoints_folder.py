@@ -68,12 +68,6 @@ def test_truncated_weights(bert: Path, keep: float) -> None:
     assert "cut off" in refusal(bert)
 
 
-def test_weights_with_bytes_too_many(bert: Path) -> None:
-    with (bert / "model.safetensors").open("ab") as stream:
-        stream.write(b"more")
-    assert "Copy or download it again" in refusal(bert)
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -110,21 +104,37 @@ def test_configurations_that_are_refused(bert: Path, changes: dict[str, object],
     assert said in refusal(bert)
 
 
-def test_code_beside_the_tokeniser(bert: Path) -> None:
-    edit(bert / "tokenizer_config.json", auto_map={"AutoTokenizer": "modeling_trap.Trap"})
-    assert "code of its own" in refusal(bert)
+def _indexed(bert: Path, shard: str) -> None:
+    (bert / "model.safetensors").unlink()
+    (bert / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": shard}}))
 
 
-@pytest.mark.parametrize(("gone", "said"), [("tokenizer*", "no tokeniser"), ("model.safetensors", "no weights")])
-def test_what_is_missing_is_named(bert: Path, gone: str, said: str) -> None:
-    for file in bert.glob(gone):
-        file.unlink()
+def _linked_outside(bert: Path) -> None:
+    outside = bert.parent.parent / "secret.json"
+    shutil.move(bert / "tokenizer.json", outside)
+    (bert / "tokenizer.json").symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda bert: os.truncate(bert / "model.safetensors", 1_000_000), "Copy or download it again"),
+        (
+            lambda bert: edit(bert / "tokenizer_config.json", auto_map={"AutoTokenizer": "modeling_trap.Trap"}),
+            "code of its own",
+        ),
+        (lambda bert: [file.unlink() for file in bert.glob("tokenizer*")], "no tokeniser"),
+        (lambda bert: (bert / "model.safetensors").unlink(), "no weights"),
+        (lambda bert: (bert / "adapter_config.json").write_text("{}"), "adapter"),
+        (lambda bert: (bert / "config.json").write_text(" " * 6_000_000), "too large"),
+        (lambda bert: _indexed(bert, "../other.safetensors"), "outside its folder"),
+        (lambda bert: _indexed(bert, "model-00001-of-00002.safetensors"), "lacks model-00001-of-00002.safetensors"),
+        (_linked_outside, "leads out"),
+    ],
+)
+def test_a_folder_with_something_wrong(bert: Path, spoil: Callable[[Path], object], said: str) -> None:
+    spoil(bert)
     assert said in refusal(bert)
-
-
-def test_an_adapter(bert: Path) -> None:
-    (bert / "adapter_config.json").write_text("{}")
-    assert "adapter" in refusal(bert)
 
 
 def test_a_pickle_is_named_and_never_opened(bert: Path, tmp_path: Path) -> None:
@@ -146,31 +156,10 @@ def test_a_configuration_that_is_no_json_object(bert: Path, text: str) -> None:
     assert "damaged" in refusal(bert)
 
 
-def test_a_configuration_as_large_as_a_film(bert: Path) -> None:
-    (bert / "config.json").write_text(" " * 6_000_000)
-    assert "too large" in refusal(bert)
-
-
-def test_a_link_out_of_the_directory(bert: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "secret.json"
-    shutil.move(bert / "tokenizer.json", outside)
-    (bert / "tokenizer.json").symlink_to(outside)
-    assert "leads out" in refusal(bert)
-
-
 def test_a_link_within_the_directory_is_fine(bert: Path) -> None:
     shutil.move(bert / "tokenizer.json", bert.parent / "shared.json")
     (bert / "tokenizer.json").symlink_to(bert.parent / "shared.json")
     assert inspect(bert, bert.parent).kind == "masked-lm"
-
-
-def test_an_index_that_names_files_elsewhere(bert: Path) -> None:
-    (bert / "model.safetensors").unlink()
-    index = bert / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {"a": "../other.safetensors"}}))
-    assert "outside its folder" in refusal(bert)
-    index.write_text(json.dumps({"weight_map": {"a": "model-00001-of-00002.safetensors"}}))
-    assert "lacks model-00001-of-00002.safetensors" in refusal(bert)
 
 
 def test_refused_folders_keep_their_neighbours_and_say_why(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from collections import Counter
 from typing import cast
 
 import numpy as np
@@ -11,30 +11,42 @@ import torch
 
 from core.errors import OutOfRange
 from core.language.decoding import picking, rules
-from core.language.decoding.picking import pick, spread_of
+from core.language.decoding.picking import draw, pick, spread_of
 from core.language.tokens import Wording
 from core.language.types import Decoding
 
 TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
 
 
-def left(rule: rules.Rule, value: float, scores: torch.Tensor = TENTHS, before: tuple[int, ...] = ()) -> list[float]:
-    return rules.apply(scores, rule, value, before).softmax(-1).tolist()
+# The tenths have H = 1.846 bits; the surprisals are 3.32, 2.32, 1.74 and 1.32, so 0.3 is nearest, then 0.2, then 0.4.
+@pytest.mark.parametrize(
+    ("rule", "value", "expected"),
+    [
+        ("temperature", 0.5, [1 / 30, 4 / 30, 9 / 30, 16 / 30]),
+        ("top_k", 2, [0, 0, 3 / 7, 4 / 7]),
+        ("top_k", 9, [0.1, 0.2, 0.3, 0.4]),
+        ("top_p", 0.69, [0, 0, 3 / 7, 4 / 7]),
+        ("top_p", 0.71, [0, 2 / 9, 3 / 9, 4 / 9]),
+        ("top_p", 0.01, [0, 0, 0, 1]),
+        ("min_p", 0.6, [0, 0, 3 / 7, 4 / 7]),  # 0.6 of 0.4 is 0.24
+        ("min_p", 0.4, [0, 2 / 9, 3 / 9, 4 / 9]),
+        ("min_p", 1.0, [0, 0, 0, 1]),
+        ("typical", 0.2, [0, 0, 1, 0]),
+        ("typical", 0.45, [0, 0.4, 0.6, 0]),
+        ("typical", 0.8, [0, 2 / 9, 3 / 9, 4 / 9]),
+    ],
+)
+def test_each_rule_on_the_tenths(rule: rules.Rule, value: float, expected: list[float]) -> None:
+    assert rules.apply(TENTHS, rule, value, ()).softmax(-1).tolist() == pytest.approx(expected)
 
 
-def test_min_p_asks_for_a_share_of_the_best() -> None:
-    assert left("min_p", 0.6) == pytest.approx([0, 0, 3 / 7, 4 / 7])  # 0.6 of 0.4 is 0.24
-    assert left("min_p", 0.4) == pytest.approx([0, 2 / 9, 3 / 9, 4 / 9])
-    assert left("min_p", 1.0) == pytest.approx([0, 0, 0, 1])
-
-
-def test_typical_keeps_what_is_nearest_the_entropy_and_may_cut_the_best() -> None:
-    # H = 1.846 bits; the surprises are 3.32, 2.32, 1.74 and 1.32 bits, so 0.3 is nearest, then 0.2, then 0.4.
-    entropy = -sum(p * log2(p) for p in (0.1, 0.2, 0.3, 0.4))
-    assert entropy == pytest.approx(1.846, abs=0.001)
-    assert left("typical", 0.2) == pytest.approx([0, 0, 1, 0])
-    assert left("typical", 0.45) == pytest.approx([0, 0.4, 0.6, 0])
-    assert left("typical", 0.8) == pytest.approx([0, 2 / 9, 3 / 9, 4 / 9])
+def test_dice_follow_the_probabilities_and_the_seed() -> None:
+    chances = torch.tensor([0.5, 0.0, 0.2, 0.3])
+    drawn = Counter(draw(chances, seed, 0) for seed in range(2000))
+    assert drawn[1] == 0
+    assert [drawn[token] / 2000 for token in (0, 2)] == pytest.approx([0.5, 0.2], abs=0.04)
+    assert draw(chances, 7, 3) == draw(chances, 7, 3)
+    assert len({draw(chances, 7, step) for step in range(30)}) > 1
 
 
 def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() -> None:
@@ -82,6 +94,13 @@ def test_greedy_takes_the_first_of_the_highest_scores() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"top_k": -1},
+        {"top_p": 0},
+        {"top_p": 1.5},
+        {"beams": 0},
+        {"max_new_tokens": 0},
+        {"seed": -1},
+        {"temperature": 0},
         {"min_p": -0.1},
         {"min_p": 1.1},
         {"typical": 0},
