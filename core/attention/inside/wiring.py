@@ -93,7 +93,7 @@ def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
     if step.part != met.part:
         met.source = met.now
         met.part, met.names = step.part, {}
-    of, outside, flows = _RULES[step.part](i, step, met)
+    of, outside, flows = (_embedding if step.part == "embedding" else _within)(i, step, met)
     if flows:
         met.stream.add(i)
         met.now = i
@@ -104,7 +104,7 @@ def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
 def _embedding(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
     met.first = i
     if step.name.endswith(" stream"):
-        of = () if "sum" not in met.names and "token" not in met.names else (met.names.get("sum", met.now),)
+        of = (met.names.get("sum", met.now),) if met.names.keys() & {"sum", "token"} else ()
         if step.name == "second stream":
             met.other = i
         return of, "" if of else _OUTSIDE["input"], step.name == "first stream"
@@ -113,30 +113,31 @@ def _embedding(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
     return (tuple(met.names.values()) if step.name == "sum" else (i - 1,)), "", True
 
 
-def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+def _within(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    """A step of a sub-layer, or one behind the last block."""
     names, name = met.names, step.name
-    if name == "residual" and met.other is not None and step.part == "feed-forward":
-        other, met.other = met.other, met.now
-        return (other, i - 1), "", True
+    if step.part == "end":
+        beside = {"both streams": met.other, "convolution": met.first}.get(name)
+        return ((met.now,) if beside is None else (beside, met.now)), "", True
     if name == "residual":
-        return (met.now, i - 1), "", True
+        came = met.now
+        if met.other is not None and step.part == "feed-forward":
+            came, met.other = met.other, met.now
+        return (came, i - 1), "", True
     if name == "norm" and "residual" in names:
         return (names["residual"],), "", True
     if name == "norm":
         met.source = i
-        reads = met.other if met.other is not None and step.part == "attention" else met.now
-        return (reads,), "", False
+        return (met.other if met.other is not None and step.part == "attention" else met.now,), "", False
     if name == "mask":
         return (), _OUTSIDE["mask"], False
     if name in ("keys", "values") and step.part == "cross-attention":
         return (), ENCODER, False
-    if name in ("queries", "keys", "values") or name.startswith("global "):
+    if name in ("queries", "keys", "values", "gate", "inner") or name.startswith("global "):
         return (met.source,), "", False
     query, key = (names.get(f"{word}, turned", names.get(word, i)) for word in ("queries", "keys"))
     key = names.get(ONE_LENGTH, key)
-    if name == "scores: rounds":
-        return (query,), "", False
-    if name.startswith("scores: "):
+    if name.startswith("scores: ") and name != "scores: rounds":
         read = [query] if "q_i" in step.formula or "Q" in step.formula else []
         read += [key] if any(letter in step.formula for letter in ("k_j", "K", r"\hat q_j")) else []
         return tuple(read), "" if read else "how far apart the tokens stand", False
@@ -145,36 +146,11 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         "queries, turned": (names.get("queries", i),),
         "keys, turned": (names.get("keys", i),),
         ONE_LENGTH: (names.get("queries", i),),
+        "scores: rounds": (query,),
         "scores": (tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])),
         "weights": (names.get("scores", i), names.get("mask", i)),
-        "adapted": (names.get("projected", i), i - 1),
         "mix": (names.get("values", i), names.get("weights", i), *more[2:]),
+        "activation": tuple(names[other] for other in ("gate", "inner") if "gate" in names) or (i - 1,),
+        "adapted": (names.get("projected", names.get("outer", i)), i - 1),
     }
     return of.get(name, (i - 1,)), "", False
-
-
-def _feed_forward(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
-    if step.name in ("residual", "norm"):
-        return _attention(i, step, met)
-    if step.name in ("gate", "inner"):
-        return (met.source,), "", False
-    if step.name == "adapted":
-        return (met.names["outer"], i - 1), "", False
-    if step.name == "activation" and "gate" in met.names:
-        return (met.names["gate"], met.names["inner"]), "", False
-    return (i - 1,), "", False
-
-
-def _end(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
-    if step.name == "both streams" and met.other is not None:
-        return (met.other, met.now), "", True
-    return ((met.first, met.now) if step.name == "convolution" else (met.now,)), "", True
-
-
-_RULES = {
-    "embedding": _embedding,
-    "attention": _attention,
-    "cross-attention": _attention,
-    "feed-forward": _feed_forward,
-    "end": _end,
-}
