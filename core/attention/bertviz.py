@@ -35,7 +35,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_place
 from core.attention.views import packed
 from core.attention.views.packed import Bits
 from core.attention.views.page import colours, data_url, kept, own, page
@@ -101,14 +101,12 @@ def render(
     if view not in _VIEWS:
         raise ValueError(f"no view {view!r}; there are {', '.join(_VIEWS)}")
     maps = _first(trace, kind, view)
-    layers = _chosen("layer", include_layers, maps[0].layers)
-    every = _chosen("head", include_heads, maps[0].heads)
-    for name, number, sent, size in [
-        ("layer", layer, layers, maps[0].layers),
-        *(("head", head, every, maps[0].heads) for head in heads or ()),
-    ]:
-        if number is not None and number not in sent:
-            raise _missing(name, number, size, there=0 <= number < size)
+    for number in (layer, *(include_layers or ())):
+        check_place(maps[0], layer=number)
+    for number in (*(heads or ()), *(include_heads or ())):
+        check_place(maps[0], head=number)
+    layers = _chosen("layer", include_layers, maps[0].layers, [] if layer is None else [layer])
+    every = _chosen("head", include_heads, maps[0].heads, heads or ())
     longest = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     if not 0 <= start < longest or (count is not None and count < 1):
         raise OutOfRange(f"There is no token {start + 1}; this text has {longest}.")
@@ -204,22 +202,15 @@ def _first(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[Atte
     ]
 
 
-def _chosen(name: str, wanted: Sequence[int] | None, size: int) -> list[int]:
-    if wanted is None:
-        return list(range(size))
-    out = sorted(set(wanted))
-    for number in out:
-        if not 0 <= number < size:
-            raise _missing(name, number, size)
-    if not out:
+def _chosen(name: str, wanted: Sequence[int] | None, size: int, first: Sequence[int]) -> list[int]:
+    """What is sent, in order, with what is shown first among it."""
+    sent = list(range(size)) if wanted is None else sorted(set(wanted))
+    if not sent:
         raise OutOfRange(f"At least one {name} must be shown.")
-    return out
-
-
-def _missing(name: str, number: int, size: int, *, there: bool = False) -> OutOfRange:
-    if there:
-        return OutOfRange(f"{name.capitalize()} {number + 1} is not among those that are shown here.")
-    return OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+    for number in first:
+        if number not in sent:
+            raise OutOfRange(f"{name.capitalize()} {number + 1} is not among those that are shown here.")
+    return sent
 
 
 def _packed(

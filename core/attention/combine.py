@@ -21,9 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats, frozen
+from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen
 from core.attention.views.packed import computed
-from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 
 MOST_FOR_FLOW = 32
 """Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² questions."""
@@ -38,9 +38,7 @@ def part(found: AttentionMap, *, layer: int | None = None, head: int | None = No
     Raises:
         OutOfRange: no such layer or head.
     """
-    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
-        if number is not None and not 0 <= number < size:
-            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+    check_place(found, layer, head)
     rows = slice(None) if layer is None else slice(layer, layer + 1)
     columns = slice(None) if head is None else slice(head, head + 1)
     known = _known(found)
@@ -140,9 +138,8 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
             f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it asks for the widest "
             "way from every token to every other. Rollout follows the layers of longer texts."
         )
+    check_place(found, layer)
     top = found.layers if layer is None else layer + 1
-    if not 1 <= top <= found.layers:
-        raise OutOfRange(f"There is no layer {top}; this model has {found.layers} in this place.")
     # Node l·n + i is token i above layer l; 0 is the input. Edges run down.
     below, upper, lower = np.nonzero(opened[:top])
     capacity = np.rint(steps[below, upper, lower] * UNITS).astype(np.int32)

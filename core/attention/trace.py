@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import OutOfRange
+
 MapKind = Literal["encoder", "decoder", "cross", "query"]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -75,6 +77,13 @@ class AttentionMap:
             return np.ones(shape[2:], dtype=np.bool_)
         found: Bools = np.broadcast_to(self.allowed, shape)[layer, head]
         return found
+
+
+def check_place(found: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
+    """Raises :class:`OutOfRange` for a layer or head, from 0, that a map does not have."""
+    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
+        if number is not None and not 0 <= number < size:
+            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,9 @@ Legend: n tokens, Q queries, K keys. A level of -1 means never.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,16 +37,7 @@ Levels = NDArray[np.int16]
 
 def levels(allowed: Mask) -> Levels:
     """(n, n) layers after which a key's input can reach a query's output; 0 for a token itself."""
-    size = len(allowed)
-    now = np.eye(size, dtype=np.bool_)
-    found = np.where(now, 0, NEVER).astype(np.int16)
-    for layer in range(1, size + 1):
-        after = now | _times(allowed, now)
-        if (after == now).all():
-            break
-        found[after & ~now] = layer
-        now = after
-    return found
+    return _spread(np.eye(len(allowed), dtype=np.bool_), lambda now: _times(allowed, now))
 
 
 def of_query_stream(query: Mask, content: Mask) -> Levels:
@@ -58,15 +52,19 @@ def of_query_stream(query: Mask, content: Mask) -> Levels:
 
 def of_cross(cross: Mask, own: Mask) -> Levels:
     """(Q, K) layers after which a key of the other text can reach a query, which sees its own text by ``own``."""
-    now = np.zeros(cross.shape, dtype=np.bool_)
-    found = np.full(cross.shape, NEVER, dtype=np.int16)
-    for layer in range(1, len(cross) + 2):
-        after = now | _times(own, now) | cross
-        if (after == now).all():
-            break
-        found[after & ~now] = layer
-        now = after
-    return found
+    return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(own, now) | cross)
+
+
+def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:
+    """The first layer after which each pair is reached, where a layer adds to what was reached before."""
+    found = np.where(now, 0, NEVER).astype(np.int16)
+    for number in count(1):
+        added = layer(now) & ~now
+        if not added.any():
+            return found
+        found[added] = number
+        now = now | added
+    raise AssertionError("what is reached only grows")
 
 
 def enough(found: Levels) -> int:

@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.shapes import reformer
+from core.attention.architectures.shapes import reformer, stacked
 from core.attention.capture import capture, tokens_of
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
@@ -176,8 +176,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
             outputs: Any = checkpoint.model(torch.from_numpy(ids)[None], output_attentions=True, use_cache=False)
         if not outputs.attentions:
             raise NoAttentionMatrix("This model gives no attention weights.")
-        weights = np.stack([layer[0].float().cpu().numpy() for layer in outputs.attentions])
-        sums.add(AttentionMap("decoder", tokens, tokens, weights))
+        sums.add(AttentionMap("decoder", tokens, tokens, stacked(outputs.attentions)))
     found = sums.scores()
     return HeadScores({"induction": found.grids["induction"]}, {"induction": found.rows["induction"]})
 

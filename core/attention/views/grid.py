@@ -16,12 +16,11 @@ from typing import Any
 
 from core.attention.heads import specials
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, check_place
 from core.attention.views import packed
 from core.attention.views.packed import Bits
 from core.attention.views.page import colours, own, page
 from core.content import content
-from core.errors import OutOfRange
 from core.theme import THEMES, Name
 
 _TOKEN_CHARS = 60
@@ -60,9 +59,7 @@ def render(
     Raises:
         OutOfRange: no such layer or head.
     """
-    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
-        if number is not None and not 0 <= number < size:
-            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+    check_place(found, layer, head)
     signed = difference or bool(found.weights.min(initial=0.0) < 0)
     known = packed.computed(found)
     single = found.layers == found.heads == 1

@@ -3,7 +3,7 @@
 A picture is self-contained: no script, no style sheet, no address of anything else. What stems from a text is escaped,
 and characters that XML cannot hold are replaced, so a token is never markup. Cells of one head are rectangles up to
 :data:`MOST_CELLS`; beyond, and for all heads at once, they are an image of their own inside
-(`core.attention.views.png`).
+(:func:`palette_png`).
 
 Colours are those of `core.attention.views.grid`: zero is the background, what was never computed is grey.
 
@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, check_place
 from core.attention.views.grid import scale
 from core.attention.views.page import COLORS
-from core.errors import OutOfRange
 from core.theme import THEMES, Name
 
 Indices = NDArray[np.uint8]  # (rows, columns)
@@ -54,7 +53,7 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     Raises:
         OutOfRange: no such layer or head.
     """
-    _check(found, layer, head)
+    check_place(found, layer, head)
     rows, columns = found.weights.shape[2:]
     colours = _palette(theme, signed=_signed(found))
     cells, largest = _indices(found, layer, head)
@@ -104,12 +103,6 @@ def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attenti
     height = top + found.layers * (high + gap) + 12
     told = f"{found.layers} layers of {found.heads} heads over {rows} query tokens and {columns} key tokens."
     return _document(width, height, title, told, body, theme)
-
-
-def _check(found: AttentionMap, layer: int, head: int) -> None:
-    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
-        if not 0 <= number < size:
-            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
 
 
 def _signed(found: AttentionMap) -> bool:
