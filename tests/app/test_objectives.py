@@ -179,7 +179,11 @@ def test_a_sentence_of_another_text_is_no_translation() -> None:
 
 def test_a_link_carries_every_setting() -> None:
     at = opened(objective="sentinels", rate="50", mean="10", seed="3")
-    assert [box.value for box in at.number_input] == [50, 10, 3]
+    assert [(box.value, box.help) for box in at.number_input[:2]] == [
+        (50, "T5 hides 15 %."),
+        (10, "T5's final models take 3 tokens."),
+    ]
+    assert at.number_input[2].value == 3
     at = opened(objective="denoise", damage="rotate,delete")
     assert "moved" in html_of(at)
     at = opened(objective="unified", mask="right", rate="30")

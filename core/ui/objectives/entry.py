@@ -2,7 +2,8 @@
 
 To add one: an ``Entry`` in a module of this folder, listed in ``objective.py``, and its words in
 ``assets/content/objectives/<slug>.md``: title, systems and sample text, Question, Try, Notice, Model (who answers, or
-why nobody), Relative, How it works (the formula with its symbols) and Paper.
+why nobody), Relative, How it works (the formula with its symbols) and Paper. “Setting: name” is what a control's help
+says, “Note” stands under the picture, “Stage 1” over the first of several.
 """
 
 from __future__ import annotations
@@ -27,16 +28,7 @@ if TYPE_CHECKING:
     from core.language.tokens import Style
 
 Options = Mapping[str, int | str]
-RATE = Integer(
-    name="rate",
-    label="Share hidden, %",
-    default=15,
-    low=5,
-    high=50,
-    step=5,
-    width=140,
-    help="Each token is hidden with this probability, and one at least. BERT hides 15 %.",
-)
+RATE = Integer(name="rate", label="Share hidden, %", default=15, low=5, high=50, step=5, width=140)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from core import session
 from core.checkpoints.spec import Part
 from core.language.losses import Losses
-from core.objectives.example import Cell, Example, Label
+from core.objectives.example import Cell, Example
 from core.ui.objectives.entry import Stage
 
 if TYPE_CHECKING:
@@ -39,31 +39,15 @@ def replaced(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
 
 
 def _asked(kind: Kind, slug: str, example: Example, part: Part | None = None) -> Losses:
-    return _losses(kind, slug, part, example.source, example.decoder, example.labels, example.order)
+    return _losses(kind, slug, part, replace(example, original=(), visible=()))
 
 
 @session.cached("Asking the model")
-def _losses(
-    kind: Kind,
-    slug: str,
-    part: Part | None,
-    source: tuple[Cell, ...],
-    decoder: tuple[Cell, ...],
-    labels: tuple[Label, ...],
-    order: tuple[int, ...],
-) -> Losses:
+def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
     from core.language import losses
 
-    read = {
-        "masks": losses.of_masks,
-        "next": losses.of_next,
-        "pair": losses.of_pair,
-        "verdicts": losses.of_verdicts,
-        "written": losses.of_written,
-        "order": losses.of_order,
-        "translation": losses.of_translation,
-    }[kind]
-    return read(session.checkpoint(slug, part), Example((), source, decoder, labels, order=order))
+    found: Losses = getattr(losses, f"of_{kind}")(session.checkpoint(slug, part), example)
+    return found
 
 
 @session.cached("Asking both models")

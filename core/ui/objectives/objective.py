@@ -94,11 +94,11 @@ def objective(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         entry = _entry(state)
         view = View(state, content("objectives", entry.slug))
-        options = _settings(entry, entry.settings, state)
+        options = _settings(entry, entry.settings, view)
         seed = SEED.draw(state) if entry.random else SEED.value(state)
         with st.popover("More"):
             slug = _model(entry, names, state)
-            options |= _settings(entry, entry.rare, state)
+            options |= _settings(entry, entry.rare, view)
             unit = UNIT.draw(state)
         hidden = switch(state)
         live = _asks(entry, view, names.get(slug, slug))
@@ -152,11 +152,14 @@ def _entry(state: PageState) -> Entry:
     return ENTRIES[OBJECTIVE.with_(options=options).draw(state)]
 
 
-def _settings(entry: Entry, chosen: Sequence[Control[Any]], state: PageState) -> dict[str, int | str]:
+def _settings(entry: Entry, chosen: Sequence[Control[Any]], view: View) -> dict[str, int | str]:
     """Draw some settings of ``entry``; those of other objectives leave the link."""
     own = {setting.name for setting in (*entry.settings, *entry.rare)}
-    state.set(**{name: None for name in SETTINGS if name not in own})
-    values = {setting.name: setting.draw(state, tag=entry.slug) for setting in chosen}
+    view.state.set(**{name: None for name in SETTINGS if name not in own})
+    values = {}
+    for setting in chosen:
+        told = view.words.part(part) if view.words.has(part := f"Setting: {setting.name}") else None
+        values[setting.name] = setting.with_(help=told).draw(view.state, tag=entry.slug)
     return {name: ",".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

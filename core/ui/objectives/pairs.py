@@ -26,7 +26,7 @@ OTHERS = (
     "The train was late, so they waited on the platform.",
 )
 """Written for this page, each from a text of its own: what stands in for another text of the corpus."""
-OTHER = Text(name="other", label="A sentence of another text", width=340, help="Left empty: one written for this page.")
+OTHER = Text(name="other", label="A sentence of another text", width=340)
 SECOND = Text(name="second", label="The same in French", default="Ma sœur lit un livre dans le jardin.", width=340)
 
 
@@ -124,7 +124,7 @@ NEXT_SENTENCE = Entry(
     "encoder",
     _next,
     live.pair,
-    settings=(WITH_MASKS.with_(default="no", help="BERT asks both at once."),),
+    settings=(WITH_MASKS.with_(default="no"),),
     rare=(OTHER,),
     shares=_answers(next_sentence.CHOICES, lambda rng: next_sentence.corrupt(("a",), ("b",), ("c",), rng)),
     total=_sum,
@@ -151,5 +151,5 @@ TRANSLATION = Entry(
     "encoder",
     _paired,
     live.by("translation"),
-    settings=(SECOND, RATE.with_(help="XLM hides 15 %, as BERT does.")),
+    settings=(SECOND, RATE),
 )

@@ -34,24 +34,9 @@ MASKS = {
     "left": "Left to right (1/6)",
     "right": "Right to left (1/6)",
 }
-PREFIX = Integer(
-    name="prefix",
-    label="Prefix, tokens",
-    low=0,
-    high=200,
-    width=140,
-    help="0: drawn evenly from 1 to all but one.",
-)
+PREFIX = Integer(name="prefix", label="Prefix, tokens", low=0, high=200, width=140)
 MASK = Choice(name="mask", label="Mask", default="seq2seq", options=MASKS, width=160)
-K = Integer(
-    name="k",
-    label="Asked: one in",
-    default=6,
-    low=1,
-    high=12,
-    width=140,
-    help="The paper's K is 6; 1 asks every token.",
-)
+K = Integer(name="k", label="Asked: one in", default=6, low=1, high=12, width=140)
 _LONGEST = 128
 ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=_LONGEST))
 
@@ -209,6 +194,6 @@ UNIFIED = Entry(
     "unified",
     "encoder-decoder",
     _unified,
-    settings=(MASK, RATE.with_(help="UniLM hides 15 %.")),
+    settings=(MASK, RATE),
     several=True,
 )

@@ -17,9 +17,7 @@ from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
-MEAN = Integer(
-    name="mean", label="Mean span length", default=3, low=1, high=10, width=140, help="T5's final models take 3 tokens."
-)
+MEAN = Integer(name="mean", label="Mean span length", default=3, low=1, high=10, width=140)
 DAMAGE = Words(
     name="damage",
     label="Corruptions",
@@ -104,7 +102,7 @@ SENTINELS = Entry(
     "sentinels",
     "encoder-decoder",
     _sentinels,
-    settings=(RATE.with_(help="T5 hides 15 %."), MEAN),
+    settings=(RATE, MEAN),
 )
 DENOISE = Entry(
     "denoise",
@@ -120,7 +118,7 @@ GAPS = Entry(
     _gaps,
     settings=(
         CHOOSE,
-        RATE.with_(label="Share taken out, %", default=30, low=10, high=70, help="PEGASUS takes 30 %."),
+        RATE.with_(label="Share taken out, %", default=30, low=10, high=70),
     ),
     more=_scores,
     several=True,

@@ -29,18 +29,8 @@ MASKING = Choice(
     name="masking", label="Masks", options={"static": "static (BERT)", "dynamic": "dynamic (RoBERTa)"}, width=160
 )
 EPOCH = Integer(name="epoch", label="Epoch", default=1, low=1, high=epochs.EPOCHS, width=140)
-COPIES = Integer(
-    name="copies",
-    label="Copies",
-    default=epochs.COPIES,
-    low=1,
-    high=epochs.EPOCHS,
-    width=140,
-    help="BERT's data held 10.",
-)
-LONGEST = Integer(
-    name="longest", label="Longest span", default=spans.LONGEST, low=1, high=spans.LONGEST, width=140, help="In words."
-)
+COPIES = Integer(name="copies", label="Copies", default=epochs.COPIES, low=1, high=epochs.EPOCHS, width=140)
+LONGEST = Integer(name="longest", label="Longest span", default=spans.LONGEST, low=1, high=spans.LONGEST, width=140)
 LEVEL = Choice(
     name="level",
     label="Level",
@@ -48,12 +38,7 @@ LEVEL = Choice(
     options={"basic": "basic", "phrase": "phrase", "entity": "entity"},
     width=160,
 )
-UNITS = Text(
-    name="units",
-    label="Units of your own",
-    width=340,
-    help="Words of the text, with commas between the units: golden ring, the castle",
-)
+UNITS = Text(name="units", label="Units of your own", width=340)
 WITH_MASKS = Choice(name="both", label="Masked tokens", options={"yes": "as well", "no": "left out"}, width=160)
 
 
@@ -252,7 +237,7 @@ EPOCHS = Entry(
     _epoch,
     live.by("masks"),
     settings=(MASKING, EPOCH),
-    rare=(RATE.with_(help=None), COPIES),
+    rare=(RATE, COPIES),
     more=_all_epochs,
 )
 WHOLE_WORDS = Entry("whole-words", "encoder", once(_whole), live.by("masks"), settings=(RATE,), shares=_fates(_whole))
@@ -273,7 +258,7 @@ KNOWLEDGE = Entry(
     _knowledge,
     live.by("masks"),
     settings=(LEVEL,),
-    rare=(RATE.with_(help=None), UNITS),
+    rare=(RATE, UNITS),
     shares=lambda given: _fates(_hidden_units)(given) if _units(given) else (),
     several=True,
 )

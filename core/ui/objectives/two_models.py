@@ -24,9 +24,7 @@ from core.ui.text_table import TextTable, text_table
 
 _WORDS = 6
 _PICTURES = 3
-TEMPERATURE = Integer(
-    name="temperature", label="Temperature", default=2, low=1, high=10, width=140, help="The recipe takes 2."
-)
+TEMPERATURE = Integer(name="temperature", label="Temperature", default=2, low=1, high=10, width=140)
 
 
 def _detect(given: Given) -> tuple[Stage, ...]:
@@ -137,6 +135,6 @@ DISTILLATION = Entry(
     "encoder",
     once(masked_example),
     live.by("masks"),
-    settings=(TEMPERATURE, RATE.with_(help="15 %, as for BERT.")),
+    settings=(TEMPERATURE, RATE),
     more=_losses,
 )
