@@ -101,7 +101,7 @@ def test_reach_beside_the_formula() -> None:
     assert "l times w = 3 times 4 = 12$" in shown(at)
     assert "Counted at the middle token: 12." in shown(at)
     assert "cut off at the end" in shown(page(pattern="window-2-2", tokens="10", below="reach", layers="3"))
-    assert "its own word never does" in shown(page(pattern="permutation-3-1", below="reach"))
+    assert "its own token never does" in shown(page(pattern="permutation-3-1", below="reach"))
 
 
 @pytest.mark.parametrize("pattern", ["longer", "x" * 3000, "<script>alert(1)</script>"])
