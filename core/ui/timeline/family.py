@@ -8,6 +8,7 @@ from typing import cast
 import streamlit as st
 
 from core.catalogue import BRANCHES
+from core.content import content
 from core.figures.lineage import Entry, family, leap, line_of, middle, tops
 from core.figures.numbers import short
 from core.links.parameters import Integer
@@ -50,7 +51,7 @@ def over_time(view: View) -> None:
         branches = _branches(view)
         chosen = SYSTEM.with_(options=lines).draw(state)
     line = line_of(chosen, everything) if chosen else ()
-    until = _until(state)
+    until = _until(view)
     if not branches:
         informed(view.words.part("No branch"))
         return
@@ -64,8 +65,7 @@ def over_time(view: View) -> None:
         until = stopped
         _keep(state, until)
     seen = tuple(entry for entry in shown if entry.at <= until)
-    growth = " ".join(filter(None, (growth_sentence(seen), middle_sentence(seen))))
-    view.try_and_notice(growth=plain(growth) or "nothing to compare yet: too few systems with a size are shown.")
+    view.try_and_notice(growth=plain(growth(seen)))
     view.note("Counted")
     if line:
         _line_of_descent(line, names[chosen], chosen)
@@ -87,8 +87,9 @@ def _branches(view: View) -> tuple[str, ...]:
     return chosen
 
 
-def _until(state: PageState) -> int:
+def _until(view: View) -> int:
     """The last month to show; a link may name one before or after everything, which the page says."""
+    state = view.state
     everything = family()
     year = YEAR.value(state)
     if not isinstance(year, int):
@@ -97,7 +98,7 @@ def _until(state: PageState) -> int:
     wanted = year * 12 + cast(int, MONTH.value(state) or 12) - 1
     until = min(max(wanted, everything[0].at), everything[-1].at)
     if year < everything[0].year or year > everything[-1].year:
-        st.caption(plain(f"The family shown here begins in {everything[0].date} and ends in {everything[-1].date}."))
+        view.note("Span", first=everything[0].date, last=everything[-1].date)
     _keep(state, until)
     return until
 
@@ -110,32 +111,24 @@ def _keep(state: PageState, until: int) -> None:
         state.set(year=until // 12, month=None if until % 12 == 11 else until % 12 + 1)
 
 
-def growth_sentence(shown: Sequence[Entry]) -> str:
-    """How far each year's systems went, the largest leap, and what came since; empty where there is nothing to say."""
-    best = tops(shown)
-    if len(best) < 2:
-        return ""
-    reached = [f"{short(entry.largest or 0)} in {entry.year} ({entry.name})" for entry in best]
-    reached[0] = reached[0].replace(" in ", " parameters in ", 1)
-    said = f"each year’s largest, by the year in which a system began: {', '.join(reached)}."
-    step = leap(shown)
-    if step is not None:
-        before, after, factor = step
-        times = f"{factor:,.0f} times" if factor >= 10 else f"{factor:.1f} times"
-        said += f" The largest leap, from {before.year} to {after.year}, is {times}."
-    later = sum(entry.at > best[-1].at and entry.largest is not None for entry in shown)
-    if later:
-        said += f" None of the {later} that began since is larger." if later > 1 else " The one since is not larger."
-    return said
-
-
-def middle_sentence(shown: Sequence[Entry]) -> str:
-    """The median of the largest sizes, in words; empty below four of them."""
-    half = middle(shown)
+def growth(shown: Sequence[Entry]) -> str:
+    """How far each year's systems went, the largest leap, what came since, and how small most stayed."""
+    words, best, half = content("timeline", "family"), tops(shown), middle(shown)
     counted = sum(entry.largest is not None for entry in shown)
-    if half is None or counted < 4:
-        return ""
-    return f"Most stayed small: half of the {counted} with a size have none above {short(half)}."
+    said = []
+    if len(best) > 1:
+        reached = [f"{short(entry.largest or 0)} in {entry.year} ({entry.name})" for entry in best]
+        reached[0] = reached[0].replace(" in ", " parameters in ", 1)
+        said.append(words.part("Growth", reached=", ".join(reached)))
+        if (step := leap(shown)) is not None:
+            before, after, factor = step
+            times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}"
+            said.append(words.part("Leap", before=before.year, after=after.year, times=times))
+        if later := sum(entry.at > best[-1].at and entry.largest is not None for entry in shown):
+            said.append(words.part("Since" if later > 1 else "Since: one", later=later))
+    if half is not None and counted > 3:
+        said.append(words.part("Most", counted=counted, half=short(half)))
+    return " ".join(said) or words.part("Too few")
 
 
 def _line_of_descent(line: Sequence[Entry], name: str, slug: str) -> None:

@@ -18,7 +18,6 @@ from core.language.types import Token
 from core.table import Table
 from core.ui.chart import chart
 from core.ui.chips import token_chips
-from core.ui.glossary import told
 from core.ui.notices import warned
 from core.ui.page import accent, plain, theme
 from core.ui.panel import table_menu
@@ -130,13 +129,11 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
     label = f"Tokens that {spec.name} wrote"
     _chips(spec, answer.written, key, label, chances, notes=[f"probability {percent(chance)}" for chance in chances])
     if isinstance(answer, Continued):
-        said = "It reads from the left only, so it goes on from before the first hidden word. " if answer.cut else ""
-        ended = (
-            f"{len(steps)} tokens, greedy." if len(steps) == CONTINUES else f"{len(steps)} tokens, greedy, to its end."
-        )
-        st.caption(said + ended)
+        if answer.cut:
+            view.note("Left only")
+        view.note("Continued" if len(steps) == CONTINUES else "Continued: ended", tokens=len(steps))
         if answer.bits_per_byte is not None:
-            told(f"The whole sentence costs it **{answer.bits_per_byte:.2f} bits per byte**.")
+            view.say("Cost", bits=f"{answer.bits_per_byte:.2f}")
     else:
         st.caption(plain(f"{answer.task.label}: {len(steps)} tokens, greedy. It gets the whole sentence."))
 

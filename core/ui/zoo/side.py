@@ -85,11 +85,7 @@ def side_by_side(view: View) -> None:
     if _uncovered(state, pair, answers, words, hidden, (text, task)):
         draw_answers(view, pair, answers, words, hidden)
     if others := [spec.name for spec in models if not spec.family.does]:
-        st.caption(
-            plain(
-                f"In the table but not compared here, as they do something else with a sentence: {', '.join(others)}."
-            )
-        )
+        view.note("Not compared", models=plain(", ".join(others)))
 
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
