@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.training import recipe as recipes
-from core.training.recipe import Recipe
 from tests.tinycorpus import WORDS
 
 
@@ -40,20 +37,6 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
     """One file of the corpus."""
     text = "".join(f"{one}\t{other}\n" for one, other in pairs)
     (folder / f"parallel.{name}.tsv").write_text(text, encoding="utf-8")
-
-
-SMALL = {"d_model": 16, "emb_dim": 16, "n_layers": 1, "n_heads": 2}
-SMALL |= {f"{half}_layers": 1 for half in ("encoder", "decoder")}
-SMALL |= {f"{half}_attention_heads": 2 for half in ("encoder", "decoder")}
-SMALL |= {f"{half}_ffn_dim": 32 for half in ("encoder", "decoder")}
-
-
-def recipe(name: str, **data: Any) -> Recipe:
-    """The recipe ``name`` with a tiny model and vocabulary."""
-    found = recipes.load(name)
-    model = found.model | {size: value for size, value in SMALL.items() if size in found.model}
-    data = found.data | {"vocabulary": 120, "hold_out_every": 5} | data
-    return dataclasses.replace(found, model=model, data=data, step_tokens=256, tokens=0)
 
 
 def shipped(objective: Any, out: Path, auto: str, spec: CheckpointSpec) -> Checkpoint:

@@ -31,7 +31,7 @@ SIZES: dict[str, Any] = {
 """Fields of ``[model]``, by the names that architectures give them."""
 OF_KIND: dict[str, dict[str, Any]] = {
     "long-masked-lm": {"positions": 1024},
-    "window-lm": {"positions": 64},
+    "window-lm": {"positions": 192},
     "hashed-lm": tiny.REFORMER | tiny.sized((8, 8), 8, 4),
 }
 DATA: dict[str, Any] = {

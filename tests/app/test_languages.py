@@ -10,19 +10,17 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.language.bilingual import prepare
-from core.training.objectives import build
-from tests import tinypairs
+from tests import tinyrecipes
 from tests.app.test_branches import NASTY, opened, shown
 
 pytestmark = pytest.mark.usefixtures("open_tables")
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    corpus = tinypairs.write(tmp_path_factory.mktemp("corpus"))
+def root(tiny_world: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("checkpoints")
     for name in ("atlas-m2m-100", "atlas-xlm"):
-        build(tinypairs.recipe(name), corpus, corpus / "states" / name / "data").export(out / name)
+        tinyrecipes.objective(name, *tiny_world).export(out / name)
     return out
 
 

@@ -52,11 +52,6 @@ def test_books_are_held_out_whole(tmp_path: Path) -> None:
     assert {True, False} == set().union(*sides.values())
 
 
-def test_missing_corpus_is_said_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(corpus.CorpusError, match=r"stories\.txt is missing"):
-        list(corpus.read(tmp_path, recipe.SourceFile("stories.txt"), every=3))
-
-
 def test_no_sentence_is_on_both_sides_of_the_pairs() -> None:
     held = next(f"S{i}" for i in range(1000) if corpus.held_out(f"S{i}", 10))
     free = [f"S{i}" for i in range(1000) if not corpus.held_out(f"S{i}", 10)][:3]
@@ -107,11 +102,6 @@ def test_frequent_words_are_masked_less() -> None:
 def test_a_band_of_frequencies_is_masked_most() -> None:
     weight = masking.band_weights(np.array([500, 400, 50, 40, 10, 0]), 0.04, 0.05)
     assert weight.tolist() == pytest.approx([0.1, 0.125, 1.0, 1.0, 0.25, 0.025])  # a token never counted weighs as one
-
-
-def test_rows_count_the_tokens_that_are_wanted() -> None:
-    rows = Ragged.of([[1, 2, 2], [], [3], [2, 1]])
-    assert rows.count(np.array([False, False, True, True])).tolist() == [2, 0, 1, 1]
 
 
 def test_whole_words_are_masked() -> None:

@@ -17,24 +17,23 @@ from core.language import bilingual
 from core.language.fill_mask import fill_mask
 from core.training import evaluate_encoders, parallel
 from core.training.corpus import held_out, normal
-from core.training.objectives import build
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, Sides, rows
 from core.training.recipe import RecipeError
 from core.training.tokens import Ragged
-from tests import tinypairs
+from tests import tinypairs, tinyrecipes
 
 ENGLISH = "The cat saw two dogs."
 FRENCH = tinypairs.translated(ENGLISH, "é")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinypairs.write(tmp_path_factory.mktemp("corpus"))
+def folder(tiny_world: tuple[Path, Path]) -> Path:
+    return tiny_world[0]
 
 
 @pytest.fixture(scope="module")
-def objective(folder: Path) -> Any:
-    return build(tinypairs.recipe("atlas-xlm"), folder, folder / "states" / "xlm" / "data")
+def objective(tiny_world: tuple[Path, Path]) -> Any:
+    return tinyrecipes.objective("atlas-xlm", *tiny_world)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +84,7 @@ def test_every_task_is_drawn_as_often_as_the_recipe_says(objective: Any) -> None
     assert objective.size(batch) == int((batch["ids"] != PAD).sum())
     other = dataclasses.replace(objective.recipe.sources[0], task="mlm-de")
     with pytest.raises(RecipeError):
-        build(dataclasses.replace(objective.recipe, sources=(other,)), Path("none"), Path("none"))
+        tinyrecipes.objective(dataclasses.replace(objective.recipe, sources=(other,)), Path("none"), Path("none"))
 
 
 def test_held_out_sentences_are_on_one_side(folder: Path, objective: Any) -> None:

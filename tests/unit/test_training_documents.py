@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.objectives import masked
 from core.training import documents
 from core.training.documents import NO_LABEL, Documents, Pairs
 from core.training.recipe import Recipe, SourceFile
@@ -94,25 +93,3 @@ def test_lines_and_single_texts_ask_nothing(corpus: Path) -> None:
     assert (b, label) == (None, NO_LABEL)
     assert a.tolist() == train.chunk(line).tolist()
     assert Pairs(train, "").draw(0, np.random.default_rng(0)).label == NO_LABEL
-
-
-def test_berts_damage_has_its_published_shares() -> None:
-    special = np.array([True] * 5 + [False] * 995)
-    ids = np.random.default_rng(1).integers(5, 1000, size=200_000)
-    ids[::10] = 2
-    damaged, chosen = masked.damage(ids, special, 4, np.random.default_rng(0))
-    assert not chosen[::10].any()
-    assert chosen.mean() == pytest.approx(0.15 * 0.9, abs=0.003)
-    masks, same = (damaged == 4)[chosen], (damaged == ids)[chosen]
-    assert masks.mean() == pytest.approx(0.8, abs=0.01)
-    assert same.mean() == pytest.approx(0.1, abs=0.01)  # a random token is the old one once in 995
-    assert (damaged == ids)[~chosen].all()
-    assert not special[damaged[chosen & (damaged != 4)]].any()
-
-
-def test_a_short_text_has_at_least_one_chosen_token() -> None:
-    special = np.array([True, True, True, False, False])
-    for seed in range(30):
-        _, chosen = masked.damage(np.array([0, 3, 1]), special, 2, np.random.default_rng(seed))
-        assert chosen.tolist() == [False, True, False]
-    assert not masked.damage(np.array([0, 1]), special, 2, np.random.default_rng(0))[1].any()

@@ -103,16 +103,6 @@ def test_a_full_disk_keeps_the_old_state(tmp_path: Path, monkeypatch: pytest.Mon
     assert names(tmp_path) == ["curve.csv", "state.pt"]
 
 
-def test_a_full_disk_keeps_the_old_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = started(tmp_path)
-    before = (tmp_path / "curve.csv").read_bytes()
-    monkeypatch.setattr(files, "to_disk", full)
-    with pytest.raises(StorageError, match=r"curve\.csv .* goes on from step 5"):
-        trainer.run(quiet=True, save_seconds=1e9)
-    assert (tmp_path / "curve.csv").read_bytes() == before
-    assert names(tmp_path) == ["curve.csv", "state.pt"]
-
-
 def test_a_full_disk_leaves_no_half_of_the_data(tmp_path: Path) -> None:
     class Bulky:
         save = full
@@ -294,20 +284,6 @@ def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, num
     rest = Trainer(toy(), Line(), tmp_path / "cut", steps=20)
     assert rest.resume()
     assert rest.run(quiet=True) == pytest.approx(whole[8:], rel=1e-6)
-
-
-def test_a_signal_while_the_weights_change_is_not_forgotten(tmp_path: Path) -> None:
-    trainer = Trainer(toy(), Line(), tmp_path / "run", steps=20)
-    first, change = trainer.optimizers[0], trainer.optimizers[0].step
-
-    def signalled(*arguments: Any) -> Any:
-        if trainer.progress.step == 7:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return change(*arguments)
-
-    first.step = signalled
-    with pytest.raises(Interrupted, match="Stopped after step 8, as asked"):
-        trainer.run(quiet=True)
 
 
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from torch.nn import functional
 
 from core.training import optimizers
-from core.training import recipe as recipes
 from core.training.corpus import held_out
-from core.training.objectives import build
 from core.training.objectives.hashed import PAD, HashedModel, in_bytes
-from core.training.recipe import Recipe, SourceFile
 from core.training.tokenizers import END, single_bytes
-from tests import tiny, tinycorpus
+from tests import tiny, tinyrecipes
 
 SMALL: dict[str, Any] = tiny.REFORMER | tiny.sized((8, 8), 8, 4) | {"num_hashes": 2}
-
-
-def tiny_recipe() -> Recipe:
-    return dataclasses.replace(
-        recipes.load("atlas-reformer"),
-        model=SMALL,
-        data={"hold_out_every": 5},
-        sources=(SourceFile("stories.txt"),),
-        step_tokens=512,
-        tokens=0,
-        optimizer={"rate": 1e-2, "muon": 1e-2, "warmup": 0.1, "bfloat16": False},
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
-
-
-def objective_of(folder: Path) -> Any:
-    return build(tiny_recipe(), folder, folder / "states" / "atlas-reformer" / "data")
 
 
 def model_of() -> HashedModel:
@@ -79,25 +53,9 @@ def test_slopes_are_those_of_the_reversible_layers() -> None:
         torch.testing.assert_close(value.grad, expected, atol=2e-6, rtol=1e-3)
 
 
-def test_a_label_is_the_next_byte_and_the_loss_the_librarys(folder: Path) -> None:
-    objective = objective_of(folder)
-    batch = objective.batch(0)
-    assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
-    model = objective.model.eval()
-    for layer in model.full.reformer.encoder.layers:
-        layer.attention.self_attention.hash_seed = 5
-    with torch.no_grad():
-        nats = functional.cross_entropy(
-            model.full.lm_head.decoder(model(batch["ids"])).transpose(1, 2), batch["labels"], reduction="none"
-        )
-        theirs = model.full(input_ids=batch["ids"], labels=batch["ids"]).loss  # shifts by itself
-        mean = objective.loss(batch)
-    assert float(theirs) == pytest.approx(float(nats[:, :-1].mean()), rel=1e-5)
-    assert float(mean) == pytest.approx(float(nats.mean()), rel=1e-4)
-
-
-def test_books_end_to_end_and_whole_books_held_out(folder: Path) -> None:
-    objective = objective_of(folder)
+def test_books_end_to_end_and_whole_books_held_out(tiny_world: tuple[Path, Path]) -> None:
+    folder, states = tiny_world
+    objective = tinyrecipes.objective("atlas-reformer", folder, states)
     text = (folder / "stories.txt").read_text(encoding="utf-8")
     books = {book.split("\n", 1)[0]: book.split("\n", 1)[1] for book in text.split("=== ")[1:]}
     held = [name for name in books if held_out(name, 25)]

@@ -13,22 +13,21 @@ from core.language import tasks, translate
 from core.training import measures, parallel
 from core.training.corpus import held_out, normal
 from core.training.evaluate_pairs import translate as translate_all
-from core.training.objectives import build
 from core.training.objectives.pairs import shifted, token
 from core.training.parallel import LANGUAGES, Bridged, splits, unseen
 from core.training.recipe import RecipeError
 from core.training.tokens import Ragged
-from tests import tinypairs
+from tests import tinypairs, tinyrecipes
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinypairs.write(tmp_path_factory.mktemp("corpus"))
+def folder(tiny_world: tuple[Path, Path]) -> Path:
+    return tiny_world[0]
 
 
 @pytest.fixture(scope="module")
-def objective(folder: Path) -> Any:
-    return build(tinypairs.recipe("atlas-m2m-100"), folder, folder / "states" / "m2m" / "data")
+def objective(tiny_world: tuple[Path, Path]) -> Any:
+    return tinyrecipes.objective("atlas-m2m-100", *tiny_world)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,17 @@ from torch.nn import functional
 from core import patterns
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import permuted
-from core.objectives.permutation import last
 from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
-from core.training.objectives import build
-from core.training.objectives.permutation import PermutationModel, PermutationObjective, found_tokens
-from core.training.recipe import Recipe, SourceFile
-from tests import tinycorpus
+from core.training.objectives.permutation import PermutationModel, found_tokens
+from tests import tinyrecipes
 
 SMALL = {"type": "xlnet", "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 48}
-SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
-
-
-def tiny() -> Recipe:
-    found = recipes.load("atlas-xlnet")
-    data = found.data | {"vocabulary": 120, "width": 32, "hold_out_every": 10}
-    return dataclasses.replace(found, sources=SOURCES, model=SMALL, data=data, step_tokens=256, tokens=0)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinycorpus.write(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
-def objective(folder: Path) -> PermutationObjective:
-    made: Any = build(tiny(), folder, folder / "states" / "xlnet" / "data")
-    return made
+def objective(tiny_world: tuple[Path, Path]) -> Any:
+    return tinyrecipes.objective("atlas-xlnet", *tiny_world)
 
 
 def random_model(**more: int) -> Any:
@@ -51,29 +34,6 @@ def random_model(**more: int) -> Any:
         if parameter.requires_grad and parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=0.3)
     return made
-
-
-def test_who_sees_whom_by_hand() -> None:
-    # four places; 2 is found first, then 0; 1 and 3 are known
-    rank = patterns.ranks([2, 0], 4)
-    assert rank.tolist() == [2, 0, 1, 0]
-    assert patterns.blind(rank).astype(int).tolist() == [
-        [1, 0, 0, 0],  # found second: the known ones and 2, not itself
-        [1, 0, 1, 0],  # known: the known ones
-        [1, 0, 1, 0],  # found first: the known ones, neither itself nor what is found later
-        [1, 0, 1, 0],
-    ]
-    assert permuted.mapping(np.array([2, 0, -1]), 4).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
-
-
-def test_left_to_right_is_the_causal_mask_and_equal_ranks_are_found_at_once() -> None:
-    along = patterns.blind(patterns.ranks(range(5), 5))
-    assert along.tolist() == np.triu(np.ones((5, 5), dtype=bool)).tolist()
-    at_once = patterns.blind(np.array([0, 1, 0, 1]))
-    assert at_once.astype(int).tolist() == [[0, 1, 0, 1]] * 4
-    both = patterns.blind(np.stack([patterns.ranks([2, 0], 4), np.zeros(4, dtype=np.int64)]))
-    assert both.shape == (2, 4, 4)
-    assert not both[1].any()
 
 
 def shown(rank: Any, place: list[int]) -> dict[str, torch.Tensor]:
@@ -153,17 +113,7 @@ def test_scores_depend_on_distances_alone_and_know_left_from_right() -> None:
     assert (back - here).abs().max() > 0.01
 
 
-def test_the_last_of_a_random_order() -> None:
-    places = np.arange(1, 13)
-    draws = [last(places, 6, np.random.default_rng(n)) for n in range(200)]
-    assert {len(found) for found in draws} == {2}  # a sixth of twelve
-    assert {int(place) for found in draws for place in found} == set(range(1, 13))
-    assert sorted(last(places, 1.0, np.random.default_rng(0))) == list(range(1, 13))
-    assert len(last(places[:1], 6, np.random.default_rng(0))) == 1
-    assert len(last(places[:0], 6, np.random.default_rng(0))) == 0
-
-
-def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: PermutationObjective) -> None:
+def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: Any) -> None:
     batch = objective.batch(0)
     ids, rank, place, there = (batch[name].numpy() for name in ("ids", "rank", "place", "there"))
     words = objective.train.words
@@ -180,7 +130,7 @@ def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: Permuta
     assert objective.size(batch) == int((ids != words.pad).sum())
 
 
-def test_wide_steps_find_more(objective: PermutationObjective) -> None:
+def test_wide_steps_find_more(objective: Any) -> None:
     index = objective.epochs[0]
     draws = [[np.random.default_rng(n) for n in range(len(index))] for _ in range(2)]
     few, many = (objective.train.rows(index, d, wide)["labels"] for d, wide in zip(draws, (False, True), strict=True))
@@ -190,18 +140,8 @@ def test_wide_steps_find_more(objective: PermutationObjective) -> None:
     assert torch.equal(objective.batch(3)["rank"], objective.batch(3)["rank"])
 
 
-def test_loss_and_measures_by_hand(objective: PermutationObjective) -> None:
-    batch = objective.batch(2)
-    with torch.no_grad():
-        scores = objective.model.full.lm_loss(objective.model(batch))
-        torch.testing.assert_close(objective.loss(batch), functional.cross_entropy(scores, batch["labels"]))
-    found = found_tokens(objective.model, objective.test)
-    assert found == found_tokens(objective.model, objective.test)
-    assert found["top-1"] <= found["top-5"]
-
-
 def test_held_out_documents_are_measured_as_in_training(
-    objective: PermutationObjective, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    objective: Any, tiny_world: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from transformers import AutoTokenizer, XLNetLMHeadModel
 
@@ -209,10 +149,10 @@ def test_held_out_documents_are_measured_as_in_training(
     model: Any = XLNetLMHeadModel.from_pretrained(tmp_path, dtype=torch.float32)
     spec = CheckpointSpec("atlas-xlnet", "X", "xlnet", "decoder", "permutation-lm", "bundled", "-", "-", True)
     checkpoint = Checkpoint(model.eval(), AutoTokenizer.from_pretrained(tmp_path), spec)
-    recipe = tiny()
+    recipe = tinyrecipes.recipe("atlas-xlnet")
     monkeypatch.setattr(recipes, "load", lambda _: recipe)
     monkeypatch.setattr(evaluate_encoders, "story_chunks", lambda _: ["The cat sat on a mat."])
-    found = evaluate.measure("permutation-lm", checkpoint, folder)
+    found = evaluate.measure("permutation-lm", checkpoint, tiny_world[0])
     (on,) = (name for name in found if "held out" in name)
     whole = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
     whole.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())

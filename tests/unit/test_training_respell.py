@@ -12,39 +12,16 @@ import torch
 
 from core.training import recipe as recipes
 from core.training.objective import IGNORE
-from core.training.objectives import build
 from core.training.objectives.denoise import byte_rows, to_ids, to_text
-from core.training.recipe import SourceFile
 from core.training.tokenizers import T5, single_bytes
-from tests import tinycorpus
+from tests import tinyrecipes
 
 STRANGE = ("The cat sat.", "café — Straße", "日本 🦉", "  two  spaces ", "tab\tand\nline", "¡Ā!")
 
 
 @pytest.fixture(scope="module")
-def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tinycorpus.write(tmp_path_factory.mktemp("corpus"))
-    found = recipes.load("atlas-byt5")
-    model = found.model | {
-        "d_model": 16,
-        "num_layers": 2,
-        "num_decoder_layers": 1,
-        "num_heads": 2,
-        "d_kv": 8,
-        "d_ff": 24,
-    }
-    sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt"))
-    data = found.data | {"hold_out_every": 10}
-    recipe = dataclasses.replace(
-        found,
-        sources=sources,
-        model=model,
-        data=data,
-        step_tokens=1024,
-        tokens=0,
-        optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
-    )
-    return build(recipe, folder, folder / "states" / "byt5" / "data")
+def objective(tiny_world: tuple[Path, Path]) -> Any:
+    return tinyrecipes.objective(tinyrecipes.recipe("atlas-byt5", step_tokens=1024), *tiny_world)
 
 
 @pytest.mark.parametrize("text", STRANGE)
@@ -112,14 +89,14 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_held_out_sentences_are_short_and_not_trained_on(
-    objective: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    objective: Any, tiny_world: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from core.training.evaluate_pairs import short_sentences
 
     own = dataclasses.replace(objective.recipe, data=objective.recipe.data | {"longest": 31})
     monkeypatch.setattr(recipes, "load", lambda _: own)
     checkpoint: Any = SimpleNamespace(spec=SimpleNamespace(slug="atlas-byt5"))
-    _, (on, found) = short_sentences(checkpoint, tinycorpus.write(tmp_path))
+    _, (on, found) = short_sentences(checkpoint, tiny_world[0])
     trained = {to_text(objective.train.row(row)) for row in range(len(objective.train))}
     assert on.endswith("held out from training")
     assert len(found) > 10

@@ -12,32 +12,17 @@ import pytest
 import torch
 from torch.nn import functional
 
-from core.training import recipe as recipes
 from core.training import xlnet_model
-from core.training.objectives import build
-from core.training.objectives.causal import SegmentModel, SegmentsObjective
-from core.training.recipe import Recipe, RecipeError, SourceFile
-from tests import tinycorpus
+from core.training.objectives.causal import SegmentModel
+from core.training.recipe import RecipeError
+from tests import tinyrecipes
 
 SMALL = {"type": "xlnet", "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 48, "mem_len": 24}
 
 
-def tiny(segment: int = 8) -> Recipe:
-    found = recipes.load("atlas-transformer-xl")
-    data = found.data | {"vocabulary": 300, "hold_out_every": 5, "window": 32, "segment": segment}
-    sources = (SourceFile("stories.txt"),)
-    return dataclasses.replace(found, sources=sources, model=SMALL, data=data, step_tokens=256, tokens=0)
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
-
-
-@pytest.fixture(scope="module")
-def objective(folder: Path) -> SegmentsObjective:
-    made: Any = build(tiny(), folder, folder / "states" / "xl" / "data")
-    return made
+def objective(tiny_world: tuple[Path, Path]) -> Any:
+    return tinyrecipes.objective("atlas-transformer-xl", *tiny_world)
 
 
 def random_model(segment: int = 8, **more: int) -> SegmentModel:
@@ -124,10 +109,10 @@ def test_the_memory_takes_no_slope() -> None:
     assert not used[:9].any()
 
 
-def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
+def test_the_next_token_is_the_label(objective: Any) -> None:
     batch = objective.batch(0)
     assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
-    assert batch["ids"].shape == (8, 32)
+    assert batch["ids"].shape == (5, 48)
     with torch.no_grad():
         scores = objective.model.full.lm_loss(objective.model(batch["ids"]))
         by_segment = [
@@ -137,17 +122,7 @@ def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
         torch.testing.assert_close(objective.loss(batch), torch.stack(by_segment).mean())
 
 
-def test_the_windows_are_those_of_gpt_2(folder: Path, objective: SegmentsObjective) -> None:
-    found = recipes.load("atlas-gpt-2")
-    own = recipes.load("atlas-transformer-xl")
-    assert (found.sources, found.data | {"segment": 64}) == (own.sources, own.data)
-    model = {"type": "gpt2", "n_layer": 1, "n_embd": 24, "n_head": 3, "n_positions": 32}
-    other = dataclasses.replace(tiny(), kind="causal-lm", model=model)
-    gpt: Any = build(other, folder, folder / "states" / "gpt" / "data")
-    assert torch.equal(gpt.batch(1)["ids"], objective.batch(1)["ids"])
-
-
-def test_measures_by_hand(objective: SegmentsObjective) -> None:
+def test_measures_by_hand(objective: Any) -> None:
     class Even(SegmentModel):
         """Gives every token the same score."""
 
@@ -158,13 +133,14 @@ def test_measures_by_hand(objective: SegmentsObjective) -> None:
     objective.model.__class__ = Even
     found = objective.measure()
     objective.model.__class__ = kept
-    starts = np.arange(0, len(objective.test) - 32, 32)
-    labels = np.stack([objective.test[s + 1 : s + 33] for s in starts[:: max(1, len(starts) // 150)]]).astype(int)
+    starts = np.arange(0, len(objective.test) - 48, 48)
+    labels = np.stack([objective.test[s + 1 : s + 49] for s in starts[:: max(1, len(starts) // 150)]]).astype(int)
     size = objective.tokenizer.get_vocab_size()
     expected = [math.log2(size) * part.size / objective.bytes[part].sum() for part in (labels, labels[:, 8:])]
     assert list(found.values()) == pytest.approx([expected[0], expected[1], expected[1]], rel=1e-5)
 
 
-def test_windows_have_to_be_segments(folder: Path) -> None:
+def test_windows_have_to_be_segments(tiny_world: tuple[Path, Path]) -> None:
+    found = tinyrecipes.recipe("atlas-transformer-xl")
     with pytest.raises(RecipeError, match="some segments of 7"):
-        build(tiny(segment=7), folder, folder / "states" / "xl" / "data")
+        tinyrecipes.objective(dataclasses.replace(found, data=found.data | {"segment": 7}), *tiny_world)

@@ -17,7 +17,7 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from core.checkpoints.bundled import apply
 from core.checkpoints.spec import Measure
-from core.training import batches, lowrank, masking, measures, optimizers
+from core.training import lowrank, masking, measures, optimizers
 from core.training.documents import Vocabulary
 from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
 from core.training.objectives.causal import window_starts
@@ -68,16 +68,6 @@ def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path) -> None:
 def test_a_budget_of_tokens_ends_after_them(tmp_path: Path) -> None:
     recipe = dataclasses.replace(toy(optimizer={"rate": 0.01}), tokens=160)
     assert len(Trainer(recipe, Line(), tmp_path).run(quiet=True)) == 10  # 16 tokens a step
-
-
-def test_muon_gets_hidden_matrices_only() -> None:
-    model = nn.ModuleDict({"wte": nn.Embedding(5, 4), "hidden": nn.Linear(4, 4), "norm": nn.LayerNorm(4)})
-    adam, muon = optimizers.build(model, {"rate": 1e-3, "muon": 2e-3, "scale": {"wte": 3.0}})
-    assert [group["params"][0].shape for group in muon.param_groups] == [(4, 4)]
-    assert len(adam.param_groups) == 4
-    optimizers.set_rate([adam, muon], 0.5, warmup=1.0)
-    assert adam.param_groups[0]["lr"] == pytest.approx(1.5e-3)
-    assert muon.param_groups[0]["lr"] == pytest.approx(1e-3)
 
 
 def test_low_rank_update_is_what_the_loader_adds() -> None:
@@ -384,10 +374,6 @@ def test_positions_are_tiled_and_pattern_has_window_and_ends() -> None:
     assert seen[:8].all()  # the ends see everything and are seen
     assert seen[:, -8:].all()
     assert seen[40].nonzero()[:, 0].tolist() == [*range(8), *range(32, 56), *range(72, 80)]
-
-
-def test_lengths_are_rounded_up() -> None:
-    assert batches.round_up(np.array([1, 4, 5])).tolist() == [4, 4, 8]
 
 
 def test_card_reads_back(tmp_path: Path) -> None:

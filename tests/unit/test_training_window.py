@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from safetensors.torch import load_file
 
 from core.checkpoints.bundled import apply, long_names
-from core.training import recipe as recipes
-from core.training.objectives import build
 from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.long import LongModel, grown, stretches, tiled
-from core.training.recipe import Recipe, SourceFile
 from core.training.tokens import Ragged
-from tests import tiny, tinycorpus, tinyrecipes
+from tests import tinyrecipes
 
 
 def short_model(vocabulary: int = 60, layers: int = 2) -> Any:
@@ -35,33 +30,6 @@ def short_model(vocabulary: int = 60, layers: int = 2) -> Any:
         },
         vocabulary,
     ).eval()
-
-
-def tiny_recipe() -> Recipe:
-    return dataclasses.replace(
-        recipes.load("atlas-longformer"),
-        model={"positions": 64, "window": 8, "rank": 4},
-        data={"hold_out_every": 5, "lengths": [16, 32]},
-        sources=(SourceFile("stories.txt"),),
-        step_tokens=256,
-        tokens=0,
-        optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny corpus, and the states of a finished base beside it."""
-    made = tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
-    base = made / "states" / "atlas-roberta" / "out"
-    tokenizer = tiny.wordpiece_tokenizer(16)
-    short_model(len(tokenizer)).save_pretrained(base)
-    tokenizer.save_pretrained(base)
-    return made
-
-
-def objective_of(folder: Path) -> Any:
-    return build(tiny_recipe(), folder, folder / "states" / "atlas-longformer" / "data")
 
 
 def test_positions_are_copied_behind_the_paddings_rows() -> None:
@@ -93,13 +61,13 @@ def test_what_learns_is_all_that_is_shipped() -> None:
     assert "longformer.embeddings.position_embeddings.weight.rows.0" in shipped
 
 
-def test_base_and_difference_make_it(folder: Path, tmp_path: Path) -> None:
+def test_base_and_difference_make_it(tiny_world: tuple[Path, Path], tmp_path: Path) -> None:
     from transformers import LongformerConfig, LongformerForMaskedLM
 
-    objective = objective_of(folder)
+    objective = tinyrecipes.objective("atlas-longformer", *tiny_world)
     tinyrecipes.shaken(objective.model)
     objective.export(tmp_path / "out")
-    base = load_file(folder / "states" / "atlas-roberta" / "out" / "model.safetensors")
+    base = load_file(tiny_world[1] / "atlas-roberta" / "out" / "model.safetensors")
     state = apply(long_names(base), load_file(tmp_path / "out" / "difference.safetensors"))
     loaded = LongformerForMaskedLM(LongformerConfig.from_pretrained(tmp_path / "out")).eval()
     report = loaded.load_state_dict(state, strict=False)
@@ -121,17 +89,3 @@ def test_stretches_stay_within_a_book() -> None:
     books = Ragged.of([[1, 2, 3, 4], [10, 11], [20, 21, 22]])
     seen = {tuple(row) for row in stretches(books, 3, 400, np.random.default_rng(0)).tolist()}
     assert seen == {(1, 2, 3), (2, 3, 4), (20, 21, 22)}
-
-
-def test_batches_follow_from_the_step_and_whole_books_are_held_out(folder: Path) -> None:
-    first, second = objective_of(folder), objective_of(folder)
-    for step in (0, 5):
-        a, b = first.batch(step), second.batch(step)
-        assert all(torch.equal(a[name], b[name]) for name in a)
-    assert not torch.equal(first.batch(0)["ids"], first.batch(1)["ids"])
-    batch = first.batch(0)
-    assert batch["ids"].shape in {(16, 16), (8, 32)}
-    assert not batch["chosen"][:, [0, -1]].any()
-    assert len(first.train) + len(first.test) == 60
-    train = {tuple(first.train.row(i)) for i in range(len(first.train))}
-    assert not train & {tuple(first.test.row(i)) for i in range(len(first.test))}
