@@ -17,7 +17,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "sentiment": {
         "name": "Opinion",
         "question": "Good or bad?",
-        "form": "labelled",
+        "form": "labeled",
         "answers": ["negative", "positive"],
     },
     "genre": {"name": "Kind", "question": "Which?", "form": "source", "answers": ["story", "line", "review", "none"]},

@@ -41,7 +41,7 @@ DATA: dict[str, Any] = {
 
 
 def corpus(folder: Path) -> Path:
-    """Books, lines, sentence pairs and labelled texts, under the names that the recipes give them."""
+    """Books, lines, sentence pairs and labeled texts, under the names that the recipes give them."""
     tinycorpus.write(tinypairs.write(tinyadapters.corpus(folder)), books=60)
     rng = np.random.default_rng(3)
 

@@ -48,7 +48,7 @@ MEASURES: dict[str, tuple[Measured, ...]] = {
     "causal-lm": (BITS,),
     "draft": (BITS, (decoders.beginnings, decoders.taken)),
     "segments-lm": ((stories, decoders.with_and_without_memory),),
-    "codes-lm": ((decoders.labelled, decoders.of_code),),
+    "codes-lm": ((decoders.labeled, decoders.of_code),),
     "hashed-lm": ((decoders.story_bytes, decoders.hashed), (decoders.book_bytes, decoders.by_reading)),
     "seq2seq-lm": ((pairs.with_english, pairs.translated), (pairs.english, pairs.repaired)),
     "many-to-many": ((pairs.all_directions, pairs.both_ways),),

@@ -71,10 +71,10 @@ def taken(small: Checkpoint, given: Sequence[list[int]]) -> Numbers:
     return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / written}
 
 
-Labelled = tuple[str, Callable[[], Iterable[str]]]
+Labeled = tuple[str, Callable[[], Iterable[str]]]
 
 
-def labelled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Labelled]]:
+def labeled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Labeled]]:
     """Codes with the lines of their texts, which can be had again: the story and the translations written for this
     project, then the held-out part of each source.
     """
@@ -98,7 +98,7 @@ def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
             yield from (text for _, text, held in lines if held)
 
 
-def of_code(checkpoint: Checkpoint, given: Labelled) -> Numbers:
+def of_code(checkpoint: Checkpoint, given: Labeled) -> Numbers:
     """Passages whose code is found, in percent, and bits per byte of a text under its own code."""
     label, lines = given
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)

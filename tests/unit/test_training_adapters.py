@@ -82,7 +82,7 @@ def test_half_of_the_texts_are_shown_with_two_words_exchanged() -> None:
 def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("bad\tIt broke.\ngood\tIt works.\nbad\tIt works!\n", encoding="utf-8")
     sides = [
-        list(adapters.read(tmp_path, SourceFile("r.tsv"), "labelled", ["bad", "good"], every=2, held_out=held))
+        list(adapters.read(tmp_path, SourceFile("r.tsv"), "labeled", ["bad", "good"], every=2, held_out=held))
         for held in (False, True)
     ]
     found = {tuple(text) for side in sides for text in side}

@@ -9,10 +9,10 @@ No parameter belongs to two terms, so every adapter and every head learns as if 
 very texts, in the same order, that its adapters see. A recipe with ``tune = "all"`` tunes a whole copy of the encoder
 for each task instead, to compare; such a stage is only measured.
 
-Examples for tasks on one encoder: labelled texts, texts whose source is the answer, texts that were changed.
+Examples for tasks on one encoder: labeled texts, texts whose source is the answer, texts that were changed.
 
 =================  ===================================================================================================
-``labelled``       the answer stands before the tab of a line, its text behind it
+``labeled``        the answer stands before the tab of a line, its text behind it
 ``source``         a sentence; the answer is that of its source, ``task = "genre/story"``
 ``last-mark``      a sentence without the mark at its end: a full stop (0) or a question mark (1) was there; of each no
                    more than of the other, in the order of the source
@@ -22,7 +22,7 @@ Examples for tasks on one encoder: labelled texts, texts whose source is the ans
 Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
 places where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
 
-Held out are whole books, other lines one by one; of a labelled line its text decides, not its label.
+Held out are whole books, other lines one by one; of a labeled line its text decides, not its label.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def read(
 ) -> Iterator[Text]:
     """The texts of one side of the split."""
     items = corpus.read(folder, source, every=every)
-    if form == "labelled":
+    if form == "labeled":
         for item in items:
             if corpus.held_out(item.other, every) == held_out:
                 yield Text(item.other, answers.index(item.text))
