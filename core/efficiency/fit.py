@@ -15,8 +15,9 @@ memory is kept for it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 
 from core.costs.memory import activations, cache_bytes, states
@@ -64,16 +65,11 @@ class Held:
     @property
     def total(self) -> float:
         """All four."""
-        return self.weights + self.gradients + self.optimizer + self.activations
+        return sum(amount for _, amount in self.parts())
 
     def parts(self) -> tuple[tuple[str, float], ...]:
         """The summands with their names, in the order in which they are drawn."""
-        return (
-            ("weights", self.weights),
-            ("gradients", self.gradients),
-            ("optimizer", self.optimizer),
-            ("activations", self.activations),
-        )
+        return tuple(asdict(self).items())
 
 
 def zero(parameters: float, stage: int, data: int, optimizer: str = "adam", precision: str = "mixed") -> Held:
@@ -154,11 +150,6 @@ def to_run(parameters: float, shape: Shape, bits: str, length: int, batch: int) 
     return Need((("weights", WIDTHS[bits] * parameters), ("key-value cache", cache)))
 
 
-def to_train(parameters: float, shape: Shape, plan: Plan) -> Need:
-    """What one device holds under ``plan``."""
-    return Need(held(parameters, shape, plan).parts())
-
-
 def help_running(
     parameters: float, shape: Shape, bits: str, length: int, batch: int, gigabytes: float
 ) -> Iterator[Remedy]:
@@ -210,25 +201,14 @@ def help_training(parameters: float, shape: Shape, plan: Plan, gigabytes: float)
 
 def _longest(parameters: float, shape: Shape, bits: str, batch: int, limit: float, length: int) -> int:
     """The longest text below ``length`` that still fits; 0 where none does."""
-    low, high = 0, min(length, _LONGEST)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if to_run(parameters, shape, bits, middle, batch).total <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return low if low < length else 0
+    lengths = range(1, min(length, _LONGEST) + 1)
+    found = bisect_right(lengths, limit, key=lambda n: to_run(parameters, shape, bits, n, batch).total)
+    return found if found < length else 0
 
 
 def _devices(parameters: float, shape: Shape, plan: Plan, limit: float) -> int:
     """The fewest copies among which the states must be divided; 0 where the activations alone are too much."""
     if held(parameters, shape, replace(plan, data=_MOST_DEVICES)).total > limit:
         return 0
-    low, high = 1, _MOST_DEVICES
-    while low < high:
-        middle = (low + high) // 2
-        if held(parameters, shape, replace(plan, data=middle)).total <= limit:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    copies = range(1, _MOST_DEVICES + 1)
+    return 1 + bisect_left(copies, -limit, key=lambda n: -held(parameters, shape, replace(plan, data=n)).total)

@@ -4,6 +4,8 @@ A fixed text is cut by the model's own tokeniser and read up to its 32nd token, 
 decoders read these 32 tokens; an encoder-decoder reads them with its encoder, and the same 32 with its decoder. Nothing
 is cached between the passes, and the threads are those that the app computes with. The first passes are not counted:
 they pay for starting threads and for memory. The median of the others is given, with the fastest and the slowest.
+
+Two models are timed on one sentence by turns, so that whatever else the machine does meets both.
 """
 
 from __future__ import annotations
@@ -107,3 +109,29 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
         began = perf_counter()
         model(**given)
         return perf_counter() - began
+
+
+FIRST = 3
+
+
+def by_turns(
+    runs: Sequence[Callable[[], object]],
+    count: int = 15,
+    clock: Callable[[], float] = perf_counter,
+    told: Callable[[], None] | None = None,
+) -> tuple[float, ...]:
+    """Median seconds of each run; the runs take turns ``count`` times, after `FIRST` rounds that are not counted.
+
+    :param clock: seconds; replaced in tests.
+    :param told: called after every run, off the clock; what it raises ends the measuring.
+    """
+    taken: list[list[float]] = [[] for _ in runs]
+    for turn in range(FIRST + count):
+        for run, seconds in zip(runs, taken, strict=True):
+            start = clock()
+            run()
+            if turn >= FIRST:
+                seconds.append(clock() - start)
+            if told is not None:
+                told()
+    return tuple(median(seconds) for seconds in taken)

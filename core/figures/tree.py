@@ -18,7 +18,7 @@ from core.theme import MONO, Theme
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.language.decoding.tree import Node, Tree
+    from core.language.decoding.search import Node, Tree
     from core.tokenizers.unigram import Edge
     from core.tokenizers.wordpiece import Try
 

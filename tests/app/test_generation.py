@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decode import together
 from core.language.decoding import step as one_step
 from core.language.decoding.reader import Start
-from core.language.decoding.tree import tree
+from core.language.decoding.search import tree
 from core.language.generate import prompt_ids
 from core.language.tasks import tasks
 from core.language.translate import start

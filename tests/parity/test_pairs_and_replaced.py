@@ -7,9 +7,9 @@ import torch
 import transformers
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import pairs, replaced
-from core.language.speed import WARM_UP, by_turns
 from core.language.tokens import tokenise
 from tests import tiny
 
@@ -126,7 +126,7 @@ def test_a_text_of_ones_own_has_nothing_replaced(electra: tuple[Checkpoint, Chec
 
 def test_speed_is_the_median_of_turns() -> None:
     now = [0.0]
-    cost = iter([*[(9.0, 9.0)] * WARM_UP, (1.0, 5.0), (2.0, 4.0), (9.0, 6.0)])
+    cost = iter([*[(9.0, 9.0)] * FIRST, (1.0, 5.0), (2.0, 4.0), (9.0, 6.0)])
     current: list[float] = []
 
     def first() -> None:

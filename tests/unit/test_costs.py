@@ -11,7 +11,7 @@ from core.costs.memory import kept_by_one_token, layer
 from core.costs.remarks import differences, rounds_to
 from core.costs.shape import KEPT, Shape, Stack, dump
 from core.efficiency.epoch import epoch
-from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, to_train, zero
+from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, zero
 from core.errors import OutOfRange
 from core.figures.numbers import in_bytes, in_operations, in_time
 
@@ -131,7 +131,7 @@ def test_what_fits_and_what_would() -> None:
 def test_what_would_make_training_fit() -> None:
     count, of = anatomy.counts("gpt-2")["xl"], shape("gpt-2", "xl")
     plan = Plan(batch=4, length=1024)
-    assert to_train(count, of, plan).total > room(40)
+    assert held(count, of, plan).total > room(40)
     remedies = list(help_training(count, of, plan, 40))
     last = remedies[-1]
     assert last.fits

@@ -12,8 +12,8 @@ from core.figures.decoding import rule_alt, rule_bars, surprise_bars
 from core.figures.lines import timing_alt, timing_lines
 from core.figures.tree import beam_tree, tree_alt, tree_pixels
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
+from core.language.decoding.search import Node, Tree
 from core.language.decoding.step import Around, Look, Row
-from core.language.decoding.tree import Node, Tree
 from core.language.generate import summary
 from core.language.types import Alternative, Decoding, GenerationStep, Spread
 from core.theme import DARK, LIGHT, VERMILION, Theme

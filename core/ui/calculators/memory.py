@@ -16,7 +16,6 @@ from core.efficiency.fit import (
     help_training,
     room,
     to_run,
-    to_train,
 )
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes, in_words
@@ -106,7 +105,7 @@ def will_it_fit(view: View) -> None:
             remedies = help_running(count, chosen.shape, bits, length, batch, memory)
         else:
             plan = choose_plan(state, chosen)
-            bar = Bar("as you set it", to_train(count, chosen.shape, plan).parts, chosen=True)
+            bar = Bar("as you set it", held(count, chosen.shape, plan).parts(), chosen=True)
             remedies = help_training(count, chosen.shape, plan, memory)
     fits = bar.total <= limit
     with right:

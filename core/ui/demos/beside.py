@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec, Measure
-from core.language import speed
+from core.efficiency.timing import by_turns
 from core.language.fill_mask import predict, prepare
 from core.language.types import MaskPrediction
 from core.ui.demos.cover import verdict
@@ -112,7 +112,7 @@ def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
     loaded = [session.checkpoint(slug) for slug in (first, second)]
     masked = [prepare(checkpoint, text) for checkpoint in loaded]
     answers = [predict(checkpoint, m, GUESSES) for checkpoint, m in zip(loaded, masked, strict=True)]
-    seconds = speed.by_turns([lambda c=c, m=m: predict(c, m, GUESSES) for c, m in zip(loaded, masked, strict=True)])  # type: ignore[misc]
+    seconds = by_turns([lambda c=c, m=m: predict(c, m, GUESSES) for c, m in zip(loaded, masked, strict=True)])  # type: ignore[misc]
     one, other = (
         Side(c.spec.name, answer, c.model.num_parameters(), c.model.config.num_hidden_layers, 1000 * taken)
         for answer, c, taken in zip(answers, loaded, seconds, strict=True)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import session
 from core.figures.tree import beam_tree, tree_alt, tree_pixels
-from core.language.decoding.tree import Tree, tree
+from core.language.decoding.search import Tree, tree
 from core.language.tokens import visible
 from core.language.types import Decoding
 from core.table import Table

@@ -71,15 +71,15 @@ class Speculation:
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
         """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
+        from core.efficiency.timing import FIRST, by_turns
         from core.language.decoding.draft import plain
-        from core.language.speed import WARM_UP, by_turns
 
         done = 0
 
         def step() -> None:
             nonlocal done
             done += 1
-            progress(min(1.0, done / (3 * (WARM_UP + TURNS))), f"Turn {(done + 2) // 3} of {WARM_UP + TURNS}")
+            progress(min(1.0, done / (3 * (FIRST + TURNS))), f"Turn {(done + 2) // 3} of {FIRST + TURNS}")
 
         how = (self.temperature, self.seed)
         runs = (
