@@ -146,31 +146,6 @@ def test_odd_text_is_data(bert: Checkpoint, gpt2: Checkpoint, text: str) -> None
             _rows_sum_to_one(found.weights)
 
 
-def _steps(checkpoint: Checkpoint, ids: list[int], count: int) -> list[GenerationStep]:
-    """Greedy steps with a cache, by hand: the rows of each call as a generator would keep them."""
-    steps, cache, read = [], None, ids
-    for index in range(count):
-        with torch.no_grad():
-            out = checkpoint.model(torch.tensor([read]), past_key_values=cache, use_cache=True, output_attentions=True)
-        cache, chosen = out.past_key_values, int(out.logits[0, -1].argmax())
-        read = [chosen]
-        token = Alternative(chosen, f"t{index}", 1.0, 1.0)
-        steps.append(GenerationStep(index, token, (), "", attention=_stack(out.attentions)))
-    return steps
-
-
-def test_stitched_steps_equal_one_pass_over_the_whole_text(gpt2: Checkpoint) -> None:
-    prompt = gpt2.tokenizer(SENTENCE)["input_ids"]
-    steps = _steps(gpt2, prompt, 5)
-    found = stitch(steps, [str(i) for i in prompt])
-    whole = torch.tensor([[*prompt, *[step.token.id for step in steps[:-1]]]])
-    with torch.no_grad():
-        direct = _stack(gpt2.model(whole, output_attentions=True).attentions)
-    np.testing.assert_allclose(found.weights, direct, atol=1e-5)
-    assert found.query_tokens[-1] == "t3"
-    _rows_sum_to_one(found.weights)
-
-
 def test_stitched_steps_of_an_encoder_decoder_equal_one_pass(t5: Checkpoint) -> None:
     encoded = t5.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():

@@ -12,7 +12,7 @@ from core.attention.inside.steps import HEADS, MAPS, ROWS, Part, Step
 from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
-from core.figures.block import HEADING, LEFT, ROW, flow, lane_of
+from core.figures.block import HEADING, LEFT, ROW, flow
 from core.theme import BLUE, DARK, LIGHT
 from core.ui.attention.block import component_data
 from core.ui.attention.step import made_of
@@ -107,17 +107,6 @@ def test_a_gate_and_the_encoders_text_come_in() -> None:
     assert made_of(hang[2], found) == ENCODER
     assert made_of(hang[8], found) == "residual of cross-attention"
     assert slug(found[3]) == "cross-attention-scores-distance"
-
-
-@pytest.mark.parametrize("before", [False, True])
-def test_no_line_runs_through_a_step(before: bool) -> None:
-    """Between the two ends of a line, nobody stands in the lane in which it runs down."""
-    found = steps(before=before)
-    hang = wires(found)
-    for end, wire in enumerate(hang):
-        for start in wire.of:
-            lane = lane_of(hang, start, end)
-            assert all(hang[row].lane != lane for row in range(start + 1, end)), (start, end)
 
 
 def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
