@@ -123,18 +123,6 @@ def test_nonsense_gets_a_plain_answer_and_loses_nothing() -> None:
     assert not at.warning
 
 
-def test_an_emptied_box_comes_back_empty_and_the_page_asks_for_text() -> None:
-    at = page(text="")
-    assert at.text_area[0].value == ""
-    assert at.warning[0].value.startswith("There is no text")
-
-
-def test_the_heads_are_those_of_the_encoder() -> None:
-    at = page(tab="heads", text="The cat sat on the mat.")
-    assert not at.exception
-    assert not at.warning
-
-
 def test_without_trained_adapters_there_is_no_such_model(bundled: Path) -> None:
     for file in bundled.glob("*.safetensors"):
         file.unlink()
@@ -142,10 +130,3 @@ def test_without_trained_adapters_there_is_no_such_model(bundled: Path) -> None:
     at = opened("encoder", system="adapter-bert")
     assert not at.exception
     assert "No live model" in shown(at)
-
-
-def test_the_zoo_lists_it_and_says_that_it_is_not_compared() -> None:
-    at = opened("zoo")
-    assert not at.exception
-    at = opened("zoo", tab="compare")
-    assert not at.exception

@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.checkpoints.spec import CheckpointSpec
+from tests import pages
+from tests.pages import opened
 from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,15 +20,7 @@ MODELS = {
     "encoder-decoder": "dir-tiny-t5",
     "efficient": "dir-tiny-bigbird",
 }
-NASTY = {
-    "nothing": "",
-    "blanks": " \t\n ",
-    "very long": "word " * 20_000,
-    "emoji": "😀🎉👩‍👩‍👧",
-    "right to left": "שלום [MASK] مرحبا",
-    "control characters": "a\x00b\x07c\x1b[31m",
-    "a script": "</script><script>alert(1)</script>",
-    "markdown and latex": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b` :red[c]",
+NASTY = pages.NASTY | {
     "the mask of another model": "the <mask> sat <extra_id_0>",
     "longer than the positions": "the cat sat on the mat " * 60,
 }
@@ -36,14 +30,6 @@ def demos(spec: CheckpointSpec) -> list[str]:
     """The demos that a model has on its branch's page, the one that it opens with first."""
     every = runpy.run_path(str(ROOT / "pages" / f"{spec.branch}.py"), run_name="page")["DEMOS"]
     return [demo.slug for demo in every if demo.fits(spec)]
-
-
-def opened(branch: str, /, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page(f"pages/{branch}.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
 
 
 def shown(at: AppTest) -> str:
@@ -65,27 +51,26 @@ def test_every_section_opens(branch: str, section: str, checkpoint_dir: Path) ->
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_every_system_of_the_branch_opens(branch: str, checkpoint_dir: Path) -> None:
-    for system in catalogue.by_branch(branch):
+def test_the_last_system_of_the_branch_opens(branch: str, checkpoint_dir: Path) -> None:
+    for system in catalogue.by_branch(branch)[-1:]:  # what all of them show is read in test_facts
         at = opened(branch, system=system.slug, tab="facts")
         assert not at.exception, system.slug
         assert at.selectbox[0].value == system.slug
         assert system.name in shown(at).replace("\\", "")  # Markdown is switched off by backslashes
 
 
-@pytest.mark.parametrize("branch", BRANCHES)
-def test_without_any_model_the_page_says_so_and_the_rest_works(branch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_model_the_page_says_so_and_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:
     from core import checkpoints
 
     monkeypatch.setattr(checkpoints, "for_branch", lambda branch: ())
     for section in ("demo", "heads", "tree"):
-        at = opened(branch, tab=section)
+        at = opened("decoder", tab=section)
         assert not at.exception
         if section != "tree":
             assert "No live model" in at.info[0].value
 
 
-@pytest.mark.parametrize("branch", BRANCHES)
+@pytest.mark.parametrize("branch", ["encoder", "efficient"])
 def test_a_link_that_asks_for_the_impossible_gets_sentences(branch: str, checkpoint_dir: Path) -> None:
     at = opened(
         branch, system="</script>", model="gpt-17", tab="attic", layer="99999", head="-1", seed="1e9", nonsense="1"

@@ -107,13 +107,6 @@ def test_a_model_with_codes_also_writes_token_by_token() -> None:
     assert at.text_area[0].label == "Prompt"
 
 
-def test_the_heads_of_a_model_with_codes_begin_at_the_code() -> None:
-    at = page(tab="heads", text="The cat sat on", length="6")
-    assert not at.exception
-    assert not at.warning
-    assert "local" not in shown(at)
-
-
 def test_a_card_decides_which_demos_there_are() -> None:
     spec = CheckpointSpec("x", "X", None, "decoder", "causal-lm", "directory", "-", "-", True)
     assert listed(spec) == {}

@@ -66,12 +66,12 @@ def test_positions_outside_the_sentence_are_ignored(fill_mask_page: AppTest) -> 
     assert fill_mask_page.query_params["mask"][0] == "3"
 
 
-@pytest.mark.parametrize("text", ["", "   ", "x" * 100_000, "cat " * 200, "🤖🤖🤖", "no mask here", "\x00\x01"])
-def test_bad_input_gets_a_sentence_and_stays_in_the_box(fill_mask_page: AppTest, text: str) -> None:
-    page = fill_mask_page.text_area[0].set_value(text).run()
-    assert not page.exception
-    assert page.warning
-    assert page.text_area[0].value == text
+def test_bad_input_gets_a_sentence_and_stays_in_the_box(fill_mask_page: AppTest) -> None:
+    for text in ("", "   ", "x" * 100_000, "cat " * 200, "🤖🤖🤖", "no mask here", "\x00\x01"):
+        page = fill_mask_page.text_area[0].set_value(text).run()
+        assert not page.exception
+        assert page.warning, text[:9]
+        assert page.text_area[0].value == text
 
 
 def test_markup_in_a_sentence_is_text(fill_mask_page: AppTest) -> None:
@@ -132,12 +132,12 @@ def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path, open_tab
     assert len(_ids(page)) == 4
 
 
-@pytest.mark.parametrize("text", ["", "x" * 100_000, "the dog " * 100])
-def test_bad_beginnings_get_a_sentence(generate_page: AppTest, text: str) -> None:
-    page = generate_page.text_area[0].set_value(text).run()
-    assert not page.exception
-    assert page.warning
-    assert page.text_area[0].value == text
+def test_bad_prompts_get_a_sentence(generate_page: AppTest) -> None:
+    for text in ("", "x" * 100_000, "the dog " * 100):
+        page = generate_page.text_area[0].set_value(text).run()
+        assert not page.exception
+        assert page.warning, text[:9]
+        assert page.text_area[0].value == text
 
 
 def test_settings_that_are_not_used_change_nothing() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import settings
 from core.ui.demos.buckets import SAMPLE
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
@@ -33,8 +32,8 @@ def _there(root: Path, use_checkpoints: Callable[[Path], None]) -> None:
     use_checkpoints(root)
 
 
-def widget(elements: object, label: str) -> object:
-    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+def widget(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
 
 
 def charts(at: AppTest) -> list[Any]:
@@ -48,16 +47,16 @@ def test_a_window_opens_filled_and_its_controls_change_it() -> None:
     assert "**Notice**" in shown(at)
     assert len(at.get("plotly_chart")) == 3
     assert "tokens apart" in shown(at)
-    assert widget(at.selectbox, "Window, each side").value == 40  # type: ignore[attr-defined]
+    assert widget(at.selectbox, "Window, each side").value == 40
     before = shown(at)
-    widget(at.text_input, "Words that become global").set_value("Max").run()  # type: ignore[attr-defined]
+    widget(at.text_input, "Words that become global").set_value("Max").run()
     assert not at.exception
     assert "Max" in at.query_params["words"]
     assert "Through a global token it takes 1 step." in shown(at)
     assert shown(at) != before
-    widget(at.selectbox, "Window, each side").set_value(128).run()  # type: ignore[attr-defined]
+    widget(at.selectbox, "Window, each side").set_value(128).run()
     assert "128" in at.query_params["side"]
-    widget(at.toggle, "First token global").set_value(False).run()  # type: ignore[attr-defined]
+    widget(at.toggle, "First token global").set_value(False).run()
     assert "no" in at.query_params["start"]
     assert not at.exception
 
@@ -74,7 +73,7 @@ def test_nonsense_in_a_windows_text_and_words_gets_a_sentence() -> None:
         ("cat," * 9, "up to 8 work"),
         ("</script>", "does not stand in this text"),
     ):
-        widget(at.text_input, "Words that become global").set_value(words).run()  # type: ignore[attr-defined]
+        widget(at.text_input, "Words that become global").set_value(words).run()
         assert not at.exception
         assert said in shown(at)
     at.text_area[0].set_value("Nothing is hidden here.").run()
@@ -93,10 +92,10 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     assert shares[0] < shares[-1]  # each number of rounds samples its own rotations
     assert f"{len(SAMPLE)} bytes" in charts(at)[0].alt
     first = charts(at)[0].spec
-    widget(at.selectbox, "Rounds").set_value(4).run()  # type: ignore[attr-defined]
+    widget(at.selectbox, "Rounds").set_value(4).run()
     assert "4" in at.query_params["rounds"]
     assert "With 4 rounds" in shown(at)
-    widget(at.number_input, "Seed of the rotations").set_value(7).run()  # type: ignore[attr-defined]
+    widget(at.number_input, "Seed of the rotations").set_value(7).run()
     assert charts(at)[0].spec != first
 
 
@@ -137,15 +136,3 @@ def test_heads_of_windows_and_of_hashing_are_drawn() -> None:
     assert not at.exception
     assert not at.warning
     assert "what a token met in any round" in shown(at)
-
-
-def test_without_trained_weights_nothing_of_theirs_is_shown(
-    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
-    use_checkpoints(tmp_path)
-    for slug in ("longformer", "reformer"):
-        at = opened("efficient", system=slug)
-        assert not at.exception
-        assert "Rounds" not in [box.label for box in at.selectbox]
-        assert "Window, each side" not in [box.label for box in at.selectbox]

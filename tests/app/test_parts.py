@@ -93,9 +93,3 @@ def test_nonsense_gets_a_plain_answer_and_loses_nothing() -> None:
     at = page(layer="99", head="99", token="500")
     assert not at.exception
     assert not at.warning or "99" in shown(at)
-
-
-def test_other_encoders_have_no_parts() -> None:
-    at = opened("encoder", system="bert", demo="parts")
-    assert not at.exception
-    assert "Parts of the attention" not in shown(at)
