@@ -1,53 +1,16 @@
-"""The records' configurations against transformers itself: real classes, real field names, real hub kinds.
-
-transformers takes unknown keyword arguments without a word, so a misspelt field would change nothing and go unseen.
-"""
+"""What the records say of libraries, against the libraries themselves; and our own classes, counted by hand."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-import pytest
 import torch
 import transformers
 from tokenizers import Tokenizer, models
 
 from core import catalogue
-from core.anatomy.build import build_model, named
+from core.anatomy.build import build_model
 from core.anatomy.own import ProjectedLSTM
-
-SIZES = [(system.slug, size) for system in catalogue.systems() for size in system.sizes]
-
-
-def tables(config: str, overrides: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Every configuration of a size with its arguments; an encoder-decoder has two, CLIP one around two."""
-    if config == "CLIPConfig":
-        towers = {"CLIPTextConfig": "text_config", "CLIPVisionConfig": "vision_config"}
-        flat = {field: value for field, value in overrides.items() if field not in towers.values()}
-        return [(config, flat), *((name, overrides[field]) for name, field in towers.items())]
-    if config != "EncoderDecoderConfig":
-        return [(config, overrides)]
-    halves = [dict(overrides[half]) for half in ("encoder", "decoder")]
-    return [(half.pop("config"), half) for half in halves]
-
-
-@pytest.mark.parametrize(("slug", "size"), SIZES, ids=[f"{slug}-{size.name}" for slug, size in SIZES])
-def test_every_field_of_a_size_exists_and_is_taken_over(slug: str, size: catalogue.Size) -> None:
-    assert issubclass(named(size.architecture), transformers.PreTrainedModel)
-    for name, arguments in tables(size.config, size.overrides):
-        kind = named(name)
-        default, made = kind(), kind(**arguments)
-        for field, value in arguments.items():
-            assert hasattr(default, field) or field in _EXTRA, f"{name} has no field {field}"
-            found = getattr(made, field)  # Reformer makes tuples of its lists
-            assert (list(found) if isinstance(found, tuple) else found) == value
-
-
-_EXTRA = {"position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act", "adapter_size"}
-_EXTRA |= {"image_vocabulary", "image_side", "head_dim"}
-"""Fields that DeBERTa's second version and Qwen's experts (``head_dim``) read by ``getattr`` and that their
-configurations do not declare; and those of our own skeletons of Adapter-BERT and DALL-E."""
 
 
 def test_the_library_defaults_that_the_records_speak_of() -> None:

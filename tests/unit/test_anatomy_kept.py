@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -136,11 +133,6 @@ def test_explanations_are_sentences_with_sound_formulas() -> None:
             assert "$" not in told.formula, cls
 
 
-def test_default_size_is_the_catalogues() -> None:
-    for system in (system for system in catalogue.systems() if system.sizes):
-        assert anatomy.tree(system.slug) == anatomy.tree(system.slug, system.default_size.name)
-
-
 def test_a_system_without_a_published_architecture_says_so() -> None:
     """GPT-4's report withholds even the size: no tree, no count, whatever size is asked for."""
     for size in (None, "175B"):
@@ -213,31 +205,3 @@ def test_pack_and_unpack_are_inverse() -> None:
     ).counted()
     assert node.parameters == 6
     assert keep.unpack(json.loads(json.dumps(keep.pack(node)))) == node
-
-
-def test_a_system_without_a_kept_tree_is_built_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = anatomy.tree("bert", "base")
-    monkeypatch.setattr(keep, "KEPT", tmp_path)
-    keep._kept.cache_clear()
-    try:
-        assert anatomy.tree("bert", "base") == kept
-    finally:
-        keep._kept.cache_clear()
-
-
-def test_reading_and_drawing_kept_trees_imports_neither_torch_nor_streamlit() -> None:
-    script = (
-        "import sys\n"
-        "from core import anatomy\n"
-        "from core.anatomy import roles, texts\n"
-        "from core.figures import parameters\n"
-        "from core.theme import LIGHT\n"
-        "root = anatomy.tree('bert', 'large')\n"
-        "assert root.text().startswith('BertModel(')\n"
-        "assert anatomy.module_tree('bert', 'large') is root\n"
-        "assert anatomy.counts('gpt-3')['175B'] == 174604259328\n"
-        "parameters.treemap(root, theme=LIGHT); parameters.sunburst(root, theme=LIGHT); roles.by_role(root)\n"
-        "print([name for name in ('torch', 'transformers', 'streamlit') if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
