@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Line, Visitor, app_process, free_port, own_window, visiting
@@ -133,26 +133,30 @@ def test_a_link_to_the_page_where_it_stands(traveller: Visitor) -> None:
     expect(card.get_by_role("heading")).to_have_text(first)
 
 
-@pytest.mark.parametrize("backs", [0, 1])
-def test_the_first_click_after_the_server_was_killed(
-    chromium: Browser, models: Path, tmp_path: Path, backs: int
-) -> None:
+def test_the_first_click_after_the_server_was_killed(chromium: Browser, models: Path, tmp_path: Path) -> None:
+    """Of two visitors: one stays where a click has led, one has gone back before."""
     port = free_port()
-    with own_window(chromium) as tab, visiting(tab, f"http://127.0.0.1:{port}") as person:
+    with ExitStack() as open_windows:
+        tabs = [open_windows.enter_context(own_window(chromium)) for _ in range(2)]
+        people = [open_windows.enter_context(visiting(tab, f"http://127.0.0.1:{port}")) for tab in tabs]
         with app_process(models, tmp_path, port) as process:
-            page = person.arrive("/glossary?q=bert")
-            letter(page, "B")
-            shows(page, "B")
-            for _ in range(backs):
-                page.go_back()
-                shows(page, "All")
+            for backs, person in enumerate(people):
+                page = person.arrive("/glossary?q=bert")
+                letter(page, "B")
+                shows(page, "B")
+                for _ in range(backs):
+                    page.go_back()
+                    shows(page, "All")
             process.kill()
             process.wait()
         with app_process(models, tmp_path, port):
-            letter(page, "D")
-            person.settle()
-            shows(page, "D")
-            person.forgive("")  # all that the browser said while there was no server
-            asks(page, "bert")
-            page.go_back()
-            shows(page, "All" if backs else "B")
+            for backs, person in enumerate(people):
+                page = person.page
+                page.bring_to_front()
+                letter(page, "D")
+                person.settle()
+                shows(page, "D")
+                person.forgive("")  # all that the browser said while there was no server
+                asks(page, "bert")
+                page.go_back()
+                shows(page, "All" if backs else "B")
