@@ -77,27 +77,13 @@ def test_any_word_is_read_or_refused_in_a_sentence(raw: str) -> None:
     assert sentence.endswith(".")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "",
-        "causal.",
-        "causal.nor.full",
-        "causal.and",
-        "window--3",
-        "window-1-2-3",
-        "window-٣",
-        "window-99999999",
-        "bigbird-4-2",
-        "fixed-2-3",
-        "convolution-4",
-        "cross.and.causal",
-        "row.and.padding",
-        "full.or.full.or.full.or.full",
-        "x" * 300,
-        "__class__",
-    ],
+NONSENSE = (
+    "causal. causal.nor.full causal.and window--3 window-1-2-3 window-٣ window-99999999 bigbird-4-2 fixed-2-3 "
+    "convolution-4 cross.and.causal row.and.padding full.or.full.or.full.or.full __class__"
 )
+
+
+@pytest.mark.parametrize("raw", ["", "x" * 300, *NONSENSE.split()])
 def test_nonsense_is_refused(raw: str) -> None:
     with pytest.raises(OutOfRange):
         read(raw)
@@ -107,20 +93,8 @@ def test_nonsense_is_refused(raw: str) -> None:
 
 
 def test_a_sentence_is_cut_into_words_and_marks() -> None:
-    assert axes.split("The king's ring, “golden”… costs 3€.") == (
-        "The",
-        "king's",
-        "ring",
-        ",",
-        "“",
-        "golden",
-        "”",
-        "…",
-        "costs",
-        "3",
-        "€",
-        ".",
-    )
+    found = " ".join(axes.split("The king's ring, “golden”… costs 3€."))
+    assert found == "The king's ring , “ golden ” … costs 3 € ."
     assert axes.split("  ") == ()
     assert axes.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
 

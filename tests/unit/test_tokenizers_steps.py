@@ -31,18 +31,10 @@ def test_joins_come_in_the_order_in_which_they_were_learnt() -> None:
     assert [one.pieces for one in steps][1] == ("low", "e", "r")
     assert steps[0].candidates == 2  # l o and e r
     assert steps[-1].pieces == ("lower",)
-
-
-def test_of_equal_pairs_the_left_one_is_joined_first() -> None:
-    steps = bpe.joins("aaa", {("a", "a"): 0})
-    assert [one.at for one in steps] == [0]
-    assert steps[-1].pieces == ("aa", "a")
-
-
-def test_a_word_without_known_pairs_stays_in_letters() -> None:
+    # of equal pairs the left one is joined first; a word without known pairs stays in letters
+    assert [(one.at, one.pieces) for one in bpe.joins("aaa", {("a", "a"): 0})] == [(0, ("aa", "a"))]
     assert bpe.joins("xyz", RANKS) == ()
-    assert bpe.encode("xyz", RANKS) == ("x", "y", "z")
-    assert bpe.encode("", RANKS) == ()
+    assert [bpe.encode(word, RANKS) for word in ("xyz", "")] == [("x", "y", "z"), ()]
 
 
 def test_bytes_are_written_as_gpt2_writes_them() -> None:
@@ -120,6 +112,8 @@ def test_the_lattice_of_hug_by_hand() -> None:
     assert isclose(weights["ug"], 0.03 / 0.066)
     assert isclose(weights["h"], 0.031 / 0.066)
     assert isclose(weights["g"], 0.021 / 0.066)
+    empty = unigram.lattice("", SCORES)
+    assert (unigram.ways(empty), unigram.best(empty), unigram.total(empty)) == (1, unigram.Path((), 0.0), 0.0)
 
 
 def test_alpha_zero_makes_all_cuts_equally_likely() -> None:
@@ -145,13 +139,6 @@ def test_a_strange_character_costs_ten_more_than_the_rarest_piece() -> None:
     assert [edge.known for edge in found.edges] == [True, True, True, False]
     assert isclose(found.edges[-1].score, log(0.015) - 10)
     assert unigram.best(found).pieces == ("hu", "x")
-
-
-def test_an_empty_text_has_one_empty_cut() -> None:
-    found = unigram.lattice("", SCORES)
-    assert unigram.ways(found) == 1
-    assert unigram.best(found) == unigram.Path((), 0.0)
-    assert unigram.total(found) == 0.0
 
 
 @settings(max_examples=150)
@@ -190,12 +177,9 @@ def test_the_joins_of_the_paper_s_small_dictionary() -> None:
     assert course.start == 5 * 4 + 2 * 6 + 6 * 7 + 3 * 7
     assert course.joins[0].tokens == course.start - 9
     assert min(one.count for one in course.joins) == 2
-
-
-def test_overlapping_pairs_are_counted_and_joined_from_the_left() -> None:
-    course = learn.learn({"aaa": 2}, 10)
-    assert course.joins[0].count == 4  # a a stands twice in each of two words
-    assert course.joins[0].tokens == 4  # and leaves aa a twice
+    # a a stands twice in each of two words, and joined from the left leaves aa a twice
+    first = learn.learn({"aaa": 2}, 10).joins[0]
+    assert (first.count, first.tokens) == (4, 4)
 
 
 def test_a_vocabulary_is_cut_off_where_it_is_asked() -> None:
