@@ -14,7 +14,7 @@ from core.figures.costs import Growth, cache_lines
 from core.figures.numbers import in_bytes
 from core.table import Table
 from core.ui.calculators.memory import BITS
-from core.ui.calculators.setup import BATCH, LENGTH
+from core.ui.calculators.setup import BATCH, LENGTH, helped
 from core.ui.formulas import formula
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -39,7 +39,7 @@ def cache(view: View) -> None:
         first = tuple(name for name in _FIRST if name in known)
         chosen = MODELS.with_(options=names, default=first).draw(state)
     with rest[0]:
-        length = LENGTH.with_(default=2048).draw(state, tag="cache")
+        length = helped(LENGTH).with_(default=2048).draw(state, tag="cache")
     with rest[1]:
         batch = BATCH.draw(state)
     with rest[2]:

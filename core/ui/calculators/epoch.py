@@ -21,6 +21,7 @@ from core.ui.calculators.setup import (
     choose,
     choose_device,
     device_sources,
+    helped,
 )
 from core.ui.formulas import formula
 from core.ui.page import theme
@@ -31,22 +32,9 @@ from core.ui.section import Section, View
 TOKENS = Real(name="tokens", label="Tokens, billions", default=10.0, low=0.000001, high=1e6, style="box", format="%g")
 """Begins with about what GPT-2's 40 GB of text hold."""
 DEVICES = Integer(name="devices", label="Devices", default=8, low=1, high=10**6)
-UTILIZATION = Integer(
-    name="utilisation",
-    label="Utilization, %",
-    default=40,
-    low=1,
-    high=100,
-    help="The share of the peak rate that useful operations reach. 40 % is an assumption: yours depends on the "
-    "program, the devices and what joins them.",
-)
+UTILIZATION = Integer(name="utilisation", label="Utilization, %", default=40, low=1, high=100)
 PRICE = Unset(
-    name="price",
-    label="Price of a device for an hour",
-    low=0.0,
-    high=1e4,
-    placeholder="only if you want one",
-    help="In whatever currency you pay. Nothing is assumed.",
+    name="price", label="Price of a device for an hour", low=0.0, high=1e4, placeholder="only if you want one"
 )
 
 
@@ -60,15 +48,15 @@ def one_epoch(view: View) -> None:
         name, device = choose_device(state)
         one, other = st.columns(2)
         with one:
-            teraflops = TERAFLOPS.with_(default=device.teraflops if device else None).draw(state, tag=name)
+            teraflops = helped(TERAFLOPS).with_(default=device.teraflops if device else None).draw(state, tag=name)
         with other:
-            watts = WATTS.with_(default=device.watts if device else None).draw(state, tag=name)
+            watts = helped(WATTS).with_(default=device.watts if device else None).draw(state, tag=name)
         one, other = st.columns(2)
         with one:
             tokens, count = TOKENS.draw(state), DEVICES.draw(state)
         with other:
-            length, share = chosen.length(state), UTILIZATION.draw(state)
-        recompute, price = RECOMPUTATION.draw(state), PRICE.draw(state)
+            length, share = chosen.length(state), helped(UTILIZATION).draw(state)
+        recompute, price = helped(RECOMPUTATION).draw(state), helped(PRICE).draw(state)
     if teraflops is None:
         raise OutOfRange(view.words.part("No rate", device=name) if device else view.words.part("No rate of your own"))
 

@@ -16,7 +16,7 @@ from core.costs.start import start
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.table import Table
-from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
+from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system, helped
 from core.ui.formulas import formula
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState
@@ -61,9 +61,8 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
 
     def draw(*fields: str, **changes: Any) -> None:
         for field in fields:
-            told = view.words.part(f"Box: {field}") if view.words.has(f"Box: {field}") else None
-            declared = {"default": getattr(origin, field), "help": told}
-            got[field] = BOXES[field].with_(**declared | changes).draw(view.state, tag=tag)
+            default = {"default": getattr(origin, field)}
+            got[field] = helped(BOXES[field]).with_(**default | changes).draw(view.state, tag=tag)
 
     draw("kind")
     one, other = st.columns(2)

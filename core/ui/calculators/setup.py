@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
 from core.catalogue.schema import System
+from core.content import content
 from core.costs import Shape, shape_of
 from core.costs.configuration import HEADS, POSITIONS, STYLES
 from core.costs.known import Device, devices
@@ -56,71 +57,39 @@ BOXES: dict[str, Control[Any]] = {
     "turned": Integer(name="turned", label="Rotated part of a query (RoPE)", low=0, high=200_000),
     "value": Integer(name="value", label="Value dimension (0: that of a head)", low=0, high=200_000),
 }
-"""Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets; the part
-“Box: field” of the calculator's words is its help."""
+"""Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets."""
 
-LENGTH = Integer(name="length", label="Sequence length", low=1, high=10**7, help="Tokens")
+LENGTH = Integer(name="length", label="Sequence length", low=1, high=10**7)
 _OF_A_NETWORK = (*(box.name for box in BOXES.values()), LENGTH.name)
 SYSTEM = Choice(name="system", label="System", default="gpt-2", options={}, resets=("size", *_OF_A_NETWORK))
 SIZE = Choice(name="size", label="Size", options={}, resets=_OF_A_NETWORK)
 BATCH = Integer(name="batch", label="Batch size", low=1, high=10**5, default=1)
-RECOMPUTATION = Choice(
-    name="recompute", label="Activation recomputation", options=RECOMPUTE, help="Also called gradient checkpointing"
-)
+RECOMPUTATION = Choice(name="recompute", label="Activation recomputation", options=RECOMPUTE)
 
-_DATA = Integer(
-    name="data",
-    label="Data-parallel replicas",
-    low=1,
-    high=10**6,
-    help="Data parallelism: groups of devices that train on different texts",
-)
-_TENSOR = Integer(
-    name="tensor",
-    label="Tensor-parallel degree",
-    low=1,
-    high=1024,
-    help="Tensor parallelism: devices that share each matrix",
-)
-_PIPELINE = Integer(
-    name="pipeline", label="Pipeline stages", low=1, high=1024, help="Groups of devices that share out the layers"
-)
-_SEQUENCE = Toggle(
-    name="sequence",
-    label="Sequence",
-    help="Sequence parallelism: the devices that share each matrix also share norms and masks along the text",
-)
-_STAGE = Choice(
-    name="stage",
-    label="ZeRO stage",
-    options={str(stage): text for stage, text in STAGES.items()},
-    help="What the replicas divide among themselves",
-)
+_DATA = Integer(name="data", label="Data-parallel replicas", low=1, high=10**6)
+_TENSOR = Integer(name="tensor", label="Tensor-parallel degree", low=1, high=1024)
+_PIPELINE = Integer(name="pipeline", label="Pipeline stages", low=1, high=1024)
+_SEQUENCE = Toggle(name="sequence", label="Sequence")
+_STAGE = Choice(name="stage", label="ZeRO stage", options={str(stage): text for stage, text in STAGES.items()})
 _OPTIMIZER = Choice(name="optimiser", label="Optimizer", options={key: one.name for key, one in OPTIMIZERS.items()})
 _PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
 PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
+
+C = TypeVar("C", bound=Control[Any])
+
+
+def helped(control: C) -> C:
+    """The control with what it says on hover, which is a part “Setting: name” of the page's words."""
+    words, part = content("calculators"), f"Setting: {control.name}"
+    return control.with_(help=words.part(part)) if words.has(part) else control
+
 
 OWN = "own"
 """The device whose numbers the visitor types."""
 DEVICE = Choice(name="device", label="Device", default="a100-80", options={})
 MEMORY = Real(name="memory", label="Memory, GB", default=80.0, low=0.1, high=1e5, style="box", format="%g")
-TERAFLOPS = Unset(
-    name="teraflops",
-    label="Peak, TFLOP/s",
-    low=0.01,
-    high=1e6,
-    placeholder="enter it",
-    help="Dense, in 16 bits, in 10¹² operations a second. Empty where no text of the vendor's was read: enter it from "
-    "a data sheet.",
-)
-WATTS = Unset(
-    name="watts",
-    label="Power of one, W",
-    low=1.0,
-    high=1e5,
-    placeholder="enter it",
-    help="Without it, no energy is shown.",
-)
+TERAFLOPS = Unset(name="teraflops", label="Peak, TFLOP/s", low=0.01, high=1e6, placeholder="enter it")
+WATTS = Unset(name="watts", label="Power of one, W", low=1.0, high=1e5, placeholder="enter it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +108,7 @@ class Chosen:
 
     def length(self, state: PageState) -> int:
         """The box of the sequence length, which begins with what is usual for this size."""
-        return LENGTH.with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
+        return helped(LENGTH).with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
 
 
 def choose_system(state: PageState) -> tuple[str, str]:
@@ -171,12 +140,12 @@ def choose_plan(state: PageState, chosen: Chosen) -> Plan:
     """All boxes of a training."""
     one, other = st.columns(2)
     with one:
-        batch = BATCH.with_(label="Micro-batch size", help="Sequences at a time on one replica").draw(state)
-        data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
+        batch = helped(BATCH).with_(label="Micro-batch size").draw(state)
+        data, pipeline = helped(_DATA).draw(state), helped(_PIPELINE).draw(state)
     with other:
-        length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
-    stage, optimizer, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
-    recompute = RECOMPUTATION.draw(state)
+        length, tensor, sequence = chosen.length(state), helped(_TENSOR).draw(state), helped(_SEQUENCE).draw(state)
+    stage, optimizer, precision = helped(_STAGE).draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
+    recompute = helped(RECOMPUTATION).draw(state)
     return Plan(data, tensor, pipeline, int(stage), sequence, optimizer, precision, recompute, batch, length)
 
 
