@@ -17,7 +17,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
 
 from core import links
 from core.checkpoints.sizes import Weights
@@ -32,14 +34,37 @@ SEED = 0
 """What random blocks and buckets are drawn with on this page (`core.attention.architectures.shapes`)."""
 NAMED = ("torch", "transformers")
 _OUTSIDE = ("tab", "model")
-_KEYS = {"format", "version", "page", "section", "model", "settings", "seed", "versions"}
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_COMPARED = ("transformer-atlas", *NAMED)
+_VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NAME_CHARS = 200
 
 
 class RecipeRefused(AtlasError):
     """A file is no recipe, or asks for something that is not here."""
+
+
+class _Weights(BaseModel, strict=True, extra="forbid"):
+    file: Annotated[str, Field(max_length=200)]
+    bytes: int
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Model(BaseModel, strict=True):
+    slug: str
+    weights: Annotated[list[_Weights], Field(max_length=16)] = []
+
+
+class _File(BaseModel, strict=True):
+    """What stands in a file."""
+
+    format: str
+    version: int
+    page: Literal["attention"]
+    section: str
+    model: _Model | None
+    settings: dict[Any, Any]
+    seed: Literal[0]
+    versions: dict[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +137,22 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
         RecipeRefused: it is too large, no recipe, of another kind or version, or asks for what is not here.
     """
     whole = _whole(data)
-    section, settings = whole["section"], whole["settings"]
-    _require(isinstance(section, str) and isinstance(settings, dict), "its section or its settings")
-    slug, weights = _model(whole["model"])
-    _require(whole["seed"] == SEED and not isinstance(whole["seed"], bool), f"its seed, which is {SEED} on this page")
-    query = {"tab": section} | ({} if slug is None else {"model": slug})
-    for name, value in settings.items():
+    model = whole.model
+    query = {"tab": whole.section} | ({} if model is None else {"model": model.slug})
+    for name, value in whole.settings.items():
         if name in _OUTSIDE:
             raise RecipeRefused(f"The recipe has “{name}” among its settings, where it does not belong.")
         query[name] = _raw(name, value)
     values, refused = links.read(PAGE, query, choices)
     if refused:
         raise RecipeRefused(_whole_characters(refused[0].sentence.replace("The link", "The recipe", 1)))
-    return Recipe(values, slug, weights, _versions(whole["versions"]))
+    weights = () if model is None else tuple(Weights(one.file, one.bytes, one.sha256) for one in model.weights)
+    kept = {
+        name: was
+        for name, was in whole.versions.items()
+        if name in _COMPARED and isinstance(was, str) and _VERSION.fullmatch(was)
+    }
+    return Recipe(values, None if model is None else model.slug, weights, kept)
 
 
 def differences(recipe: Recipe, weights: tuple[Weights, ...], here: Mapping[str, str]) -> tuple[str, ...]:
@@ -142,7 +170,7 @@ def differences(recipe: Recipe, weights: tuple[Weights, ...], here: Mapping[str,
     return tuple(said)
 
 
-def _whole(data: bytes) -> dict[str, Any]:
+def _whole(data: bytes) -> _File:
     if len(data) > MOST_BYTES:
         raise RecipeRefused(f"A recipe has at most {MOST_BYTES:,} bytes; this file has {len(data):,}.")
     try:
@@ -155,34 +183,15 @@ def _whole(data: bytes) -> dict[str, Any]:
         raise RecipeRefused("This file is JSON, but no recipe of the Transformer Atlas.")
     if type(found.get("version")) is not int or found["version"] != VERSION:
         raise RecipeRefused(f"This recipe is of another version; version {VERSION} can be read here.")
-    if found.keys() != _KEYS:
-        wrong = sorted(found.keys() ^ _KEYS)
+    wrong = sorted(found.keys() ^ _File.model_fields.keys())
+    if wrong:
         raise RecipeRefused(f"This recipe lacks something or has too much: {_short(', '.join(wrong))}.")
-    _require(found["page"] == PAGE, "its page")
-    return found
-
-
-def _model(found: object) -> tuple[str | None, tuple[Weights, ...]]:
-    if found is None:
-        return None, ()
-    _require(isinstance(found, dict), "its model")
-    assert isinstance(found, dict)
-    slug, weights = found.get("slug"), found.get("weights", [])
-    _require(isinstance(slug, str) and isinstance(weights, list) and len(weights) <= 16, "its model")
-    kept = []
-    for one in weights:
-        able = (
-            isinstance(one, dict)
-            and one.keys() == {"file", "bytes", "sha256"}
-            and isinstance(one["file"], str)
-            and len(one["file"]) <= _NAME_CHARS
-            and type(one["bytes"]) is int
-            and isinstance(one["sha256"], str)
-            and _SHA256.fullmatch(one["sha256"]) is not None
-        )
-        _require(able, "the weights of its model")
-        kept.append(Weights(one["file"], one["bytes"], one["sha256"]))
-    return slug, tuple(kept)
+    try:
+        return _File.model_validate(found)
+    except ValidationError as error:
+        part, *within = error.errors()[0]["loc"]
+        what = f"weights of its {part}" if "weights" in within else f"its {part}"
+        raise RecipeRefused(f"This recipe cannot be read: {what}.") from None
 
 
 def _raw(name: str, value: object) -> str:
@@ -202,20 +211,6 @@ def _raw(name: str, value: object) -> str:
     raw = ("," if isinstance(kind, links.Words) else ".").join(str(part) for part in parts)
     looks_packed = isinstance(kind, links.Text) and raw.startswith(MARK)
     return (carried(raw) or raw) if looks_packed else raw
-
-
-def _versions(found: object) -> dict[str, str]:
-    """The versions that are compared; anything else is passed over."""
-    _require(isinstance(found, dict), "its versions")
-    assert isinstance(found, dict)
-    known = ("transformer-atlas", *NAMED)
-    able = re.compile(r"[\w.+-]{1,40}", re.ASCII)
-    return {name: found[name] for name in known if isinstance(found.get(name), str) and able.fullmatch(found[name])}
-
-
-def _require(able: bool, what: str) -> None:
-    if not able:
-        raise RecipeRefused(f"This recipe cannot be read: {what}.")
 
 
 def _short(text: str) -> str:
