@@ -1,7 +1,7 @@
 """One text through one model, with every token's vector after every layer.
 
-Of an encoder-decoder the encoder reads, the text as its first task puts it; a text of CTRL stands behind a control
-code, since none that it has read stood alone.
+Of an encoder-decoder the encoder reads, the text as its first task puts it; a text of CTRL follows a control code,
+since none that it has read was without one.
 
 Legend: L layers, n tokens, w width.
 """
@@ -52,7 +52,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more than `MAX_CHARS`, `MAX_TOKENS` or the model's positions.
-        InputUnusable: a tokeniser that does not say where its tokens stand, or a model without layers of its own.
+        InputUnusable: a tokenizer that does not say where its tokens are, or a model without layers of its own.
     """
     import torch
 
@@ -83,7 +83,7 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
         )
     if not checkpoint.tokenizer.is_fast:
         raise InputUnusable(
-            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so a word's "
+            f"The tokenizer of {checkpoint.spec.name} does not say where its tokens are in the text, so a word's "
             "vector cannot be found."
         )
     typed = clean(text, MAX_CHARS)

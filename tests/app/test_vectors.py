@@ -239,7 +239,7 @@ def test_nonsense_for_a_passage_gets_a_sentence(kind: str) -> None:
         ({"tab": "sum", "number": "angle", "part": "0"}, 2),
         ({"tab": "sum", "part": "64"}, 0),  # no such token here: the usual one
         ({"tab": "places", "kind": "axial", "width": "3", "order": "none", "heads": "0"}, 4),
-        ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 2),
+        ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 4),
         ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 1),  # not of this kind: its first
         ({"tab": "places", "asked": "nobody"}, 1),
     ],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from core.attention.tokens import short
 from tests.browser.conftest import HOSTILE, PLANTED, Visitor
@@ -18,19 +19,24 @@ WRITTEN = ("heads", "block", "beside")
 """Sections that write the tokens of the text on the page itself; others draw them in a frame, or have answers alone."""
 
 
-def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
-    def link(tab: str) -> str:
-        wanted = {"tab": tab, "model": "dir-strange", "text": TEXT}
-        if tab == "off":  # which asks for a hidden word
-            wanted["asked"] = f"[MASK] {TEXT}"
-        if tab == "beside":  # where three models read it, each with its own tokens
-            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": SHORT}
-        return "/attention?" + urlencode(wanted, quote_via=quote)
-
-    page = visitor.open(link(SECTIONS[0]))
+def sections(visitor: Visitor, text: str, beside: str) -> Iterator[tuple[str, Page]]:
+    """Each section with the text in it."""
     for tab in SECTIONS:
-        if tab != SECTIONS[0]:
-            visitor.go(link(tab))
+        wanted = {"tab": tab, "model": "dir-strange", "text": text, "layer": "1", "head": "1"}
+        if tab == "off":  # which predicts a masked token
+            wanted["asked"] = f"[MASK] {text}"
+        if tab == "beside":  # where three models read it, each with its own tokens
+            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": beside}
+        link = "/attention?" + urlencode(wanted, quote_via=quote)
+        if tab == SECTIONS[0]:
+            page = visitor.open(link)
+        else:
+            visitor.go(link)
+        yield tab, page
+
+
+def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
+    for tab, page in sections(visitor, TEXT, SHORT):
         expect(page.get_by_test_id("stMain").locator("figure, [role=figure], iframe").first).to_be_visible()
         main = page.get_by_test_id("stMain")
         if tab in WRITTEN:  # below the first picture, and so a moment after it
@@ -44,19 +50,7 @@ def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
 def test_sections_show_what_a_tokeniser_plants_as_text(visitor: Visitor) -> None:
     """Separators, a turn of direction and a token of 10 kB: made visible, in their places, and cut."""
     text = "the cat " + " ".join(PLANTED)
-
-    def link(tab: str) -> str:
-        wanted = {"tab": tab, "model": "dir-strange", "text": text, "layer": "1", "head": "1"}
-        if tab == "off":
-            wanted["asked"] = f"[MASK] {text}"
-        if tab == "beside":
-            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5"}
-        return "/attention?" + urlencode(wanted, quote_via=quote)
-
-    page = visitor.open(link(SECTIONS[0]))
-    for tab in SECTIONS:
-        if tab != SECTIONS[0]:
-            visitor.go(link(tab))
+    for tab, page in sections(visitor, text, text):
         main = page.get_by_test_id("stMain")
         expect(main.locator("figure, [role=figure], iframe").first).to_be_visible()
         for one in main.locator("summary").all():

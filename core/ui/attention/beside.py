@@ -66,7 +66,7 @@ SIDES = {
     "Encoder-decoder": "encoder-decoder",
 }
 """What stands in each column: its name, and the side of its models."""
-_PLACES = tuple(Integer(name=name, label=name, low=1, high=256, style="menu", width=96) for name in ("Layer", "Head"))
+_MENUS = tuple(Integer(name=name, label=name, low=1, high=256, style="menu", width=96) for name in ("Layer", "Head"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,11 @@ def beside(view: View) -> None:
     specs = models().values()
     sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
     columns = st.columns(len(sides), gap="medium")
-    chosen = _models(sides, columns, state)
     with top:
         text, role, task = SENTENCE.draw(state), ROLE.draw(state), None
+    heads = [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]  # as a link has them: from 1, and 0 for the strongest
+    chosen = _models(sides, columns, heads, state)
+    with top:
         for spec in chosen:
             if spec.offers("rewrites"):
                 with st.popover("Task"):
@@ -105,9 +107,10 @@ def beside(view: View) -> None:
     for number, (spec, column) in enumerate(zip(chosen, columns, strict=True)):
         with column:
             try:
-                shown.append(_one(spec, number, text, role, task, word, state))
+                shown.append(_one(spec, number, text, role, task, word, heads, state))
             except AtlasError as error:
                 warned(str(error), icon=":material/info:")
+    state.set(at=tuple(heads) if any(heads) else ())
     if not shown:
         return
     _bars(shown, words, word, state)
@@ -121,11 +124,10 @@ def beside(view: View) -> None:
 
 
 def _models(
-    sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], state: PageState
+    sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], heads: list[int], state: PageState
 ) -> list[CheckpointSpec]:
     """A menu in each column; another model starts with a head of its own."""
     asked = state.words(MODELS.name) or ()
-    places = _places(state)
     found: list[CheckpointSpec] = []
     usual: list[str] = []
     for number, ((name, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
@@ -140,7 +142,7 @@ def _models(
             format_func=names.__getitem__,
         )
         if slug != before:
-            places[2 * number : 2 * number + 2] = [0, 0]
+            heads[2 * number : 2 * number + 2] = [0, 0]
         found.append(next(spec for spec in own if spec.slug == slug))
         usual.append(first)
     offered = {spec.slug for own in sides.values() for spec in own}
@@ -148,17 +150,7 @@ def _models(
         warned(f"The link asks for beside “{strange[0][:40]}”, which is not here.", icon=":material/link_off:")
     slugs = [spec.slug for spec in found]
     state.set(beside=None if slugs == usual else tuple(slugs))
-    _keep(state, places)
     return found
-
-
-def _places(state: PageState) -> list[int]:
-    """Layer and head of each column as a link has them: from 1, and 0 for the strongest."""
-    return [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]
-
-
-def _keep(state: PageState, places: Sequence[int]) -> None:
-    state.set(at=tuple(places) if any(places) else ())
 
 
 def _part(text: str, state: PageState) -> str:
@@ -205,26 +197,31 @@ def _word(words: Sequence[str], state: PageState) -> int:
 
 
 def _one(
-    spec: CheckpointSpec, number: int, text: str, role: str, task: str | None, word: int, state: PageState
+    spec: CheckpointSpec,
+    number: int,
+    text: str,
+    role: str,
+    task: str | None,
+    word: int,
+    heads: list[int],
+    state: PageState,
 ) -> _Shown:
-    """A column: which head, and its map with the chosen word's row framed."""
+    """A column: which head (kept in ``heads``), and its map with the chosen word's row framed."""
     task = task if spec.offers("rewrites") else None
     with st.spinner("Running the model"):
         look = session.word_look(spec.slug, text, task)
     found, best = look.found, strongest(look, role)
-    place = st.container()
-    places = _places(state)
+    picture = st.container()
     taken = []
     with st.container(horizontal=True):
         for side, size in enumerate((found.layers, found.heads)):
             at = 2 * number + side
             usual = (best or strongest(look, "previous") or (0, 0))[side] + 1
-            first = places[at] if 1 <= places[at] <= size else usual
-            menu = _PLACES[side].with_(high=size)
+            first = heads[at] if 1 <= heads[at] <= size else usual
+            menu = _MENUS[side].with_(high=size)
             value = menu.widget(state, f"beside.{menu.name}.{spec.slug}.{role}", first)
-            places[at] = 0 if value == usual else value
+            heads[at] = 0 if value == usual else value
             taken.append(value - 1)
-    _keep(state, places)
     layer, head = taken
     figure = figures.attention_map(found, layer, head, theme=theme())
     figure.update_traces(showscale=False)
@@ -234,7 +231,7 @@ def _one(
         yaxis={"title": None},
         shapes=[level(edge, color=accent(spec.branch), width=2) for edge in (word - 0.5, word + 0.5)],
     )
-    with place:
+    with picture:
         Panel(
             f"beside-{number}",
             f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
@@ -252,7 +249,7 @@ def _one(
     able = found.computed(layer, head)
     joined = [name for i, name in enumerate(found.key_tokens) if not able[:, i].any()]
     if joined:
-        which = terms("which this tokeniser joins to what stands before it.")
+        which = terms("which this tokenizer joins to what is before it.")
         st.caption(f"No token begins in “{plain(' '.join(joined))}”, {which}")
     if found.note:
         st.caption(plain(found.note))

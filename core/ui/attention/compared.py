@@ -113,7 +113,7 @@ def other_model(found: AttentionMap, read: Chosen, view: View) -> AttentionMap |
         return _difference(own, theirs, state)
     if read.second.strip():
         raise InputUnusable(
-            "These models cut the two sentences into other tokens. Word by word one sentence can be compared: empty "
+            "These models tokenize the two sentences differently. One sentence can be compared word by word: empty "
             "the field of the second."
         )
     ours, theirs = (
@@ -121,7 +121,7 @@ def other_model(found: AttentionMap, read: Chosen, view: View) -> AttentionMap |
         for slug, adapters in ((spec.slug, read.adapters), (other.slug, None))
     )
     shown = _difference(ours, theirs, state)
-    words = f"{spec.name} and {other.name} cut this text into other tokens, so both are compared word by word."
+    words = f"{spec.name} and {other.name} tokenize this text differently, so both are compared word by word."
     return replace(shown, note=f"{shown.note} {words}")
 
 

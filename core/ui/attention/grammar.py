@@ -46,10 +46,7 @@ def grammar(view: View) -> None:
     spec = draw_model(state)
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
-        informed(
-            f"The heads of {spec.name} were not measured yet. Its host can run “python -m core heads {spec.slug}”; "
-            "models without a matrix of attention cannot be measured."
-        )
+        informed(view.words.part("Unmeasured", model=spec.name, slug=spec.slug))
         return
     view.say("Intro")
     bank = banks[0]
@@ -62,8 +59,8 @@ def grammar(view: View) -> None:
             f"{spec.slug}-grammar",
             f"{spec.name}: the most accurate head of each relation",
             best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
-            f"Over {_named(bank)}: the most accurate head of each relation with its interval, beside the best fixed "
-            "distance. The table below has the numbers.",
+            f"Over {_named(bank, view)}: the most accurate head of each relation with its interval, beside the best "
+            "fixed distance. The table below has the numbers.",
             partial(_table, spec, bank, found),
         ).draw(state)
     with right:
@@ -81,8 +78,8 @@ def grammar(view: View) -> None:
             f"{spec.slug}-relation",
             f"{spec.name}: how often each head is right on {relation}",
             figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme=theme()),
-            f"Over {_named(bank)}, {one.n:,} links; layers down, heads across. The best is layer {layer + 1}, head "
-            f"{head + 1} with {one.accuracy:.0%}.",
+            f"Over {_named(bank, view)}, {one.n:,} links; layers down, heads across. The best is layer {layer + 1}, "
+            f"head {head + 1} with {one.accuracy:.0%}.",
             partial(grids_table, {"right": one.right / one.n}),
             file=f"{spec.slug}-{relation}",
         ).draw(state)
@@ -96,8 +93,8 @@ def grammar(view: View) -> None:
     )
     other = _other(bank)
     if rolefiles.counted(spec.slug, other):
-        view.note("Elsewhere", sentences=_named(other))
-    view.note("Source", sentences=_named(bank))
+        view.note("Elsewhere", sentences=_named(other, view))
+    view.note("Source", sentences=_named(bank, view))
 
 
 def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
@@ -185,14 +182,9 @@ def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> Table:
     return Table.from_records(rows)
 
 
-def _named(bank: str) -> str:
+def _named(bank: str, view: View) -> str:
     """The sentences of a treebank in words."""
-    if bank == rolefiles.SHIPPED:
-        return f"{len(_sentences()):,} sentences written and annotated for this project"
-    return (
-        "5,363 sentences of Universal Dependencies (English EWT, development and test, PUD and Pronouns; CC BY-SA), "
-        "less those that are longer than the model takes"
-    )
+    return view.words.part(f"Sentences: {bank}", count=f"{len(_sentences()):,}")
 
 
 GRAMMAR = Section("grammar", grammar, (RELATION, TREEBANK, SENTENCE))

@@ -18,7 +18,7 @@ MODEL = Model(
     first="vectors",
     fits=readable,
     resets=("layer",),
-    width=350,
+    width=410,
     help="The model that runs here; Models says how each was trained",
 )
 WORD = Text(

@@ -12,7 +12,7 @@ from core.figures.vectors import strips
 from core.table import Table
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
-from core.ui.param import Integer
+from core.ui.param import Choice, Integer
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, WIDTH, stepped
@@ -27,8 +27,8 @@ BASE = Integer(
     default=10_000,
     help="How slowly the slowest pair rotates: larger for longer texts",
 )
-QUERY = Integer(name="query", label="Query", low=1, high=256)
-KEY = Integer(name="key", label="Key", low=1, high=256)
+QUERY = Choice(name="query", label="Query", options={}, width=130)
+KEY = Choice(name="key", label="Key", options={}, width=130)
 PARAMS = (BASE, QUERY, KEY)
 SENTENCE = "The old king gave his daughter a golden ring."
 _WIDTHS = (8, 16, 32, 64, 128)
@@ -109,8 +109,10 @@ def _live(view: View, spec: CheckpointSpec) -> None:
         layer = LEVEL.with_(high=layers, default=min(2, layers)).draw(state, tag="rotary") - 1
         head = HEAD.with_(high=heads).draw(state, tag="rotary") - 1
         names = {str(i): f"{i} {token}" for i, token in enumerate(vectors.tokens, 1)}
-        query = _token(view, QUERY, names, count)
-        key = _token(view, KEY, names, min(count, 3))
+        query, key = (
+            int(param.with_(options=names, default=str(usual)).draw(state, tag=str(count))) - 1
+            for param, usual in ((QUERY, count), (KEY, min(count, 3)))
+        )
     q, k = vectors.queries[layer, head, query], vectors.keys[layer, head, key]
     distances = np.arange(-_REACH, 1)
     scores = vectors.factor * np.array([q @ rotated(k, float(d), vectors.base) for d in distances])
@@ -137,19 +139,3 @@ def _live(view: View, spec: CheckpointSpec) -> None:
         headings = ("Query at", "Key at", "Score")
         text_table(TextTable(headings, rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
         view.note("Shifted")
-
-
-def _token(view: View, param: Integer, names: dict[str, str], usual: int) -> int:
-    """A menu of the tokens, counted from 1 in the link; returns the index."""
-    options = list(names)
-    wanted = min(view.state.number(param.name, usual), len(options))
-    chosen = st.selectbox(
-        param.label,
-        options,
-        index=wanted - 1,
-        format_func=names.__getitem__,
-        key=view.state.key(f"rotary.{param.name}.{len(options)}"),
-        width=130,
-    )
-    view.state.set(**{param.name: None if int(chosen) == usual else int(chosen)})
-    return int(chosen) - 1

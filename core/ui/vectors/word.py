@@ -116,8 +116,8 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
         f"{spec.slug}-points",
         "Vectors of one word on a plane",
         pictures.plane(points_of(vectors, plane), titles, theme=theme()),
-        f"{len(vectors.own.found)} vectors of a word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; "
-        "the table of distances below says which are near each other.",
+        f"{len(plane.points)} vectors of one word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; the "
+        "table of distances below says which are near each other.",
         Table.from_records(
             [{"stop": stop} | row for stop, plane in enumerate(planes, STATIC) for row in point_records(vectors, plane)]
         ),
