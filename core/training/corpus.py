@@ -79,30 +79,19 @@ def lines(corpus: Path, name: str) -> Iterator[str]:
         CorpusError: the file is missing, cannot be read, or is not UTF-8; then the sentence names the line.
     """
     path = open_file(corpus, name)
+    whole = 0
     try:
-        with path.open(encoding="utf-8") as found:
+        with path.open("rb") as found:
             for line in found:
-                yield line.rstrip("\n")
+                yield line.decode("utf-8").rstrip("\r\n")
+                whole += 1
     except UnicodeDecodeError as error:
-        where = f"line {_undecodable(path)} of {path}"
+        where = f"line {whole + 1} of {path}"
         raise CorpusError(
             f"The corpus has to be UTF-8, but {where} is not. Convert that file and try again."
         ) from error
     except OSError as error:
         raise CorpusError(f"The corpus file {path} cannot be read: {error.strerror or error}.") from error
-
-
-def _undecodable(path: Path) -> int:
-    """Number of the first line that is not UTF-8, counted from 1; text is decoded many lines at a time."""
-    whole = 0
-    with path.open("rb") as found:
-        for line in found:
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                break
-            whole += 1
-    return whole + 1
 
 
 def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:

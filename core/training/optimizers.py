@@ -7,6 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
+TABLES = (
+    *("embed", "wte", "wpe", "transformer.w.", "shared", "lm_head.weight", "lm_head.decoder.weight", "lora_"),
+    *("relative_attention", "_bias"),  # biases: XLNet's u and w, one vector a head
+)
+"""Parts of the names of matrices that are no map from states to states."""
+
 
 def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimizer]:
     """Optimizers over the trainable parameters; every group keeps its peak rate in ``peak``.
@@ -24,21 +30,7 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
         if not parameter.requires_grad:
             continue
         factor = next((value for part, value in scale.items() if part in name), 1.0)
-        table = any(
-            part in name
-            for part in (
-                "embed",
-                "wte",
-                "wpe",
-                "transformer.w.",
-                "shared",
-                "lm_head.weight",
-                "lm_head.decoder.weight",
-                "lora_",
-                "relative_attention",
-                "_bias",  # XLNet's u and w, one vector a head
-            )
-        )
+        table = any(part in name for part in TABLES)
         if "muon" in settings and parameter.ndim == 2 and not table:
             muon.append({"params": [parameter], "peak": factor * float(settings["muon"])})
         else:
@@ -55,24 +47,18 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
     return made
 
 
-def set_rate(optimizers: list[torch.optim.Optimizer], used: float, warmup: float = 0.02, hold: float = 0.0) -> None:
+def set_rate(optimizers: list[torch.optim.Optimizer], used: float, warmup: float = 0.02) -> None:
     """Sets every group's rate to its peak times `rate` at the used share of the budget."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = group["peak"] * rate(used, warmup=warmup, hold=hold)
+            group["lr"] = group["peak"] * rate(used, warmup=warmup)
 
 
-def rate(used: float, *, warmup: float = 0.02, hold: float = 0.0) -> float:
-    """Factor in [0, 1] at the used share of the budget, so that the last decay always happens.
-
-    Linear warm-up until ``warmup``, constant until ``hold``, then linear decay to 0 at 1.
-    """
-    if used >= 1.0:
-        return 0.0
+def rate(used: float, *, warmup: float = 0.02) -> float:
+    """Factor in [0, 1] at the used share of the budget: linear warm-up until ``warmup``, then linear decay to 0."""
     if used < warmup:
         return used / warmup
-    start = max(warmup, hold)
-    return 1.0 if used < start else (1.0 - used) / (1.0 - start)
+    return max(0.0, 1.0 - used) / (1.0 - warmup)
 
 
 def mixed(device: str, *, wanted: bool = True) -> torch.autocast:

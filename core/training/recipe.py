@@ -91,8 +91,8 @@ def load(name: str, folder: Path = RECIPES) -> Recipe:
         raise RecipeError(f"The recipe {name!r} lacks a field or has one too many: {error}.") from error
 
 
-def render_card(recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measure]) -> str:
-    """The card as TOML. Words (name, summary, data, weaknesses, ...) come from the recipe's ``[card]``."""
+def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measure] = ()) -> None:
+    """Writes ``folder/card.toml``. Words (name, summary, data, weaknesses, ...) come from the recipe's ``[card]``."""
     words = dict(recipe.card)
     extra: dict[str, Any] = words.pop("extra", {})
     lines = [f"{key} = {_value(value)}" for key, value in words.items()]
@@ -112,13 +112,7 @@ def render_card(recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[M
     for table, values in tables.items():
         lines += ["", f"[extra.{table}]"]
         lines += [f"{_value(key)} = {_value(value)}" for key, value in values.items()]
-    return "\n".join(lines) + "\n"
-
-
-def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measure] = ()) -> None:
-    """Writes ``folder/card.toml``."""
-    text = render_card(recipe, steps=steps, tokens=tokens, measures=measures)
-    write_file(folder / "card.toml", text)
+    write_file(folder / "card.toml", "\n".join(lines) + "\n")
 
 
 def _value(value: Any) -> str:

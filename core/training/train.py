@@ -115,7 +115,7 @@ class Trainer:
             Diverged: loss or gradient is not finite; the weights are still those of the step before.
         """
         settings, done = self.recipe.optimizer, self.progress
-        optimizers.set_rate(self.optimizers, self.used(), settings.get("warmup", 0.02), settings.get("hold", 0.0))
+        optimizers.set_rate(self.optimizers, self.used(), settings.get("warmup", 0.02))
         batch = {name: value.to(self.device) for name, value in self.objective.batch(done.step).items()}
         torch.manual_seed(int(np.random.SeedSequence([self.recipe.seed, 4, done.step]).generate_state(1)[0]))
         with self._precision():

@@ -128,15 +128,11 @@ class MaskedObjective(Objective):
         self.train, self.origin, self.test = tokens.lines(self.recipe, self.tokenizer, self.corpus, self.cache)
         self.keys = self.cost = self.train.lengths
         self.counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
-        self.usable = np.arange(len(self.train))
-        if "band" in data:
-            self.weight = masking.band_weights(self.counts, *data["band"])
-            middling = (self.weight == 1.0) & ~self.pieces.continues & ~self.pieces.special
-            self.usable = np.flatnonzero(self.train.count(middling) >= int(data["content"]))
-        else:
-            self.weight = masking.weights(self.counts, float(data["threshold"]))
+        self.weight = masking.band_weights(self.counts, *data["band"])
+        middling = (self.weight == 1.0) & ~self.pieces.continues & ~self.pieces.special
+        self.usable = np.flatnonzero(self.train.count(middling) >= int(data["content"]))
         self.measured = masking.weights(self.counts, MEASURED)
-        self.rare = masking.rarer(self.counts, float(data["rare"])) if "rare" in data else None
+        self.rare = masking.rarer(self.counts, float(data["rare"]))
 
     def new_model(self) -> Any:
         from transformers import BertConfig
