@@ -113,13 +113,6 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
     return MaskedText(text, tokens, ids, tuple(sorted(hidden)), tuple(notes))
 
 
-def mask_positions(checkpoint: Checkpoint, text: str, positions: Collection[int]) -> MaskedText:
-    """:func:`prepare` for clicked words alone; at least one must be given."""
-    if not positions:
-        raise InputUnusable("No word is masked. Click a word, or type [MASK] in place of one.")
-    return prepare(checkpoint, text, positions)
-
-
 def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
     """``text`` with every known way to write a mask turned into ``mask``, and sentences saying what was translated."""
     notes: list[str] = []

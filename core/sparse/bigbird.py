@@ -37,6 +37,7 @@ from torch.nn.functional import pad
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.sparse.layout import NONE, Sparsity
+from core.sparse.windowed import by_mask
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """(layer, query, key, value (H, n, d)) to the context (H, n, d)."""
@@ -140,7 +141,12 @@ def forward(
     """
     layers, heads, limit = shape_of(model)
     n = len(ids)
-    _check(n, limit, positions, keep, layers, heads)
+    check(n, limit, positions)
+    for layer, head in keep:
+        if not (0 <= layer < layers and 0 <= head < heads):
+            raise OutOfRange(
+                f"This model has {layers} layers of {heads} heads; layer {layer}, head {head} is not there."
+            )
     assert not model.training
     gathers = None if sparsity is None else _gathers(sparsity, n, layers, heads)
     spent = 0.0
@@ -155,7 +161,7 @@ def forward(
             q, k, v = query[head], key[head], value[head]
             weights: Tensor | None
             if gathers is None:
-                context[head], weights = full_attention(q, k, v)
+                context[head], weights = by_mask(q, k, v, None)
             else:
                 context[head], weights = sparse_attention(q, k, v, gathers[index][head], keep=wanted)
             if wanted:
@@ -197,12 +203,12 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
     from core.sparse.memory import measure_peak
 
     _, heads, limit = shape_of(model)
-    _check(len(ids), limit, (), (), 1, heads)
+    check(len(ids), limit)
     hidden = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]
     own = model.bert.encoder.layer[0].attention.self
     query, key, value = (_by_head(part(hidden), heads)[0] for part in (own.query, own.key, own.value))  # (n, d)
     if sparsity is None:
-        return measure_peak(lambda: full_attention(query, key, value))[1]
+        return measure_peak(lambda: by_mask(query, key, value, None))[1]
     gather = Gather(sparsity, len(ids), 0, 0)
     return measure_peak(lambda: sparse_attention(query, key, value, gather))[1]
 
@@ -229,7 +235,7 @@ def encode(
     """
     layers, heads, limit = shape_of(model)
     n = ids.shape[1]
-    _check(n, limit, (), (), layers, heads)
+    check(n, limit)
     bias, size = None, 1
     if mode == "sparse":
         chosen = sparsity or Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
@@ -255,34 +261,14 @@ def _by_head(states: Tensor, heads: int) -> Tensor:
     return states.view(len(states), heads, -1).transpose(0, 1).contiguous()
 
 
-def _check(
-    n: int, limit: int, positions: Sequence[int], keep: Sequence[tuple[int, int]], layers: int, heads: int
-) -> None:
+def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
+    """Refuse a text of ``n`` tokens that is empty or too long, and positions outside of it."""
     if n == 0:
         raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
     if n > limit:
         raise InputTooLong(f"The text has {n:,} tokens and this model has {limit:,} positions. Shorten the text.")
     if any(not 0 <= position < n for position in positions):
         raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was asked for.")
-    for layer, head in keep:
-        if not (0 <= layer < layers and 0 <= head < heads):
-            raise OutOfRange(
-                f"This model has {layers} layers of {heads} heads; layer {layer}, head {head} is not there."
-            )
-
-
-def full_attention(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Context (n, d) and weights (n, n) of full attention; all three inputs are (n, d)."""
-    scores = (query @ key.T).mul_(1 / math.sqrt(query.shape[-1]))
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
-
-
-def masked_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-    """Context (n, d) and weights (n, n) where ``allowed`` (n, n, boolean) holds; zero elsewhere."""
-    scores = (query @ key.T).mul_(1 / math.sqrt(query.shape[-1]))
-    weights = torch.softmax(scores.masked_fill_(~allowed, -math.inf), dim=-1)
-    return weights @ value, weights
 
 
 class Gather:
@@ -337,7 +323,7 @@ def sparse_attention(
             place = gather.seen[:, None, :, None].expand_as(split)
             dense[gather.rows] = query.new_zeros(len(gather.rows), size, total, size).scatter_add_(2, place, split)
     if len(gather.ends):
-        wide, weights = full_attention(query_blocks[gather.ends].flatten(0, 1), key, value)  # (G b, n)
+        wide, weights = by_mask(query_blocks[gather.ends].flatten(0, 1), key, value, None)  # (G b, n)
         context[gather.ends] = wide.view(-1, size, d)
         if dense is not None:
             dense[gather.ends] = pad(weights, (0, fill)).view(-1, size, total, size)

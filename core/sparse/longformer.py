@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
-from core.sparse.bigbird import Encoded, Progress, Run
+from core.errors import NoAttentionMatrix
+from core.sparse.bigbird import Encoded, Progress, Run, check
 from core.sparse.windowed import allowed, by_blocks, by_mask
 
 GLOBAL = (0,)
@@ -120,7 +120,7 @@ def forward(
         NoAttentionMatrix: the model is no Longformer.
     """
     _, _, limit = shape_of(model)
-    _check(len(ids), limit, (*positions, *global_at))
+    check(len(ids), limit, (*positions, *global_at))
     spent = 0.0
 
     def attend(own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
     from core.sparse.memory import measure_peak
 
     _, heads, limit = shape_of(model)
-    _check(len(ids), limit, ())
+    check(len(ids), limit)
     hidden = model.longformer.embeddings(input_ids=torch.tensor([list(ids)]))
     own = model.longformer.encoder.layer[0].attention.self
     parts = [_split(part(hidden), heads)[:, :1].contiguous() for part in (own.query, own.key, own.value)]
@@ -173,15 +173,6 @@ def encode(model: Any, ids: Tensor, side: int | None = None, global_at: Sequence
 
     _through(model, ids, attend)
     return Encoded(tuple(kept))
-
-
-def _check(n: int, limit: int, positions: Sequence[int]) -> None:
-    if n == 0:
-        raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
-    if n > limit:
-        raise InputTooLong(f"The text has {n:,} tokens and this model has {limit:,} positions. Shorten the text.")
-    if any(not 0 <= position < n for position in positions):
-        raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was asked for.")
 
 
 def _split(vectors: Tensor, heads: int) -> Tensor:

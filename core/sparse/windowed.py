@@ -96,7 +96,7 @@ def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> t
     """Context (..., n, d) and weights (..., n, m) where ``seen`` (n, m) holds, everywhere without it; the reference."""
     import torch
 
-    scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
+    scores = (query @ key.transpose(-1, -2)).mul_(query.shape[-1] ** -0.5)
     weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), dim=-1)
     return weights @ value, weights
 

@@ -10,8 +10,9 @@ from transformers import BigBirdConfig, BigBirdForMaskedLM
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits
 from core.patterns import mask
-from core.sparse.bigbird import Gather, encode, forward, full_attention, masked_attention, seen, sparse_attention
+from core.sparse.bigbird import Gather, encode, forward, seen, sparse_attention
 from core.sparse.layout import Sparsity
+from core.sparse.windowed import by_mask
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
@@ -65,7 +66,7 @@ def heads_of(n, width=8):
 def test_gathered_blocks_equal_the_dense_mask(n, sparsity):
     query, key, value = heads_of(n)
     allowed = torch.from_numpy(mask(sparsity.pattern(n, layer=1, head=3), n))
-    expected, weights = masked_attention(query, key, value, allowed)
+    expected, weights = by_mask(query, key, value, allowed)
     context, dense = sparse_attention(query, key, value, Gather(sparsity, n, 1, 3), keep=True)
     torch.testing.assert_close(context, expected)
     torch.testing.assert_close(dense, weights)
@@ -75,7 +76,7 @@ def test_gathered_blocks_equal_the_dense_mask(n, sparsity):
 def test_sparse_with_every_block_is_full():
     query, key, value = heads_of(20)
     everything = Sparsity(block_size=4, window=15)
-    expected, _ = full_attention(query, key, value)
+    expected, _ = by_mask(query, key, value, None)
     torch.testing.assert_close(sparse_attention(query, key, value, Gather(everything, 20, 0, 0))[0], expected)
 
 

@@ -126,9 +126,9 @@ def _systems(node: ast.Dict) -> Iterator[Any]:
 
 def test_no_module_names_a_bundled_model_or_tests_its_kind_or_its_architecture() -> None:
     apart = ("core/checkpoints/", "core/catalogue/")
-    # the code of an architecture itself, and what reads any configuration; attention says what it cannot show of which
+    # the code of an architecture itself, and what reads any configuration
     slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
-    architectures = ("core/sparse/", "core/anatomy/", "core/costs/", "core/attention/")
+    architectures = ("core/sparse/", "core/anatomy/", "core/costs/", "core/attention/architectures/")
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "pages").glob("*.py")])

@@ -8,7 +8,7 @@ import transformers
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.fill_mask import MaskedText, fill_mask, mask_positions, predict, prepare, refill, translate_masks
+from core.language.fill_mask import MaskedText, fill_mask, predict, prepare, refill, translate_masks
 from core.language.limits import max_tokens
 from core.language.probes import PROBES, Probe, judge
 from core.language.types import MaskPrediction, Token
@@ -60,7 +60,7 @@ def test_a_clicked_piece_masks_its_whole_word_and_says_so(bert: Checkpoint) -> N
     plain = prepare(bert, "the gardencat sat")
     pieces = [i for i, t in enumerate(plain.tokens) if t.start >= 4 and t.end <= 13]
     assert len(pieces) > 1
-    masked = mask_positions(bert, "the gardencat sat", [pieces[-1]])
+    masked = prepare(bert, "the gardencat sat", [pieces[-1]])
     assert masked.positions == tuple(pieces)
     assert all(masked.ids[i] == bert.tokenizer.mask_token_id for i in pieces)
     assert "“gardencat”" in masked.notes[0]
@@ -80,8 +80,6 @@ def test_a_position_outside_the_text_is_refused(bert: Checkpoint, position: int)
 def test_no_mask_says_how_to_make_one(bert: Checkpoint) -> None:
     with pytest.raises(InputUnusable, match=r"Type \[MASK\].*click a word"):
         fill_mask(bert, "The cat sat.")
-    with pytest.raises(InputUnusable, match="Click a word"):
-        mask_positions(bert, "The cat sat.", [])
 
 
 def test_too_many_tokens_gives_both_counts(bert: Checkpoint) -> None:
