@@ -63,7 +63,7 @@ class _File(BaseModel, strict=True):
     section: str
     model: _Model | None
     settings: dict[Any, Any]
-    seed: Literal[0]
+    seed: Annotated[int, Field(ge=SEED, le=SEED)]
     versions: dict[Any, Any]
 
 
@@ -190,7 +190,8 @@ def _whole(data: bytes) -> _File:
         return _File.model_validate(found)
     except ValidationError as error:
         part, *within = error.errors()[0]["loc"]
-        what = f"weights of its {part}" if "weights" in within else f"its {part}"
+        what = f"the weights of its {part}" if "weights" in within else f"its {part}"
+        what += f", which is {SEED} on this page" * (part == "seed")
         raise RecipeRefused(f"This recipe cannot be read: {what}.") from None
 
 
