@@ -21,6 +21,7 @@ from core.figures.parameters import (
     treemap,
 )
 from core.theme import DARK, LIGHT
+from tests.unit.test_theme import contrast, luminance
 
 
 def small_tree() -> ModuleNode:
@@ -84,25 +85,18 @@ def test_legend_names_the_roles_that_occur() -> None:
     ]
 
 
-def luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize(
     ("fill", "ink"),
     [*((ROLE_COLORS[role], ROLE_INK[role]) for role in ROLES), (LIGHT.raised, LIGHT.ink), (DARK.raised, DARK.ink)],
 )
 def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
-    dark, light = sorted((luminance(fill), luminance(ink)))
-    assert (light + 0.05) / (dark + 0.05) >= 4.5
+    assert contrast(fill, ink) >= 4.5
 
 
 def test_the_trunks_roles_differ_in_lightness() -> None:
     """They can be told apart without seeing colour."""
-    trunk = sorted(luminance(ROLE_COLORS[role]) for role in ("embeddings", "attention", "feed-forward", "norms"))
-    assert all((above + 0.05) / (below + 0.05) > 1.25 for below, above in itertools.pairwise(trunk))
+    trunk = sorted((ROLE_COLORS[role] for role in ("embeddings", "attention", "feed-forward", "norms")), key=luminance)
+    assert all(contrast(below, above) > 1.25 for below, above in itertools.pairwise(trunk))
 
 
 def test_numbers() -> None:

@@ -66,17 +66,16 @@ def test_doctor_names_what_is_live_and_fails_with_the_reason(run: Run, tiny_root
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "sentence"),
+    ("setting", "value", "sentences"),
     [
-        ("ATLAS_HUB", "perhaps", "ATLAS_HUB takes"),
-        ("ATLAS_CHECKPOINT_DIR", "/nowhere/at/all", "ATLAS_CHECKPOINT_DIR names does not exist"),
+        ("ATLAS_HUB", "perhaps", ["ATLAS_HUB takes"]),
+        ("ATLAS_CHECKPOINT_DIR", "/no/where", ["ATLAS_CHECKPOINT_DIR names does not exist", "/no/where"]),
     ],
 )
-def test_doctor_reports_settings_that_make_no_sense(run: Run, setting: str, value: str, sentence: str) -> None:
+def test_doctor_reports_settings_that_make_no_sense(run: Run, setting: str, value: str, sentences: list[str]) -> None:
     status, said, _ = run("doctor", **{setting: value})
     assert status == 1
-    assert value in said or value == "perhaps"
-    assert sentence in said
+    assert all(sentence in said for sentence in sentences)
 
 
 def test_doctor_loads_what_claims_to_be_ready(
