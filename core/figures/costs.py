@@ -15,7 +15,7 @@ from core.figures.heatmap import ink_on
 from core.figures.labels import label
 from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_bytes
-from core.figures.plot import DASHES, TURNED, figure, note, scatter, title, upright
+from core.figures.plot import DASHES, ROWS, figure, note, scatter, title, upright
 from core.theme import FILLS, Theme
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ PARTS: dict[str, tuple[str, str]] = {
 _WRAP = 19
 """Characters of a label's line."""
 _EDGE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
-_ROWS = TURNED | {"ticklabelstandoff": 6, "showgrid": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def held_bars(bars: Sequence[Bar], limit: float | None = None, *, limit_name: st
         shapes=shapes,
         annotations=notes,
         xaxis={**title("GB on one device"), "range": [0, 1.28 * longest], "showgrid": True},
-        yaxis=_ROWS,
+        yaxis=ROWS,
         barmode="stack",
         bargap=0.35,
         height=above + plot + below,
@@ -189,7 +188,7 @@ def hours_bars(
         theme,
         [bar],
         xaxis={**title("hours"), "range": [0, 1.25 * max(hours, default=1)], "showgrid": True},
-        yaxis=_ROWS,
+        yaxis=ROWS,
         height=110 + 30 * max(2, len(names)),
         margin={"r": 24},
         bargap=0.35,

@@ -6,11 +6,12 @@ named in a legend. Of many, a line is named at its end where no other line is in
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from core.figures.labels import label
 from core.figures.plot import Json, figure, note, title, upright
@@ -43,16 +44,9 @@ class Line:
 
 def value_at(line: Line, tokens: int) -> float | None:
     """What ``line`` says at so many tokens, on the straight line between its neighbours; None outside its range."""
-    place = bisect_left(line.tokens, tokens)
-    if place == len(line.tokens):
+    if not line.tokens[0] <= tokens <= line.tokens[-1]:
         return None
-    if line.tokens[place] == tokens:
-        return line.values[place]
-    if place == 0:
-        return None
-    before, after = line.tokens[place - 1], line.tokens[place]
-    share = (tokens - before) / (after - before)
-    return line.values[place - 1] + share * (line.values[place] - line.values[place - 1])
+    return float(np.interp(tokens, line.tokens, line.values))
 
 
 def learning_curves(

@@ -27,7 +27,7 @@ from core.anatomy.roles import (
 from core.figures.heatmap import ink_on
 from core.figures.labels import label
 from core.figures.numbers import in_words, percent, short
-from core.figures.plot import TURNED, Json, Trace, figure, note, scatter, title, upright
+from core.figures.plot import ROWS, Json, Trace, figure, note, scatter, title, upright
 from core.theme import FILLS, Theme
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
 HEIGHT = 560
 _EDGES = {"l": 4, "r": 4, "t": 4, "b": 4}
 _LINE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
-_ROWS = TURNED | {"ticklabelstandoff": 6, "showgrid": False}
 _ROOM = 0.3
 """Room for the number at a bar's end, in the longest bar's length."""
 
@@ -130,7 +129,7 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False, th
             "range": [0, 100 if relative else 1.02 * max(totals, default=1)],
             "exponentformat": "B",
         },
-        yaxis=_ROWS,
+        yaxis=ROWS,
         barmode="stack",
         bargap=0.35,
         height=130 + 38 * max(len(labels), 2),
@@ -263,7 +262,7 @@ def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) ->
         annotations=heads,
         shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
         xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], "visible": False},
-        yaxis=_ROWS,
+        yaxis=ROWS,
         barmode="overlay",
         bargap=0.3,
         height=70 + 34 * max(len(found), 3),

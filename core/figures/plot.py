@@ -32,6 +32,8 @@ BELOW: Json = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
 TURNED: Json = {"autorange": "reversed"}
 """An axis that runs down."""
 BARE: Json = {"showgrid": False}
+ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
+"""An axis of bars with their names, the first on top."""
 
 
 def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
