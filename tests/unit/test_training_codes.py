@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import transformers
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.training import corpus, evaluate
 from core.training import recipe as recipes
-from core.training.objectives import build
 from core.training.objectives.causal import (
     CodesObjective,
     at_lines,
@@ -25,11 +23,10 @@ from core.training.objectives.causal import (
     spread,
     texts,
 )
-from core.training.recipe import Recipe, SourceFile
+from core.training.recipe import SourceFile
 from tests import tiny as tiny_models
-from tests import tinycorpus
+from tests import tinycorpus, tinyrecipes
 from tests.unit.test_language_codes import Drawn
-from tests.unit.test_training_decoders import SMALL
 
 SOURCES = (
     SourceFile("stories.txt", task="Story", passes=0.5),
@@ -38,14 +35,7 @@ SOURCES = (
 )
 
 
-WIDTH = 64
-
-
-def tiny() -> Recipe:
-    found = recipes.load("atlas-ctrl")
-    model = found.model | SMALL["ctrl"] | {"n_positions": WIDTH}
-    data = found.data | {"vocabulary": 300, "hold_out_every": 5, "window": WIDTH}
-    return dataclasses.replace(found, model=model, data=data, sources=SOURCES, step_tokens=256, tokens=0)
+WIDTH = 48
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def objective(folder: Path) -> CodesObjective:
-    made = build(tiny(), folder, folder / "states" / "data")
+    made = tinyrecipes.objective(tinyrecipes.recipe("atlas-ctrl", sources=SOURCES), folder, folder / "states")
     assert isinstance(made, CodesObjective)
     return made
 
@@ -74,7 +64,7 @@ def test_windows_begin_with_their_code_and_hold_one_source(objective: CodesObjec
     seen = set()
     for step in range(80):
         batch = objective.batch(step)
-        assert batch["ids"].shape == batch["labels"].shape == (4, WIDTH)
+        assert batch["ids"].shape == batch["labels"].shape == (5, WIDTH)
         assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
         for row, target in zip(batch["ids"].tolist(), batch["labels"].tolist(), strict=True):
             assert not set(row[1:]) & set(by_code)

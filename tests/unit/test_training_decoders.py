@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,44 +12,11 @@ from torch import nn
 from torch.nn import functional
 
 from core.training import optimizers
-from core.training import recipe as recipes
 from core.training.models import new_model
 from core.training.objective import linear_cross_entropy
 from core.training.objectives.causal import CausalModel
-from core.training.recipe import Recipe, RecipeError, SourceFile
-
-GPT = {"n_layer": 2, "n_embd": 24, "n_head": 6, "n_positions": 32}
-SMALL: dict[str, dict[str, Any]] = {
-    "gpt2": GPT,
-    "gpt_neo": {
-        "num_layers": 2,
-        "hidden_size": 24,
-        "num_heads": 6,
-        "max_position_embeddings": 32,
-        "window_size": 4,
-        "attention_types": [[["global", "local"], 1]],
-    },
-    "llama": {
-        "num_hidden_layers": 2,
-        "hidden_size": 24,
-        "num_attention_heads": 6,
-        "num_key_value_heads": 2,
-        "intermediate_size": 48,
-        "max_position_embeddings": 32,
-        "tie_word_embeddings": True,
-    },
-    "ctrl": GPT | {"dff": 48},
-}
-
-
-def tiny(name: str) -> Recipe:
-    """The recipe ``name`` on the tiny corpus with a tiny model."""
-    found = recipes.load(name)
-    model = found.model | SMALL[found.model["type"]]
-    data = found.data | {"vocabulary": 300, "hold_out_every": 5, "window": 32}
-    return dataclasses.replace(
-        found, model=model, data=data, sources=(SourceFile("stories.txt"),), step_tokens=256, tokens=0
-    )
+from core.training.recipe import RecipeError
+from tests import tinyrecipes
 
 
 def test_an_unknown_type_is_said_in_a_sentence() -> None:
@@ -59,16 +24,16 @@ def test_an_unknown_type_is_said_in_a_sentence() -> None:
         new_model({"type": "nonsense"}, "CausalLM")
 
 
-@pytest.mark.parametrize("kind", SMALL)
-def test_embeddings_are_tied_and_stay_with_adam(kind: str, tmp_path: Path) -> None:
-    model = CausalModel({**SMALL[kind], "type": kind}, 60, 0)
+@pytest.mark.parametrize("name", ["atlas-gpt-2", "atlas-gpt-neo", "atlas-llama", "atlas-ctrl"])
+def test_embeddings_are_tied_and_stay_with_adam(name: str, tmp_path: Path) -> None:
+    model = CausalModel(tinyrecipes.recipe(name).model, 60, 0)
     table = model.full.get_input_embeddings().weight
     assert model.full.lm_head.weight is table
     adam, muon = optimizers.build(model, {"rate": 1e-3, "muon": 1e-3})
     assert any(p is table for group in adam.param_groups for p in group["params"])
     assert all(p.ndim == 2 for group in muon.param_groups for p in group["params"])
     model.full.save_pretrained(tmp_path)
-    assert sum(value.shape == (60, 24) for value in load_file(tmp_path / "model.safetensors").values()) == 1
+    assert sum(value.shape == (60, 16) for value in load_file(tmp_path / "model.safetensors").values()) == 1
 
 
 def test_cross_entropy_with_a_bias_is_the_librarys() -> None:
