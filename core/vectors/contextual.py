@@ -85,7 +85,7 @@ class Measured:
     words: tuple[tuple[str, int], ...]
     """The words that were counted, each with its number of sentences; most sentences first."""
     by_word: tuple[tuple[float, ...], ...]
-    """For each of them its self-similarity after each layer, beyond strangers."""
+    """For each of them its self-similarity after each layer, beyond the baseline."""
     sentences: int
 
 
