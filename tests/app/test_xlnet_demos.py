@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session, settings
 from core.checkpoints.spec import CheckpointSpec
-from core.ui.demos.memory import STORY
+from core.content import content
 from core.ui.demos.orders import SAMPLES
 from tests import tiny
 from tests.app.test_branches import NASTY, demos, opened, shown
@@ -150,7 +150,7 @@ def test_a_story_is_read_with_the_memory_and_without() -> None:
 def test_the_sample_is_longer_than_a_segment_and_the_memory_can_be_shorter() -> None:
     at = xl()
     assert not at.exception
-    assert at.text_area[0].value == STORY
+    assert at.text_area[0].value == content("demos", "memory").label("story")
     assert at.slider[0].value == at.slider[0].max == 48
     at.slider[0].set_value(3).run()
     assert not at.exception

@@ -204,7 +204,7 @@ def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None
     )
     cells: list[Row] = [(label, shown(a), shown(b), _times(a, b)) for label, shown, a, b in rows]
     title = f"What {name} and full attention cost on this text"
-    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (34, 22, 20, 24), (1, 2)))
+    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (31, 25, 20, 24), (1, 2)))
     headings = (
         "Attention",
         "Scores (all layers and heads)",

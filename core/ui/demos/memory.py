@@ -19,23 +19,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 
-STORY = """Once upon a time an old miller lived by a river with his daughter Marigold and a grey donkey. The mill had \
-three wheels, and the miller was proud of them, for there was no other mill with three wheels in the whole country.
-
-One evening a soldier came along the road. He had no shoes, and he asked for a piece of bread. The miller said, "Go \
-away," but Marigold gave him half a loaf and a cup of milk. The soldier thanked her and took a little bell out of his \
-pocket. "When you are in need," said he, "ring this bell, and I will come."
-
-In the spring the river rose, and the water carried away the first wheel. The next night it carried away the second \
-wheel, and the miller wept. "If the third wheel goes," said he, "we shall have no bread, and you and I and the donkey \
-must beg on the road." Then Marigold remembered the soldier, and she took the little bell and rang it.
-
-Before the sound had died away the soldier stood at the door. He had shoes now, and a red coat, and behind him came a \
-hundred men. They built a wall of stone between the river and the mill, and in the morning the water ran past the wall \
-and the third wheel turned. The miller was ashamed. He gave the soldier half a loaf and a cup of milk, and the soldier \
-laughed and asked him for Marigold instead. So they were married, and the grey donkey carried the little bell."""
-"""Long enough for several segments; who and what comes again was named long before."""
-TEXT = Text(name="passage", label="Text, longer than a segment", default=STORY, height=150)
+TEXT = Text(name="passage", label="Text, longer than a segment", height=150)
 SEGMENT = Choice(
     name="segment",
     label="Tokens of a segment",
@@ -49,7 +33,7 @@ MEMORY = Integer(name="memory", label="Memory, in tokens", default=4096, low=1, 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
     state = view.state
-    text = TEXT.draw(state)
+    text = TEXT.with_(default=view.words.label("story")).draw(state)
     longest = longest_memory(view.checkpoint.model) or MAX_READ
     left, right = st.columns([1, 2], gap="large")
     with left:
