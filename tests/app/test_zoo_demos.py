@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.language import speed
+from core.efficiency.timing import by_turns
 from core.ui.demos.pairs import PAIRS as PAIRS_DEMO
 from tests.app.test_branches import NASTY, demos, opened, shown
 
@@ -24,7 +24,7 @@ ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two models side by side are timed in one round in place of 15; the timing has its test in tests/parity."""
-    monkeypatch.setattr(speed, "by_turns", partial(speed.by_turns, count=1))
+    monkeypatch.setattr("core.ui.demos.beside.by_turns", partial(by_turns, count=1))
 
 
 def page(spec: Any, **query: str) -> AppTest:
