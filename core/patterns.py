@@ -203,7 +203,7 @@ def random(n: int, each: int, seed: int | tuple[int, ...], without: Pattern | No
 
 
 def blocks(pattern: Pattern, size: int) -> Pattern:
-    """``pattern`` between blocks of ``size`` neighbouring tokens instead of between tokens.
+    """``pattern`` between blocks of ``size`` neighboring tokens instead of between tokens.
 
     Raises:
         OutOfRange: when the size is not positive.

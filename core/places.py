@@ -66,11 +66,11 @@ def _systems() -> Iterator[Entry]:
         told = (("What it changed", system.change), ("Why", system.why))
         texts = [Text(text, heading, facts) for heading, text in told]
         texts += [Text(said.text, heading, facts) for heading, said in system.statements()]
-        texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organisation}", "Paper", facts)]
+        texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organization}", "Paper", facts)]
         yield Entry(
             "System",
             system.name,
-            f"{system.year}, {system.organisation}. {system.change}",
+            f"{system.year}, {system.organization}. {system.change}",
             system.branch,
             (("system", system.slug),),
             (system.slug, *_versions(system)),

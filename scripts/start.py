@@ -217,6 +217,7 @@ def test(arguments: list[str]) -> None:
     for name, command in (
         ("ruff", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
+        ("codespell", ["codespell"]),
         ("import-linter", ["lint-imports"]),
     ):
         say(f"== {name}")

@@ -1,7 +1,7 @@
 """Live module trees: the real transformers class, built from its configuration on torch's meta device.
 
 A tensor on the meta device has a shape and no numbers, so GPT-3's 174.6 billion parameters need no memory and a
-fraction of a second. transformers ties weights (input and output embeddings) while it initialises numbers, which does
+fraction of a second. transformers ties weights (input and output embeddings) while it initializes numbers, which does
 not always happen on the meta device; they are tied again after building, else a shared matrix would be counted twice.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ONE_LINE = re.compile(r"(\w+)\((.*)\)")
 COPY = "{copy}"
-"""Stands in a tie's path for the copy's own index while neighbours are compared."""
+"""Stands in a tie's path for the copy's own index while neighbors are compared."""
 
 
 @contextlib.contextmanager
@@ -183,7 +183,7 @@ def _printed(module: nn.Module) -> tuple[str, str]:
 
 
 def _collapse(children: list[ModuleNode]) -> tuple[ModuleNode, ...]:
-    """Neighbours that are equal in everything but their index become one node with ``repeat``."""
+    """Neighbors that are equal in everything but their index become one node with ``repeat``."""
     runs: list[tuple[ModuleNode, list[ModuleNode]]] = []
     for child in children:
         form = _retied(replace(child, name=""), child.name, COPY)

@@ -124,7 +124,7 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
     "left": ("−", "only in {left}"),
     "right": ("+", "only in {right}"),
 }
-"""A sign and words for each verdict; colour is never the only sign."""
+"""A sign and words for each verdict; color is never the only sign."""
 IN_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 """Slugs of the groups that every layer has."""
 

@@ -1,6 +1,6 @@
 """A module tree as small data: what torch prints, with parameters counted. No torch here.
 
-A tree names every module of a network once; a run of equal neighbours in a list (the twelve layers of BERT) is one node
+A tree names every module of a network once; a run of equal neighbors in a list (the twelve layers of BERT) is one node
 with ``repeat`` = 12. Shapes are in torch's order: ``Linear`` keeps (out, in), transformers' ``Conv1D`` keeps (in, out).
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 LISTS = frozenset({"ModuleList"})
-"""The classes whose equal neighbours torch prints as one line, ``(0-11): 12 x ...``."""
+"""The classes whose equal neighbors torch prints as one line, ``(0-11): 12 x ...``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class ModuleNode:
         return lines
 
     def _printed(self) -> list[tuple[str, int, list[str]]]:
-        """The children as (name, repeat, lines); in a list, neighbours that print the same become one, as in torch.
+        """The children as (name, repeat, lines); in a list, neighbors that print the same become one, as in torch.
 
-        Two neighbours may print the same and yet be two nodes here, because they differ in what torch does not print:
+        Two neighbors may print the same and yet be two nodes here, because they differ in what torch does not print:
         one owns a tensor that the other shares.
         """
         printed: list[tuple[str, int, list[str]]] = []

@@ -110,7 +110,7 @@ class Highway(nn.Module):
 
 
 class CharacterEncoder(nn.Module):
-    """A word's letters to one vector that knows no neighbours yet."""
+    """A word's letters to one vector that knows no neighbors yet."""
 
     def __init__(self, config: ElmoConfig) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """The Transformer of 2017 and Transformer-XL in their papers' terms, classes that transformers lacks.
 
-Attention Is All You Need (Vaswani et al., 2017), sections 3.1 to 3.5. A sub-layer adds its input back and normalises
+Attention Is All You Need (Vaswani et al., 2017), sections 3.1 to 3.5. A sub-layer adds its input back and normalizes
 last (post-norm), LayerNorm(x + Sublayer(x)). The sub-layers are
 
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O,  head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d_k)) V W_i^V

@@ -156,7 +156,7 @@ def _row(system: System) -> SheetRow:
     except (AtlasError, OSError):  # a system whose trees are not kept yet still has a row
         counted, kinds, words = {}, [], 0
     cells = {column.slug: _told(system, getattr(system, column.field)) for column in COLUMNS if column.field}
-    cells["name"] = Cell((system.name, f"{system.year}, {system.organisation}"))
+    cells["name"] = Cell((system.name, f"{system.year}, {system.organization}"))
     cells["type"] = _type(system, kinds)
     cells["parameters"] = _parameters(system, counted)
     first = counted.get(system.default_size.name, 0) if counted else 0

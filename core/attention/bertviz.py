@@ -38,7 +38,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_place
 from core.attention.views import packed
 from core.attention.views.packed import Bits
-from core.attention.views.page import colours, data_url, kept, own, page
+from core.attention.views.page import colors, data_url, kept, own, page
 from core.content import content
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
@@ -83,7 +83,7 @@ def render(
         heads: the heads shown first (head view; the neuron view takes the first of them); all when not given. The model
             view enlarges the first of them where ``layer`` is given as well.
         kind: the map shown first; the others can be chosen on the page where they have as many layers and heads.
-        theme: colours for a light or a dark page.
+        theme: colors for a light or a dark page.
         title: the page's title, plain text.
         controls: with menus for the layer, the map and the part of the text; a page that is framed by menus of its own
             needs none.
@@ -133,7 +133,7 @@ def render(
         params["together"] = packed.causal(maps[0])  # what comes after the query is told by its place in the part
     return page(
         title=title,
-        style=colours(theme) + own("bertviz.css"),
+        style=colors(theme) + own("bertviz.css"),
         body=_body(maps, view, every, controls),
         data=params,
         scripts=[

@@ -235,7 +235,7 @@ class Ancestor(Row):
     name: Text
     year: Year
     month: Annotated[int, Field(ge=1, le=12)]
-    organisation: Text
+    organization: Text
     change: Sentence
 
 
@@ -257,7 +257,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("embeddings", "Embeddings and positions"),
     ("attention", "Attention"),
     ("activation", "Activation"),
-    ("norm", "Normalisation"),
+    ("norm", "Normalization"),
     ("data", "Training data"),
     ("budget", "Training budget"),
     ("batch", "Batch size"),
@@ -273,7 +273,7 @@ class System(Row):
     year: Year
     month: Annotated[int, Field(ge=1, le=12)]
     """Month of the first public version (of the arXiv number where there is one); it only places a node."""
-    organisation: Text
+    organization: Text
     paper: Paper
     code: Address | None = None
     parent: Slug | None = None

@@ -41,7 +41,7 @@ def norm(name: str, width: int, style: Style) -> ModuleNode:
     tensors: tuple[tuple[str, tuple[int, ...]], ...] = (("weight", (width,)),)
     if style.norm_bias:
         tensors += (("bias", (width,)),)
-    cls = "LayerNorm" if style.norm_bias or style.centred else "RMSNorm"
+    cls = "LayerNorm" if style.norm_bias or style.centered else "RMSNorm"
     return ModuleNode(name, cls, f"({width},)", tensors=tensors).counted()
 
 

@@ -87,7 +87,7 @@ class Style:
     """Two vectors for each token, side by side behind the last layer (Reformer)."""
     own_words: bool = False
     """Each of two sides has word vectors of its own."""
-    centred: bool = False
+    centered: bool = False
     """The norms subtract the mean, though they have no bias."""
 
 

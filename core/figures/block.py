@@ -52,7 +52,7 @@ class Folded:
         if self.down == self.across == 1:
             return ""
         count = self.down * self.across
-        return f"Each cell stands for {count} neighbouring numbers and shows the one furthest from zero."
+        return f"Each cell stands for {count} neighboring numbers and shows the one furthest from zero."
 
 
 def fold(values: Floats, *, square: bool = False) -> Folded:

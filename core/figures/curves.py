@@ -43,7 +43,7 @@ class Line:
 
 
 def value_at(line: Line, tokens: int) -> float | None:
-    """What ``line`` says at so many tokens, on the straight line between its neighbours; None outside its range."""
+    """What ``line`` says at so many tokens, on the straight line between its neighbors; None outside its range."""
     if not line.tokens[0] <= tokens <= line.tokens[-1]:
         return None
     return float(np.interp(tokens, line.tokens, line.values))

@@ -80,7 +80,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a name belongs to: a marker's centre and radius."""
+    """What a name belongs to: a marker's center and radius."""
 
     x: float
     y: float
@@ -140,10 +140,10 @@ def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
     dx, dy = (np.tile(part, len(_RINGS)) for part in (np.cos(angle), np.sin(angle)))
     ring = np.repeat(np.array(_RINGS, dtype=float), _TURNS)
     x, y = point.x + dx * (point.r + 5 + ring), point.y + dy * (point.r + 3 + ring)
-    # the edge that faces the point touches the ring; straight above and below the name is centred
+    # the edge that faces the point touches the ring; straight above and below the name is centered
     start = np.where(dx > 0.2, x, np.where(dx < -0.2, x - width, x - width / 2))
-    beside, centre, gap = point.y - HEIGHT / 2, point.x - width / 2, point.r + 4
-    lefts = np.concatenate([[point.x + gap, point.x - gap - width, centre, centre], start])
+    beside, center, gap = point.y - HEIGHT / 2, point.x - width / 2, point.r + 4
+    lefts = np.concatenate([[point.x + gap, point.x - gap - width, center, center], start])
     tops = np.concatenate(
         [[beside, beside, point.y - point.r - HEIGHT - 1, point.y + point.r + 1], y - HEIGHT / 2 + dy * HEIGHT / 2]
     )

@@ -29,7 +29,7 @@ class Entry:
     branches: tuple[Branch, ...]
     year: int
     month: int
-    organisation: str
+    organization: str
     change: str
     sizes: tuple[tuple[str, int], ...]
 
@@ -73,7 +73,7 @@ def entries(
     """The same of given records; ``sizes`` has the parameters of each system by the size's name."""
     known = {system.slug for system in systems}
     found = [
-        Entry(a.slug, a.name, None, (), a.year, a.month, a.organisation, a.change, ())
+        Entry(a.slug, a.name, None, (), a.year, a.month, a.organization, a.change, ())
         for a in ancestors
         if a.slug not in known
     ]
@@ -85,7 +85,7 @@ def entries(
             s.branches,
             s.year,
             s.month,
-            s.organisation,
+            s.organization,
             s.change,
             tuple(sizes.get(s.slug, {}).items()),
         )

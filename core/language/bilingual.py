@@ -1,6 +1,6 @@
 r"""A sentence with its translation beside it, as XLM reads the two (Lample & Conneau 2019, arXiv 1901.07291).
 
-Translation language modelling hides words in a pair of sentences that say the same:
+Translation language modeling hides words in a pair of sentences that say the same:
 
 .. math:: p(x_i \mid \tilde x, y)  \quad \text{against} \quad  p(x_i \mid \tilde x)
 

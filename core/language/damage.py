@@ -8,9 +8,9 @@ Kinds and what ``rate`` means for each of them:
 
 ==========  =====================================================================================================
 letters     each letter is hit with probability ``rate``: dropped, doubled, swapped with the next, or replaced
-            by a neighbour on the keyboard, equally likely
+            by a neighbor on the keyboard, equally likely
 spaces      each space is dropped with probability ``rate``; each gap inside a word gains one with ``rate`` / 10
-order       each pair of neighbouring words is swapped with probability ``rate``; pairs do not overlap
+order       each pair of neighboring words is swapped with probability ``rate``; pairs do not overlap
 case        each word loses its capital, and each punctuation mark is dropped, with probability ``rate``
 mixed       case, order, letters, spaces, one after the other, each at ``rate``
 ==========  =====================================================================================================

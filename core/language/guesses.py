@@ -1,7 +1,7 @@
 """Whether two people mean the same word: a typed guess against the word that stood there.
 
 Case, accents, marks, blanks and an article before the word do not count; nor, in words of five letters and more, two
-neighbouring letters that changed places or one that was doubled or left single. A different letter does: *house* is
+neighboring letters that changed places or one that was doubled or left single. A different letter does: *house* is
 not *horse*, and *dogs* is not *dog*.
 """
 

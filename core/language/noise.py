@@ -1,7 +1,7 @@
 r"""Noise that ByT5 was tried on (Xue et al., 2022, section 5), and two everyday kinds of `core.language.damage`.
 
 ===========  ==========================================================================================================
-typos        each letter is hit with probability ``rate``: dropped, doubled, swapped, or a neighbour on the keyboard
+typos        each letter is hit with probability ``rate``: dropped, doubled, swapped, or a neighbor on the keyboard
 spaces       each space is dropped with probability ``rate``; each gap inside a word gains one with ``rate`` / 10
 drop         each character is dropped with probability ``rate``
 repeat       each character is followed by one to three copies of itself with probability ``rate``

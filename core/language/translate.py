@@ -17,7 +17,7 @@ Translation by way of English: where a model saw two languages with English only
 
 against y = argmax p(y | x, target) at once. The way through a third language is called pivoting; M2M-100 (Fan et al.
 2020, arXiv 2010.11125) was trained on pairs without English in order not to need it. What English does not say (Sie or
-du, a word's gender) is lost on the way; what the model never practised is not asked of it.
+du, a word's gender) is lost on the way; what the model never practiced is not asked of it.
 """
 
 from __future__ import annotations

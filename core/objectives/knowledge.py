@@ -30,7 +30,7 @@ from core.objectives.spans import runs
 
 Level = Literal["basic", "phrase", "entity"]
 Run = tuple[int, ...]
-"""Numbers of neighbouring words."""
+"""Numbers of neighboring words."""
 
 _OPENERS = """
     a an the my your his her its our their this that these those some any no every each all both another one two

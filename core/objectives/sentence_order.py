@@ -32,7 +32,7 @@ def corrupt(
     cls: str = "[CLS]",
     sep: str = "[SEP]",
 ) -> Example:
-    """Two neighbouring segments, in their order with probability ``share``, else swapped."""
+    """Two neighboring segments, in their order with probability ``share``, else swapped."""
     answer = 0 if rng.random() < share else 1
     return _ordered(first, second, Label("sentence order", TWO, answer), cls, sep)
 
@@ -46,7 +46,7 @@ def three_way(
     cls: str = "[CLS]",
     sep: str = "[SEP]",
 ) -> Example:
-    """Two neighbouring segments in their order, swapped, or the first beside ``other``: equally likely."""
+    """Two neighboring segments in their order, swapped, or the first beside ``other``: equally likely."""
     answer = int(rng.integers(3))
     label = Label("sentence order", THREE, answer)
     return pair(first, other, label, cls=cls, sep=sep) if answer == 2 else _ordered(first, second, label, cls, sep)

@@ -13,7 +13,7 @@ Each token :math:`x_i` of a span from :math:`s` to :math:`e` is asked twice,
 .. math:: L(x_i) = -\log p(x_i \mid h_i) - \log p(x_i \mid y_i), \qquad y_i = f(h_{s-1}, h_{e+1}, p_{i-s+1}),
 
 once from its own last vector :math:`h_i`, and once from those of the two tokens outside the span and a vector for how
-far the token stands from the left one; :math:`f` has two layers with GELU and layer normalisation. Joshi et al. (2020),
+far the token stands from the left one; :math:`f` has two layers with GELU and layer normalization. Joshi et al. (2020),
 sections 3.1 and 3.2.
 """
 
@@ -84,7 +84,7 @@ def choose(
 
 
 def runs(places: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Ascending places as runs of neighbours."""
+    """Ascending places as runs of neighbors."""
     found: list[list[int]] = []
     for place in places:
         if found and found[-1][-1] == place - 1:

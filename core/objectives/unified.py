@@ -16,7 +16,7 @@ right       what stands after it, and itself            [SOS] text [EOS]        
 .. math:: A = \mathrm{softmax}\big(Q K^\top / \sqrt{d_k} + M\big) V
 
 15 % of the tokens are chosen: 80 % become the mask, 10 % a random token, 10 % stay. Four times in five one token is
-chosen, else two or three neighbours. Of those two the paper gives no shares; here both are equally likely.
+chosen, else two or three neighbors. Of those two the paper gives no shares; here both are equally likely.
 """
 
 from __future__ import annotations

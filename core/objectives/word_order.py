@@ -1,4 +1,4 @@
-r"""Word order: three neighbouring tokens are shuffled and have to be put back, beside the masked ones.
+r"""Word order: three neighboring tokens are shuffled and have to be put back, beside the masked ones.
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
           - \frac{1}{|S|} \sum_{i \in S} \log p(x_i \mid \tilde x)

@@ -2,7 +2,7 @@
 
 The text is cut into blocks of b tokens. A block of queries sees
 
-    window   the w neighbouring blocks, itself in the middle
+    window   the w neighboring blocks, itself in the middle
     global   g blocks at the two ends, which also see everything themselves
     random   r more blocks, drawn per layer and head
 

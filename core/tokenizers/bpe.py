@@ -1,7 +1,7 @@
 r"""Byte-pair encoding of one word, join by join.
 
 A vocabulary of this kind is a list of joins (a, b) -> ab in the order in which they were learnt, and the place of a
-join in that list is its rank r. A word begins as its letters (or its bytes). Then, as long as any neighbouring pair is
+join in that list is its rank r. A word begins as its letters (or its bytes). Then, as long as any neighboring pair is
 in the list,
 
 .. math:: (i^*) = \arg\min_i r(s_i, s_{i+1}), \qquad s_{i^*} s_{i^*+1} \to \text{one piece},
@@ -34,7 +34,7 @@ class Join:
     pieces: tuple[str, ...]
     """All pieces after the step."""
     candidates: int
-    """How many neighbouring pairs of the list there were to choose from."""
+    """How many neighboring pairs of the list there were to choose from."""
 
 
 def joins(symbols: Sequence[str], ranks: Ranks) -> tuple[Join, ...]:

@@ -9,7 +9,7 @@ Words are runs of letters and digits, or of other signs; ``▁`` marks one that 
 
 Learning a small vocabulary by joins: BPE, and WordPiece as the `tokenizers` library learns it.
 
-Words are counted; each begins as its letters. Again and again the pair of neighbours with the highest count,
+Words are counted; each begins as its letters. Again and again the pair of neighbors with the highest count,
 
 .. math:: (a, b)^* = \arg\max_{(a,b)} \sum_w c(w)\,\#_{ab}(w),
 

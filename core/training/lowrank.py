@@ -149,7 +149,7 @@ def directions(update: Tensor, moment: Moments) -> tuple[Tensor, Tensor, Tensor]
     """(out, k), (k,), (k, in): directions of an (out, in) update by falling worth, and the values s.
 
     The product ``left @ right`` of all of them is the update. Both vectors of a direction have the same length: an
-    optimiser that takes equal steps in both would tear apart what is large on one side and small on the other.
+    optimizer that takes equal steps in both would tear apart what is large on one side and small on the other.
     """
     root_in, back_in = _roots(moment[0])
     root_out, back_out = _roots(moment[1])

@@ -45,7 +45,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Data, model, optimiser and budget of one run."""
+    """Data, model, optimizer and budget of one run."""
 
     slug: str
     kind: str
@@ -54,7 +54,7 @@ class Recipe:
     minutes: float
     """Planned training time; the learning rate reaches zero at its end."""
     step_tokens: int
-    """Tokens of one optimiser step (padding included)."""
+    """Tokens of one optimizer step (padding included)."""
     sources: tuple[SourceFile, ...]
     tokens: int = 0
     """Where given, the budget is this many tokens instead of time: for a machine whose speed changes."""

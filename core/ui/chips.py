@@ -54,7 +54,7 @@ def token_chips(
     :param selected: positions to show as selected (the caller's state).
     :param key: a key that no other widget of the page has.
     :param multi: whether several positions may be selected at once.
-    :param accent: a branch (``"encoder"``, ...) or a colour as ``#rrggbb``.
+    :param accent: a branch (``"encoder"``, ...) or a color as ``#rrggbb``.
     :param label: what the row is, for screen readers.
     :param disabled: positions that cannot be chosen.
     :param held: positions that show as selected and cannot be changed; they are not returned.
@@ -69,7 +69,7 @@ def token_chips(
     current = tuple(sorted({i for i in chosen if 0 <= i < len(tokens) and i not in off}))
     if not multi:
         current = current[:1]
-    colour = accent if accent.startswith("#") else accent_of(accent)
+    color = accent if accent.startswith("#") else accent_of(accent)
     data = {
         "tokens": [_chip(token, i, i in off, bars, notes) for i, token in enumerate(tokens)],
         "held": sorted(set(held)),
@@ -78,16 +78,16 @@ def token_chips(
         "multi": multi,
         "clearable": clearable,
         "label": label,
-        "accent": colour,
-        "onAccent": on_colour(colour),
+        "accent": color,
+        "onAccent": on_colour(color),
     }
     CHIPS.draw(key, data)
     return current
 
 
-def on_colour(colour: str) -> str:
-    """Black or white, whichever reads better on ``colour`` (``#rrggbb``), by WCAG's contrast ratio."""
-    return str(readable(np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])))
+def on_colour(color: str) -> str:
+    """Black or white, whichever reads better on ``color`` (``#rrggbb``), by WCAG's contrast ratio."""
+    return str(readable(np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])))
 
 
 def _chip(

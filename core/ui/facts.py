@@ -47,7 +47,7 @@ def _origin(system: System) -> None:
     paper = f"{plain(system.paper.authors)}, {plain(system.paper.venue)}"
     parts = [
         f"{system.year}",
-        plain(system.organisation),
+        plain(system.organization),
         f"[{plain(system.paper.title)}]({system.paper.url}) ({paper})" if system.paper.url else paper,
     ]
     if system.code:

@@ -38,7 +38,7 @@ toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_tabl
 
 
 def header(title: str, sentence: str, branch: str | None = None) -> None:
-    """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here.
+    """A page's title over a bar in the branch's color, and one sentence that says what can be found out here.
 
     Both are ours. The sentence's terms are linked to the glossary, and a new page begins to link from here on.
     """

@@ -1,10 +1,10 @@
 r"""Vectors of many numbers as points of two: principal components, and t-SNE.
 
-**Principal components** (Pearson 1901; Hotelling 1933). With the rows of :math:`X` centred and
+**Principal components** (Pearson 1901; Hotelling 1933). With the rows of :math:`X` centered and
 :math:`X = U \Sigma V^\top`, the points are the first two columns of :math:`U \Sigma`, and component k holds
 :math:`\sigma_k^2 / \sum_i \sigma_i^2` of the variance. Distances on the plane are never larger than the true ones.
 
-**t-SNE** (van der Maaten & Hinton 2008). Points :math:`y_i` are moved until the chances of choosing a neighbour agree
+**t-SNE** (van der Maaten & Hinton 2008). Points :math:`y_i` are moved until the chances of choosing a neighbor agree
 on the plane (q, a heavy-tailed curve) and in the full space (p, a normal curve whose width gives every point the same
 perplexity :math:`2^{H_i}`):
 
@@ -51,8 +51,8 @@ def components(vectors: NDArray[np.floating]) -> Plane:
 
     The sign of an axis is chosen so that its largest number is positive.
     """
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     points, shares = np.zeros((len(vectors), 2)), [0.0, 0.0]
     total = float((sizes**2).sum())
     # what lies within rounding of one spot is one spot

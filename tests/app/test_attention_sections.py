@@ -69,7 +69,7 @@ def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> 
 def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning
-    assert "**Have two neighbouring words changed places?**" in shown(at)
+    assert "**Have two neighboring words changed places?**" in shown(at)
     assert set(at.dataframe[0].value["best answer after"]) == {"swapped"}
     assert len(at.dataframe[0].value) == 72
     assert widget(at.multiselect, "Off").value == ["e4-7"]  # type: ignore[attr-defined]

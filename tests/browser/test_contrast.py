@@ -12,10 +12,10 @@ from tests.browser.conftest import TELEPHONE, Tab, Visitor, new_tab, visiting
 
 CONTRAST = """
 (element) => {
-  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
   const over = (top, share, under) => top.slice(0, 3).map((value, i) => value * share + under[i] * (1 - share));
-  const light = (colour) => {
-    const [r, g, b] = colour.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  const light = (color) => {
+    const [r, g, b] = color.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   let ground = null, share = 1;

@@ -26,7 +26,7 @@ def _map() -> AttentionMap:
 
 
 def _pixel(page: Page, row: int, column: int) -> list[int]:
-    """The colour in the middle of a cell of the opened map."""
+    """The color in the middle of a cell of the opened map."""
     return page.evaluate(
         """([row, column]) => {
           const dense = window.devicePixelRatio, { side, top, cell } = layout;

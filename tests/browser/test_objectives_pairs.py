@@ -102,7 +102,7 @@ def point_data(*angles: int) -> dict[str, Any]:
             "angle": angle,
             "pull": 20.0,
             "shape": "circle",
-            "colour": "#0072B2",
+            "color": "#0072B2",
             "ink": "#ffffff",
             "lane": 0,
         }

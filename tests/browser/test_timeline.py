@@ -125,7 +125,7 @@ def test_playing_runs_to_the_end_and_begins_again(empty: Page) -> None:
 
 def test_names_are_text_and_never_markup(alone: Page) -> None:
     bad = "<img src=x onerror=alert(1)>"
-    shown = tuple(replace(e, name=bad, change=bad, organisation=bad) if e.slug == "bert" else e for e in FAMILY)
+    shown = tuple(replace(e, name=bad, change=bad, organization=bad) if e.slug == "bert" else e for e in FAMILY)
     mount(alone, data_of(shown))
     alone.locator(".node", has_text="<img").first.focus()
     assert alone.locator("img").count() == 0

@@ -16,7 +16,7 @@ def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(tra
     box.focus()
     page.keyboard.type("sop")
     page.keyboard.press("Enter")
-    term = side.get_by_role("link", name="Sentence-order prediction")
+    term = side.get_by_role("link", name="Sentence-order prediction", exact=True)
     expect(term).to_be_visible()
     expect(page).to_have_url(re.compile("branch=decoder"))  # nothing is lost
     expect(page.get_by_role("table", name="Live models").get_by_role("rowheader", name="Atlas GPT-2")).to_be_visible()

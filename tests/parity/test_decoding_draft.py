@@ -15,7 +15,7 @@ from core.errors import InputUnusable, OutOfRange
 from core.language.decode import together
 from core.language.decoding.draft import Drafted, Round, _until, bits, drafted, expected, plain, speed_up
 from core.language.decoding.reader import Start
-from core.language.decoding.rules import penalised
+from core.language.decoding.rules import penalized
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 from tests import tiny
@@ -214,7 +214,7 @@ def test_sampled_tokens_are_distributed_as_the_large_models(penalty: float) -> N
     prompt = [token % 12 for token in PROMPT]
     with torch.inference_mode():
         scores = large.model(torch.tensor([prompt])).logits[0, -1]
-        chances = (penalised(scores, prompt, penalty) / 2).softmax(-1)
+        chances = (penalized(scores, prompt, penalty) / 2).softmax(-1)
     found = (drafted(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common) for s in range(DRAWS))
     counts = Counter(one.ids[0] for one in found)
     for token, chance in enumerate(chances.tolist()):

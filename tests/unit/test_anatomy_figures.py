@@ -94,7 +94,7 @@ def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
 
 
 def test_the_trunks_roles_differ_in_lightness() -> None:
-    """They can be told apart without seeing colour."""
+    """They can be told apart without seeing color."""
     trunk = sorted((ROLE_COLORS[role] for role in ("embeddings", "attention", "feed-forward", "norms")), key=luminance)
     assert all(contrast(below, above) > 1.25 for below, above in itertools.pairwise(trunk))
 

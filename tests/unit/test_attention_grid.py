@@ -1,4 +1,4 @@
-"""The grid page: its numbers are those of the map, it asks for nothing, and its colours are the app's."""
+"""The grid page: its numbers are those of the map, it asks for nothing, and its colors are the app's."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_dice_follow_the_probabilities_and_the_seed() -> None:
 
 def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() -> None:
     scores = torch.tensor([2.0, -2.0, 2.0, -2.0])
-    assert rules.penalised(scores, (0, 1, 1), 2.0).tolist() == [1.0, -4.0, 2.0, -2.0]
+    assert rules.penalized(scores, (0, 1, 1), 2.0).tolist() == [1.0, -4.0, 2.0, -2.0]
 
 
 def test_no_run_of_n_tokens_comes_twice() -> None:

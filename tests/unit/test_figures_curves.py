@@ -1,4 +1,4 @@
-"""Learning curves in one picture: places of the names, signs beside colour, and what is said of it."""
+"""Learning curves in one picture: places of the names, signs beside color, and what is said of it."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_lines_of_one_branch_differ_in_shade_and_lean_towards_the_ink() -> None:
     assert mixed("#0072B2", "#000000", 0.5) == "#003959"
     assert mixed("#0072B2", "#FFFFFF", 1.0) == "#FFFFFF"
     figure = learning_curves([ONE, TWO, ONE, ONE, ONE], "loss", theme=LIGHT)
-    colours = [trace.line.color for trace in figure.data]
-    assert colours[:2] == ["#0072B2", "#D55E00"]
-    assert len({colours[0], colours[2], colours[3]}) == 3
-    assert colours[4] == colours[0]
+    colors = [trace.line.color for trace in figure.data]
+    assert colors[:2] == ["#0072B2", "#D55E00"]
+    assert len({colors[0], colors[2], colors[3]}) == 3
+    assert colors[4] == colors[0]
 
 
 def test_the_even_scale_begins_at_nothing() -> None:

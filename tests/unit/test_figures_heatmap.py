@@ -1,4 +1,4 @@
-"""Numbers in the cells of heat maps: what colour they have, and where they stand."""
+"""Numbers in the cells of heat maps: what color they have, and where they stand."""
 
 from __future__ import annotations
 

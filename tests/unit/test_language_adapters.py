@@ -77,7 +77,7 @@ def test_updates_are_drawn_by_layer_and_place() -> None:
     assert (list(first.x), list(first.y)) == (["1", "2"], [0.1, 0.2])
     assert list(second.y) == [0.4, 0.05]
     assert second.marker.pattern.fillmode == "overlay"  # over the color, not in its place
-    assert first.marker.pattern.shape != second.marker.pattern.shape  # colour is not the only sign
+    assert first.marker.pattern.shape != second.marker.pattern.shape  # color is not the only sign
     assert update_rows(updates)[1] == {"layer": 1, "after": "feed-forward", "added, as a share of |h|": 0.4}
     assert "most, 40 % of the state after feed-forward in layer 1; least, 5 %" in update_alt(updates)
     assert "feed-forward in layer 2" in update_alt(updates)

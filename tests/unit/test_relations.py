@@ -167,7 +167,7 @@ def test_any_earlier_mention_is_an_antecedent() -> None:
 
 @pytest.mark.parametrize(("step", "directions"), [(-1, (-1, 1)), (1, (1, -1))])
 def test_a_perfect_neighbour_head_is_a_fixed_distance(step: int, directions: tuple[int, int]) -> None:
-    """Each word looks at its neighbour: a dependent's own look, and the look that it gets from the other side."""
+    """Each word looks at its neighbor: a dependent's own look, and the look that it gets from the other side."""
     tally = Tally(1, 1, causal=False)
     expected: Counter[tuple[str, str]] = Counter()
     for one in read(SHIPPED):

@@ -1,4 +1,4 @@
-"""Pictures of published figures: places, differences, signs beside colour, and what is said of them."""
+"""Pictures of published figures: places, differences, signs beside color, and what is said of them."""
 
 from __future__ import annotations
 

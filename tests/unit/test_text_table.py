@@ -1,4 +1,4 @@
-"""The plain table of facts: semantic, escaped, labelled for narrow screens."""
+"""The plain table of facts: semantic, escaped, labeled for narrow screens."""
 
 from __future__ import annotations
 

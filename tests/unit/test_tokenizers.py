@@ -203,7 +203,7 @@ def test_steps_end_where_the_library_ends(word: str) -> None:
             else:
                 path = unigram.best(unigram.lattice(part, scores(one)))
                 known_ = "".join(edge.piece if edge.known else "?" for edge in path.edges)
-                # the library joins unknown neighbours and writes what stood there
+                # the library joins unknown neighbors and writes what stood there
                 assert "".join(expected) == "".join(path.pieces)
                 if "?" not in known_:
                     assert list(path.pieces) == expected

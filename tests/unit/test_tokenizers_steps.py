@@ -153,7 +153,7 @@ def test_unigram_s_best_is_the_library_s_and_the_sums_add_up(scores: dict[str, f
     tokenizer = Tokenizer(models.Unigram(vocabulary, 0, False))
     found = unigram.lattice(text, dict(vocabulary))
     best = unigram.best(found)
-    # the library joins neighbouring unknown characters into one piece
+    # the library joins neighboring unknown characters into one piece
     fused: list[str] = []
     for i, edge in enumerate(best.edges):
         if not edge.known and i and not best.edges[i - 1].known:

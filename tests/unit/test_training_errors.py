@@ -270,7 +270,7 @@ def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
-    class Signalled(Line):
+    class Signaled(Line):
         def batch(self, step: int) -> dict[str, Tensor]:
             if step == 7:
                 os.kill(os.getpid(), number)
@@ -279,7 +279,7 @@ def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, num
     whole = Trainer(toy(), Line(), tmp_path / "whole", steps=20).run(quiet=True)
     before = signal.getsignal(number)
     with pytest.raises(Interrupted, match=r"Stopped after step 8, as asked. The same command goes on from step 8"):
-        Trainer(toy(), Signalled(), tmp_path / "cut", steps=20).run(quiet=True)
+        Trainer(toy(), Signaled(), tmp_path / "cut", steps=20).run(quiet=True)
     assert signal.getsignal(number) == before
     rest = Trainer(toy(), Line(), tmp_path / "cut", steps=20)
     assert rest.resume()

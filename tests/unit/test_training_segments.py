@@ -101,7 +101,7 @@ def test_the_memory_takes_no_slope() -> None:
     embedded = torch.nn.Parameter(model.full.transformer.word_embedding.weight.detach().clone())
     model.full.transformer.word_embedding.weight = embedded
     ids = torch.arange(1, 17)[None]  # every word once, in two segments
-    # Weighed: the plain sum of normalised states is always 0, and its slope is rounding.
+    # Weighed: the plain sum of normalized states is always 0, and its slope is rounding.
     weights = torch.randn(24, generator=torch.Generator().manual_seed(0))
     (model(ids)[:, 8:] @ weights).sum().backward()  # type: ignore[no-untyped-call]
     used = embedded.grad.abs().amax(1) > 0

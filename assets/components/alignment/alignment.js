@@ -45,7 +45,7 @@ function mark(state) {
 }
 
 function lines(root, state, target, source) {
-  // Centred rows would push the shorter one out of sight where the longer one scrolls.
+  // Centered rows would push the shorter one out of sight where the longer one scrolls.
   const scroll = root.querySelector(".scroll");
   root.classList.toggle("long", scroll.scrollWidth > scroll.clientWidth + 1);
   const stage = root.querySelector(".stage"), svg = root.querySelector("svg");

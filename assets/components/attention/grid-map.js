@@ -1,4 +1,4 @@
-// What the grid knows: the numbers of every head, what was computed, and colours for them. No element is touched here.
+// What the grid knows: the numbers of every head, what was computed, and colors for them. No element is touched here.
 // A picture is a layer and a head as one number, layer * heads + head; whole numbers n stand for n * scale[picture].
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -73,16 +73,16 @@ function allPooled(wide, high) {
   return shown.small;
 }
 
-/** Colours from zero (or, with a sign, from minus one) to one, as rgb triples. */
-const colours = (() => {
+/** Colors from zero (or, with a sign, from minus one) to one, as rgb triples. */
+const colors = (() => {
   const count = 511;
   const table = new Uint8ClampedArray(3 * count);
   const parse = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   let stop = 0;
   for (let i = 0; i < count; i++) {
     const at = i / (count - 1);
-    while (stop < data.colours.length - 2 && at > data.colours[stop + 1][0]) stop++;
-    const [[from, first], [to, second]] = [data.colours[stop], data.colours[stop + 1]];
+    while (stop < data.colors.length - 2 && at > data.colors[stop + 1][0]) stop++;
+    const [[from, first], [to, second]] = [data.colors[stop], data.colors[stop + 1]];
     const share = (at - from) / (to - from), a = parse(first), b = parse(second);
     for (let c = 0; c < 3; c++) table[3 * i + c] = a[c] + (b[c] - a[c]) * share;
   }
@@ -94,12 +94,12 @@ function colourAt(value, largest) {
 }
 function css(value, largest) {
   const at = colourAt(value, largest);
-  return `rgb(${colours[at]},${colours[at + 1]},${colours[at + 2]})`;
+  return `rgb(${colors[at]},${colors[at + 1]},${colors[at + 2]})`;
 }
-/** Black or white, whichever reads better on the colour of a value. */
+/** Black or white, whichever reads better on the color of a value. */
 function ink(value, largest) {
   const at = colourAt(value, largest);
-  return 0.299 * colours[at] + 0.587 * colours[at + 1] + 0.114 * colours[at + 2] > 140 ? "#10151a" : "#ffffff";
+  return 0.299 * colors[at] + 0.587 * colors[at + 1] + 0.114 * colors[at + 2] > 140 ? "#10151a" : "#ffffff";
 }
 
 /** A pooled picture as an image; what was not computed stays clear, so that the ground shows. */
@@ -108,9 +108,9 @@ function image(small, largest) {
   for (let i = 0; i < small.cells.length; i++) {
     if (!small.seen[i]) continue;
     const at = colourAt(small.cells[i] * small.step, largest);
-    made.data[4 * i] = colours[at];
-    made.data[4 * i + 1] = colours[at + 1];
-    made.data[4 * i + 2] = colours[at + 2];
+    made.data[4 * i] = colors[at];
+    made.data[4 * i + 1] = colors[at + 1];
+    made.data[4 * i + 2] = colors[at + 2];
     made.data[4 * i + 3] = 255;
   }
   return made;

@@ -158,7 +158,7 @@ function drawOne() {
 
   const size = Math.max(10, Math.min(13, cell)), every = Math.ceil((size + 1) / cell);
   const row = rows.indexOf(state.query), column = columns.indexOf(state.key);
-  /** Names along a side; where there is no room for all, every so many, and the chosen one in the place of its neighbours. */
+  /** Names along a side; where there is no room for all, every so many, and the chosen one in the place of its neighbors. */
   const names = (indices, tokens, chosen, limit, write) => {
     indices.forEach((token, i) => {
       if (i === chosen || (i % every === 0 && (chosen < 0 || every === 1 || Math.abs(i - chosen) >= every))) {
@@ -189,7 +189,7 @@ function drawOne() {
   legend(largest);
 }
 
-/** What the colours say; ``largest`` is the weight at their end, null where every head has its own. */
+/** What the colors say; ``largest`` is the weight at their end, null where every head has its own. */
 function legend(largest) {
   const at = picture(state.layer, state.head);
   const end = largest === null ? "each head's largest" : written(largest, at);

@@ -39,7 +39,7 @@ function build(root, data, state) {
     group.dataset.index = index;
     group.setAttribute("aria-label", point.name);
     make("circle", { r: 24, class: "halo" }, group);
-    shape(point.shape, group, 14).style.fill = point.colour;
+    shape(point.shape, group, 14).style.fill = point.color;
     const text = make("text", { y: point.shape === "triangle" ? 3 : 1 }, group);
     text.style.fill = point.ink;
     text.textContent = point.text;
@@ -48,7 +48,7 @@ function build(root, data, state) {
   const legend = make("g", { class: "legend" }, svg);  // in the file; beside the picture the names can wrap
   data.keys.forEach((entry, i) => {
     const group = make("g", { transform: `translate(${120 * (i - (data.keys.length - 1) / 2) - 30} 226)` }, legend);
-    shape(entry.shape, group, 7).style.fill = entry.colour;
+    shape(entry.shape, group, 7).style.fill = entry.color;
     make("text", { x: 14, y: 1 }, group).textContent = entry.name;
   });
   const keys = root.querySelector(".keys");
@@ -56,7 +56,7 @@ function build(root, data, state) {
   data.keys.forEach((entry) => {
     const line = document.createElement("span");
     const small = make("svg", { viewBox: "-20 -20 40 40", "aria-hidden": "true" });
-    shape(entry.shape, small, 15).style.fill = entry.colour;
+    shape(entry.shape, small, 15).style.fill = entry.color;
     line.append(small, document.createTextNode(entry.name));
     keys.append(line);
   });
@@ -133,7 +133,7 @@ export default function (component) {
   state.send = setTriggerValue;
   state.data = data;
   svg.setAttribute("aria-label", data.label);
-  const sign = JSON.stringify([data.points.map((p) => [p.name, p.shape, p.colour]), data.ties, data.keys]);
+  const sign = JSON.stringify([data.points.map((p) => [p.name, p.shape, p.color]), data.ties, data.keys]);
   const fresh = sign !== state.sign;
   if (fresh) {
     state.sign = sign;

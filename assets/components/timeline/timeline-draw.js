@@ -1,4 +1,4 @@
-// One layout as an SVG, and the same systems as a list. Texts go in with textContent alone; colours come from the theme.
+// One layout as an SVG, and the same systems as a list. Texts go in with textContent alone; colors come from the theme.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -37,7 +37,7 @@ function outline(shape, x, y, r) {
 function marker(sign, x, y, r) {
   const group = drawn("g", "marker", {});
   if (sign.ring) group.append(drawn("path", "ring", { d: outline(sign.shape, x, y, r + 2.2), stroke: sign.ring }));
-  const paint = sign.hollow ? { stroke: sign.colour } : { fill: sign.colour };
+  const paint = sign.hollow ? { stroke: sign.color } : { fill: sign.color };
   group.append(drawn("path", sign.hollow ? "shape hollow" : "shape", { d: outline(sign.shape, x, y, r), ...paint }));
   return group;
 }
@@ -50,7 +50,7 @@ function curve(from, to) {
 function frame(svg, drawing) {
   const bottom = drawing.height;
   drawing.bands.forEach((band) => {
-    const place = { x: 0, y: band.top, width: drawing.width, height: band.height, fill: band.colour };
+    const place = { x: 0, y: band.top, width: drawing.width, height: band.height, fill: band.color };
     svg.append(drawn("rect", "band", place));
   });
   drawing.years.forEach(([x, year]) => {
@@ -77,7 +77,7 @@ function node(one, mark) {
   const link = drawn("a", "node", { "aria-label": one.said, tabindex: -1 });
   if (one.href) link.setAttribute("href", one.href);
   else link.setAttribute("role", "img");
-  if (low !== y) link.append(drawn("path", "stem", { d: `M${x} ${y}V${low}M${x - 4} ${low}h8`, stroke: one.colour }));
+  if (low !== y) link.append(drawn("path", "stem", { d: `M${x} ${y}V${low}M${x - 4} ${low}h8`, stroke: one.color }));
   if (left !== undefined) {
     const [ex, ey] = [Math.min(Math.max(x, left), left + width), Math.min(Math.max(y, top), top + 16)];
     if (Math.hypot(ex - x, ey - y) > r + 10) link.append(drawn("path", "lead", { d: `M${ex} ${ey}L${x} ${y}` }));
@@ -97,7 +97,7 @@ function paint(data, drawing) {
   data.nodes.forEach((one, i) => {
     if (one.parent < 0) return;
     const [from, to] = [drawing.marks[one.parent], drawing.marks[i]];
-    const path = drawn("path", "edge", { d: curve(from, to), stroke: one.colour });
+    const path = drawn("path", "edge", { d: curve(from, to), stroke: one.color });
     path.atlas = i;
     edges.push(path);
     svg.append(path);

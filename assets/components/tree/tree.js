@@ -23,7 +23,7 @@ function item(node, view) {
   const meter = element("span", "meter");
   const fill = element("i");
   fill.style.width = (100 * node.share).toFixed(2) + "%";
-  if (node.colour) fill.style.setProperty("--role", node.colour);
+  if (node.color) fill.style.setProperty("--role", node.color);
   meter.append(fill);
   li.atlas.name = element("span", "name", node.name);
   li.atlas.cls = element("span", "cls", node.cls);

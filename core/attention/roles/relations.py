@@ -13,7 +13,7 @@ one head. A link of weight zero is no link.
 
 * **Causal models** see to the left only. Just the links whose target stands to the left of what looks are judged: the
   dependent to head where the head comes first, the head to dependent where the dependent does. A column of such a map
-  favours early rows, which share their weight among fewer keys.
+  favors early rows, which share their weight among fewer keys.
 * **Possessors** ("the girl 's ball"): where 's follows, the link from 's is judged, as in the paper.
 * **Coreference**: the head word of a mention with an antecedent looks most at the head word of one of its antecedents,
   among the nouns, names and pronouns that stand before it (an antecedent is always one of them). The paper states the

@@ -19,7 +19,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_place
 from core.attention.views import packed
 from core.attention.views.packed import Bits
-from core.attention.views.page import colours, own, page
+from core.attention.views.page import colors, own, page
 from core.content import content
 from core.theme import THEMES, Name
 
@@ -49,7 +49,7 @@ def render(
 
     Args:
         layer, head: the head that is chosen first; where both are given, it is open.
-        theme: colours for a light or a dark page.
+        theme: colors for a light or a dark page.
         title: the page's title, plain text.
         difference: the weights have a sign (`core.attention.combine.difference`). Where one is negative, this is so in
             any case.
@@ -75,7 +75,7 @@ def render(
         "layer": layer or 0,
         "head": head or 0,
         "open": single or (layer is not None and head is not None),
-        "colours": scale(theme, signed),
+        "colors": scale(theme, signed),
         "accent": THEMES[theme].selection,
         "hints": {view: content("attention", "all").part(f"Hint: {view}") for view in ("all", "one")},
     }
@@ -98,14 +98,14 @@ def height(found: AttentionMap) -> int:
 
 
 def scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
-    """The colours as (place, colour) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
+    """The colors as (place, color) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
     look = THEMES[theme]
     return list(look.differences if signed else look.amounts)
 
 
 def _style(theme: Name) -> str:
     look = THEMES[theme]
-    return colours(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + own("grid.css")
+    return colors(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + own("grid.css")
 
 
 def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:

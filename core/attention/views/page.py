@@ -81,7 +81,7 @@ def kept(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def colours(theme: Name) -> str:
+def colors(theme: Name) -> str:
     """The theme as custom properties: ``--back``, ``--text``, ``--soft``, ``--line``."""
     return f":root {{ color-scheme: {theme}; {' '.join(f'--{n}: {c};' for n, c in COLORS[theme].items())} }}\n"
 

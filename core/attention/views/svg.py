@@ -5,7 +5,7 @@ and characters that XML cannot hold are replaced, so a token is never markup. Ce
 :data:`MOST_CELLS`; beyond, and for all heads at once, they are an image of their own inside
 (:func:`palette_png`).
 
-Colours are those of `core.attention.views.grid`: zero is the background, what was never computed is grey.
+Colors are those of `core.attention.views.grid`: zero is the background, what was never computed is gray.
 
 numpy alone. Layers and heads count from 0 here and from 1 in the picture. Legend: Q query tokens, K key tokens.
 """
@@ -55,7 +55,7 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     """
     check_place(found, layer, head)
     rows, columns = found.weights.shape[2:]
-    colours = _palette(theme, signed=_signed(found))
+    colors = _palette(theme, signed=_signed(found))
     cells, largest = _indices(found, layer, head)
     side, size = (22, 12) if max(rows, columns) <= 40 else (12, 9)
     letter = _LETTER * size
@@ -64,9 +64,9 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     width, height = left + max(side * columns + 60, _RAMP + 100), top + side * rows + 56
     body = [_text(12, 24, title, size=15, weight="bold"), _ground(left, top, side * columns, side * rows, theme)]
     if rows * columns <= MOST_CELLS:
-        body += _rectangles(cells, left, top, side, colours)
+        body += _rectangles(cells, left, top, side, colors)
     else:
-        body.append(_image(cells, left, top, side * columns, side * rows, colours))
+        body.append(_image(cells, left, top, side * columns, side * rows, colors))
     body += [
         _text(left - 6, top + side * i + side / 2 + size / 3, _label(token), anchor="end", size=size)
         for i, token in enumerate(found.query_tokens)
@@ -75,14 +75,14 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
         _text(left + side * j + side / 2 + size / 4, top - 6, _label(token), size=size, turned=True)
         for j, token in enumerate(found.key_tokens)
     ]
-    body += _legend(left, top + side * rows + 22, largest, colours, theme, signed=_signed(found))
+    body += _legend(left, top + side * rows + 22, largest, colors, theme, signed=_signed(found))
     told = f"Layer {layer + 1}, head {head + 1}: {rows} query tokens down, {columns} key tokens across."
     return _document(max(width, _room(title)), height, title, told, body, theme)
 
 
 def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attention") -> str:
     """All heads, layers down and heads across; each is drawn up to its own largest weight."""
-    colours = _palette(theme, signed=_signed(found))
+    colors = _palette(theme, signed=_signed(found))
     rows, columns = found.weights.shape[2:]
     high = round(_THUMBNAIL * max(0.4, min(2.5, rows / columns)))
     left, top, gap = 36, 66, 6
@@ -98,7 +98,7 @@ def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attenti
             if layer == 0:
                 body.append(_text(x + _THUMBNAIL / 2, top - 7, str(head + 1), anchor="middle"))
             body.append(_ground(x, y, _THUMBNAIL, high, theme))
-            body.append(_image(_pooled(_indices(found, layer, head)[0]), x, y, _THUMBNAIL, high, colours))
+            body.append(_image(_pooled(_indices(found, layer, head)[0]), x, y, _THUMBNAIL, high, colors))
     width = max(left + found.heads * (_THUMBNAIL + gap) + 12, 480, _room(title))
     height = top + found.layers * (high + gap) + 12
     told = f"{found.layers} layers of {found.heads} heads over {rows} query tokens and {columns} key tokens."
@@ -110,7 +110,7 @@ def _signed(found: AttentionMap) -> bool:
 
 
 def _indices(found: AttentionMap, layer: int, head: int) -> tuple[Indices, float]:
-    """(Q, K) of 0 to 254 for the colours, 255 where nothing was computed; and the largest size of a weight."""
+    """(Q, K) of 0 to 254 for the colors, 255 where nothing was computed; and the largest size of a weight."""
     weights = found.weights[layer, head]
     largest = float(np.abs(weights).max(initial=0.0))
     share = weights / largest if largest > 0 else np.zeros_like(weights)
@@ -133,27 +133,27 @@ def _pooled(cells: Indices) -> Indices:
 
 
 def _palette(theme: Name, *, signed: bool) -> list[str]:
-    """256 colours: 255 steps, and what was not computed."""
+    """256 colors: 255 steps, and what was not computed."""
     stops = scale(theme, signed)
     places = [place for place, _ in stops]
-    channels = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in stops], dtype=np.float64)
+    channels = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for _, color in stops], dtype=np.float64)
     at = np.linspace(0, 1, _STEPS)
     mixed = np.rint(np.stack([np.interp(at, places, channels[:, c]) for c in range(3)], axis=1)).astype(int)
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.tolist()] + [THEMES[theme].unseen]
 
 
-def _rectangles(cells: Indices, left: float, top: float, side: int, colours: Sequence[str]) -> list[str]:
+def _rectangles(cells: Indices, left: float, top: float, side: int, colors: Sequence[str]) -> list[str]:
     return [
         f'<rect x="{left + side * j:g}" y="{top + side * i:g}" width="{side - 1}" height="{side - 1}" '
-        f'fill="{colours[index]}"/>'
+        f'fill="{colors[index]}"/>'
         for i, row in enumerate(cells.tolist())
         for j, index in enumerate(row)
         if index != _UNSEEN_INDEX
     ]
 
 
-def _image(cells: Indices, x: float, y: float, width: float, height: float, colours: Sequence[str]) -> str:
-    data = base64.b64encode(palette_png(cells, colours)).decode("ascii")
+def _image(cells: Indices, x: float, y: float, width: float, height: float, colors: Sequence[str]) -> str:
+    data = base64.b64encode(palette_png(cells, colors)).decode("ascii")
     return (
         f'<image x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
         f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
@@ -169,10 +169,10 @@ def _ground(x: float, y: float, width: float, height: float, theme: Name) -> str
     )
 
 
-def _legend(x: float, y: float, largest: float, colours: Sequence[str], theme: Name, *, signed: bool) -> list[str]:
+def _legend(x: float, y: float, largest: float, colors: Sequence[str], theme: Name, *, signed: bool) -> list[str]:
     steps, wide = range(0, _STEPS, 6), _RAMP / 43
     ramp = [
-        f'<rect x="{x + wide * i:g}" y="{y:g}" width="{wide:g}" height="10" fill="{colours[at]}"/>'
+        f'<rect x="{x + wide * i:g}" y="{y:g}" width="{wide:g}" height="10" fill="{colors[at]}"/>'
         for i, at in enumerate(steps)
     ]
     end = x + wide * len(steps)
@@ -226,14 +226,14 @@ def _in_xml(code: int) -> bool:
 
 
 def _document(width: float, height: float, title: str, told: str, body: Sequence[str], theme: Name) -> str:
-    colours = COLORS[theme]
+    colors = COLORS[theme]
     shown = "\n".join(body)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"
- role="img" font-family="{_FONT}" fill="{colours["text"]}">
+ role="img" font-family="{_FONT}" fill="{colors["text"]}">
 <title>{_safe(title)}</title>
 <desc>{_safe(told)}</desc>
-<rect width="100%" height="100%" fill="{colours["back"]}"/>
+<rect width="100%" height="100%" fill="{colors["back"]}"/>
 {shown}
 </svg>
 """

@@ -63,7 +63,7 @@ def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Te
     """``scores`` after one rule."""
     match rule:
         case "penalty":
-            return penalised(scores, before, value)
+            return penalized(scores, before, value)
         case "no_repeat":
             return unrepeated(scores, before, int(value))
         case "temperature":
@@ -78,7 +78,7 @@ def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Te
             return typical(scores, value)
 
 
-def penalised(scores: Tensor, before: Sequence[int], penalty: float) -> Tensor:
+def penalized(scores: Tensor, before: Sequence[int], penalty: float) -> Tensor:
     """Every token of ``before`` made less likely; below 1 the penalty makes it more likely."""
     import torch
 

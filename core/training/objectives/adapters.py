@@ -16,7 +16,7 @@ Examples for tasks on one encoder: labeled texts, texts whose source is the answ
 ``source``         a sentence; the answer is that of its source, ``task = "genre/story"``
 ``last-mark``      a sentence without the mark at its end: a full stop (0) or a question mark (1) was there; of each no
                    more than of the other, in the order of the source
-``swapped-words``  a sentence as it stands (answer 0), or with two neighbouring words exchanged (answer 1)
+``swapped-words``  a sentence as it stands (answer 0), or with two neighboring words exchanged (answer 1)
 =================  ===================================================================================================
 
 Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
@@ -305,7 +305,7 @@ class Rows:
             self.joins[index] = piece in _JOINERS
 
     def exchange(self, ids: list[int], rng: np.random.Generator) -> list[int] | None:
-        """The tokens with two neighbouring words exchanged; None where no two of them can be."""
+        """The tokens with two neighboring words exchanged; None where no two of them can be."""
         starts = [at for at in range(len(ids)) if not self.pieces.continues[ids[at]]]
         words = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
         free = [

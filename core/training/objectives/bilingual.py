@@ -2,8 +2,8 @@ r"""Masked words in sentences of two languages, and in pairs that say the same (
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with M the chosen 15 % of the tokens (`core.objectives.masked`). In masked language modelling x is a sentence of
-one language; in translation language modelling it is a sentence and its translation, both damaged, so that a word
+with M the chosen 15 % of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of
+one language; in translation language modeling it is a sentence and its translation, both damaged, so that a word
 hidden in one can be looked up in the other. Every token carries its language, and places count from 0 again in the
 second sentence (`core.language.bilingual`). The two languages share one vocabulary of pieces.
 """

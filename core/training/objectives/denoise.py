@@ -106,7 +106,7 @@ SHORT: tuple[Noise, ...] = tuple(kind for kind in NOISES if kind != "antspeak")
 
 @torch.no_grad()
 def look_near(t5: Any) -> None:
-    """Lets some heads begin with their eyes on a neighbour: a bias of `NEAR` on one distance, nought on the others.
+    """Lets some heads begin with their eyes on a neighbor: a bias of `NEAR` on one distance, nought on the others.
 
     In the encoder one head each for the byte before, the one after and the second ones, in the decoder for the three
     before, as far as there are heads; the others keep their random biases, which are small. So a place is known by the

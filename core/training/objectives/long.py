@@ -11,7 +11,7 @@ others, so that the model serves both.
 Longformer from a short-text encoder (Beltagy et al., 2020, section 5): masked tokens of long stretches of books.
 
 All weights begin as those of a RoBERTa whose layers differ in attention alone. Its table of P positions is copied until
-it is long enough, so that neighbours keep the places that they knew; the projections of the global token begin as the
+it is long enough, so that neighbors keep the places that they knew; the projections of the global token begin as the
 window's. Then
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)

@@ -71,7 +71,11 @@ _TENSOR = Integer(name="tensor", label="Tensor-parallel degree", low=1, high=102
 _PIPELINE = Integer(name="pipeline", label="Pipeline stages", low=1, high=1024)
 _SEQUENCE = Toggle(name="sequence", label="Sequence")
 _STAGE = Choice(name="stage", label="ZeRO stage", options={str(stage): text for stage, text in STAGES.items()})
-_OPTIMIZER = Choice(name="optimiser", label="Optimizer", options={key: one.name for key, one in OPTIMIZERS.items()})
+_OPTIMIZER = Choice(
+    name="optimiser",  # codespell:ignore
+    label="Optimizer",
+    options={key: one.name for key, one in OPTIMIZERS.items()},
+)
 _PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
 PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
 

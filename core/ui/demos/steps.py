@@ -184,7 +184,7 @@ def alternatives_panel(
         alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
     )
     if sampling:
-        noted("Coloured: the model's own probability. Grey, and after the arrow: after temperature and cuts.")
+        noted("Colored: the model's own probability. Gray, and after the arrow: after temperature and cuts.")
     st.caption("Take another token here and go on from it:")
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(

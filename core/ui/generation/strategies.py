@@ -37,7 +37,7 @@ from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
-COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_label=True)
+COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_label=True)  # codespell:ignore
 
 
 def strategies(view: View) -> None:

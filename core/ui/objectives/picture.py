@@ -1,7 +1,7 @@
 """The main picture: what the model reads above what it must answer, token by token, with the loss hanging below.
 
 Plain HTML in columns that wrap, one column a place, read from left to right. Every text is escaped here. What was done
-to a place is told by a word and a frame as well as by colour; a table beside the picture has all of it.
+to a place is told by a word and a frame as well as by color; a table beside the picture has all of it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _STYLE = """<style>
 def picture(
     cells: Sequence[Cell],
     style: Style,
-    colour: str,
+    color: str,
     *,
     paid: Mapping[int, PlaceLoss] | None = None,
     unit: str = "nats",
@@ -69,7 +69,7 @@ def picture(
 ) -> str:
     """Draw one input with its targets; returns what was drawn, as HTML.
 
-    :param colour: ``#rrggbb``, a branch's accent.
+    :param color: ``#rrggbb``, a branch's accent.
     :param paid: the loss by index of ``cells``; None where no model was asked.
     :param unit: ``nats`` or ``bits``.
     :param scale: a loss, in nats, that a bar of full height stands for at least.
@@ -80,7 +80,7 @@ def picture(
         _column(cell, cells[index - 1] if index else None, style, asks, paid, index, unit, max(full, 1e-9))
         for index, cell in enumerate(cells)
     )
-    frame = f'style="--ac:{colour};--on:{on_colour(colour)}" role="img" aria-label="{escape(alt)}"'
+    frame = f'style="--ac:{color};--on:{on_colour(color)}" role="img" aria-label="{escape(alt)}"'
     drawn = f'{_STYLE}<div class="ob" {frame}>{columns}</div>'
     st.html(drawn)
     return drawn
@@ -151,7 +151,7 @@ _QUESTION_STYLE = """<style>
 </style>"""
 
 
-def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: str, covered: bool) -> str:
+def answer_bars(label: Label, number: int, losses: Losses, color: str, unit: str, covered: bool) -> str:
     """Draw one label; without an answer of a model the choices stand alone, and ``covered`` none is marked.
 
     Returns what was drawn, as HTML.
@@ -168,7 +168,7 @@ def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: st
             rows.append(f"{name}{bar}<span>{percent(chances[index])}</span>")
     if covered:
         alt = f"Asked once for the whole input: {label.name}: {' or '.join(label.choices)}?"
-        drawn = _html(colour, alt, rows)
+        drawn = _html(color, alt, rows)
         st.caption(f"Asked once, at the first token: {label.name}. The answer is covered.")
         return drawn
     target = label.choices[label.answer]
@@ -177,7 +177,7 @@ def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: st
         alt += " The model says " + ", ".join(
             f"{choice} {percent(chance)}" for choice, chance in zip(label.choices, chances, strict=True)
         )
-    drawn = _html(colour, alt, rows)
+    drawn = _html(color, alt, rows)
     paid = losses.labels.get(number)
     said = f"Asked once, at the first token: {label.name}. ✓ is the target."
     if paid is not None:
@@ -188,8 +188,8 @@ def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: st
     return drawn
 
 
-def _html(colour: str, alt: str, rows: list[str]) -> str:
-    frame = f'style="--ac:{colour}" role="img" aria-label="{escape(alt, quote=True)}"'
+def _html(color: str, alt: str, rows: list[str]) -> str:
+    frame = f'style="--ac:{color}" role="img" aria-label="{escape(alt, quote=True)}"'
     drawn = f'{_QUESTION_STYLE}<div class="obq" {frame}>{"".join(rows)}</div>'
     st.html(drawn)
     return drawn

@@ -163,14 +163,14 @@ def circle_data(kind: str, angles: Sequence[int], loss: Loss) -> dict[str, Any]:
                 "angle": int(angles[i]),
                 "pull": float(pulls[i]),
                 "shape": _SHAPES[of[i]][0],
-                "colour": _SHAPES[of[i]][1],
+                "color": _SHAPES[of[i]][1],
                 "ink": on_colour(_SHAPES[of[i]][1]),
                 "lane": i // count if clip else i % 2,  # arrows of neighbors do not hide each other
             }
             for i, name in enumerate(_names(kind, count))
         ],
         "ties": [[i, count + i] for i in range(count)] if clip else [],
-        "keys": [{"name": name, "shape": _SHAPES[i][0], "colour": _SHAPES[i][1]} for i, name in enumerate(groups)],
+        "keys": [{"name": name, "shape": _SHAPES[i][0], "color": _SHAPES[i][1]} for i, name in enumerate(groups)],
         "label": "Points on a circle; each can be turned with the arrow keys",
         "title": f"{LOSS.options[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; "
         f"loss {loss.value:.3f}",

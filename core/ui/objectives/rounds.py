@@ -228,14 +228,14 @@ def _asked(slug: str, question: Question) -> Answer:
 def ask(question: Question, prompt: str, key: str, take: Take) -> None:
     """Draw the question with its way to answer; ``take`` gets the answer, None where the visitor gives up."""
     st.markdown(f"**{prompt}**")
-    colour = accent(BRANCHES[question.kind])
+    color = accent(BRANCHES[question.kind])
     if question.kind == "order":
         _two(question, key, take)
     elif question.choices:
         picked = token_chips(
             question.choices,
             key=key,
-            accent=colour,
+            accent=color,
             label="Words of the sentence; choose the one that was replaced",
             clearable=False,
         )
@@ -244,7 +244,7 @@ def ask(question: Question, prompt: str, key: str, take: Take) -> None:
             st.rerun()
     else:
         shown = escape(question.text)
-        gap = _GAP.format(colour)
+        gap = _GAP.format(color)
         shown = shown.replace(GAP, gap) if question.kind == "masked" else f"{shown} {gap}"
         st.html(f'<p style="{_TEXT}">{shown}</p>')
         _typed(key, take)
@@ -287,8 +287,8 @@ def reveal(view: View, row: Row, name: str, slug: str, walk: Callable[[], None])
     question, given, answer = row.question, row.given, row.answer
     if answer is None:
         raise ValueError("an open question has no answer to reveal")
-    colour = accent(BRANCHES[question.kind])
-    st.html(f'<p style="{_TEXT}">{_solved(question, colour)}</p>')
+    color = accent(BRANCHES[question.kind])
+    st.html(f'<p style="{_TEXT}">{_solved(question, color)}</p>')
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown(f"{_MARKS[row.right]} **You:** {plain(said(question, given))}")
@@ -329,9 +329,9 @@ def written(question: Question) -> str:
     return first + (f"; {', '.join(others)} would do as well" if others else "")
 
 
-def _solved(question: Question, colour: str) -> str:
+def _solved(question: Question, color: str) -> str:
     def line(text: str) -> str:
-        return f'<strong style="border-bottom:3px solid {colour}">{escape(text)}</strong>'
+        return f'<strong style="border-bottom:3px solid {color}">{escape(text)}</strong>'
 
     shown = escape(question.text)
     match question.kind:
@@ -349,19 +349,19 @@ def _solved(question: Question, colour: str) -> str:
 
 def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) -> None:
     """The model's probabilities, the right answer marked."""
-    colour, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.chances
+    color, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.chances
     if question.kind == "replaced":
         place = [question.place or 0]
         card = checkpoints.get(slug).card
         threshold = float(card.extra.get("threshold", 0.5)) if card else 0.5
-        figure = verdict_bars(labels, chances, place, colour, threshold=threshold, theme=theme())
+        figure = verdict_bars(labels, chances, place, color, threshold=threshold, theme=theme())
         alt = verdict_alt(labels, chances, place)
     else:
         ordered = question.kind == "order"
         shown = [opening(text) if ordered else text.strip() or text for text in labels]
         chosen = question.place if ordered else among(question.answers[0], shown)
         scale = 1.0 if ordered else None
-        figure = guess_bars(shown, chances, colour, chosen=chosen, scale=scale, theme=theme())
+        figure = guess_bars(shown, chances, color, chosen=chosen, scale=scale, theme=theme())
         alt = bars_alt(shown, chances, f"Answers of {name}")
     part = f"Bars: {question.kind}"
     st.caption(view.words.part(part if view.words.has(part) else "Bars", name=plain(name)))

@@ -208,7 +208,7 @@ def _shuffled(given: Given) -> tuple[Stage, ...]:
     groups = {cell.group for cell in example.source if cell.change in ("moved", "unchanged") and cell.group is not None}
     free = len(word_order.windows(len(example.source), {*given.fixed, *_masked_places(example.source)}))
     if not groups:
-        return (Stage(example, note="No three neighbouring tokens are free here, so nothing is shuffled."),)
+        return (Stage(example, note="No three neighboring tokens are free here, so nothing is shuffled."),)
     return (Stage(example, note=f"Shuffled: {len(groups)} of {free} trigrams without a masked token."),)
 
 

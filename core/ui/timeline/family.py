@@ -159,7 +159,7 @@ def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
     with linking("timeline.table") as linker:
         rows: list[Row] = [
             (
-                (_linked(entry, entry.name), entry.organisation),
+                (_linked(entry, entry.name), entry.organization),
                 entry.date,
                 _branch(entry),
                 _parameters(entry),
@@ -181,7 +181,7 @@ def family_table(shown: Iterable[Entry]) -> Table:
                 "name": entry.name,
                 "year": entry.year,
                 "month": entry.month,
-                "organisation": entry.organisation,
+                "organization": entry.organization,
                 "branch": entry.branch,
                 "also listed under": " ".join(entry.branches[1:]),
                 "parent": entry.parent,

@@ -80,7 +80,7 @@ def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
     branch = BRANCH_TITLES.get(str(entry.branch), "root of the family")
     parent = next((other.name for other in family() if other.slug == entry.parent), "")
     sizes = sizes_in_words(entry)
-    said = f"{entry.name}, {entry.date}, {branch}, {entry.organisation}, {sizes}"
+    said = f"{entry.name}, {entry.date}, {branch}, {entry.organization}, {sizes}"
     return {
         "slug": entry.slug,
         "name": entry.name,
@@ -88,13 +88,13 @@ def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
         "date": entry.date,
         "parent": places.get(entry.parent or "", -1),
         "from": parent,
-        "colour": accent(str(entry.branch)),
+        "color": accent(str(entry.branch)),
         "shape": SYMBOLS[entry.branch],
         "hollow": entry.largest is None,
         "ring": PURPLE if "efficient" in entry.branches[1:] else "",
         "size": short(entry.largest) if entry.largest else "",
         "href": page_of(entry),
-        "who": f"{entry.date} · {branch} · {entry.organisation}",
+        "who": f"{entry.date} · {branch} · {entry.organization}",
         "sizes": sizes[0].upper() + sizes[1:],
         "change": entry.change,
         "said": said + (f", from {parent}" if parent else ""),
@@ -116,7 +116,7 @@ def _packed(drawing: Drawing, shown: Sequence[Entry], axis: str) -> dict[str, An
             for m in drawing.marks
         ],
         "bands": [
-            {"colour": accent(str(b.branch)), "title": b.title, "top": one(b.top), "height": one(b.height)}
+            {"color": accent(str(b.branch)), "title": b.title, "top": one(b.top), "height": one(b.height)}
             for b in drawing.bands
         ],
         "years": [[one(x), text] for x, text in drawing.years],
@@ -128,7 +128,7 @@ def _packed(drawing: Drawing, shown: Sequence[Entry], axis: str) -> dict[str, An
 def _sign(sign: Sign, top: float) -> dict[str, Any]:
     return {
         "text": sign.text,
-        "colour": accent(str(sign.branch)),
+        "color": accent(str(sign.branch)),
         "shape": SYMBOLS[sign.branch],
         "hollow": sign.hollow,
         "ring": PURPLE if sign.ring else "",

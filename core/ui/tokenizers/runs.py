@@ -1,7 +1,7 @@
-"""A text cut into pieces, drawn as a run of small coloured chips: what everything on the page is shown with.
+"""A text cut into pieces, drawn as a run of small colored chips: what everything on the page is shown with.
 
 Two tints in turn, a gap where a new word begins, ``␣`` for the space that a piece holds, ``‿`` for a piece that goes
-on: colour is never the only sign. Every text is escaped here.
+on: color is never the only sign. Every text is escaped here.
 """
 
 from __future__ import annotations

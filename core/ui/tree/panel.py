@@ -230,12 +230,12 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
 
 
 def _legend(root: ModuleNode) -> None:
-    """What the colours mean; the colours are this program's own."""
+    """What the colors mean; the colors are this program's own."""
     chips = "".join(
         f'<span style="display:inline-flex;align-items:center;gap:.4rem;margin-right:1.1rem;white-space:nowrap">'
-        f'<span style="width:.85rem;height:.85rem;border-radius:.2rem;background:{colour}"></span>'
+        f'<span style="width:.85rem;height:.85rem;border-radius:.2rem;background:{color}"></span>'
         f"{role} {percent(share)}</span>"
-        for role, colour, _, share in figures.legend_rows(root)
+        for role, color, _, share in figures.legend_rows(root)
     )
     st.html(f'<div style="display:flex;flex-wrap:wrap;row-gap:.2rem;font-size:.9rem">{chips}</div>')
 

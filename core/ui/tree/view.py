@@ -1,6 +1,6 @@
 """The walkable tree: a component that follows WAI-ARIA's tree view pattern.
 
-Arrows move, open and close, Home and End jump, letters find a name, ``*`` opens the neighbours; a search field hides
+Arrows move, open and close, Home and End jump, letters find a name, ``*`` opens the neighbors; a search field hides
 what does not match. The browser keeps what is open; the chosen node comes back as its path.
 """
 
@@ -69,7 +69,7 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
         "share": share,
         "count": short(total) if total else "–",
         "tied": bool(node.ties),
-        "colour": ROLE_COLORS[role] if role else "",
+        "color": ROLE_COLORS[role] if role else "",
         "said": said + (", shares a tensor" if node.ties else ""),
         "kids": [
             _item(child, root, f"{path}.{child.name}" if path else child.name, role, copies) for child in node.children

@@ -29,7 +29,7 @@ STATIC = -1
 MAP = Choice(
     name="map",
     label="Projection",
-    options={"components": "Components", "neighbours": "t-SNE"},
+    options={"components": "Components", "neighbours": "t-SNE"},  # codespell:ignore
     style="row",
     help="Principal components keep the directions of most variance; t-SNE keeps neighborhoods",
 )
@@ -57,7 +57,7 @@ def one_word(view: View) -> None:
         spec = model_of(state)
         word = word_box(state)
         projection = MAP.draw(state)
-        seed = SEED.button(state) if projection == "neighbours" else None
+        seed = SEED.button(state) if projection == "neighbours" else None  # codespell:ignore
     left, right = st.columns([1.55, 1], gap="large")
     with right:
         text = text_for(state).draw(state)
@@ -65,7 +65,7 @@ def one_word(view: View) -> None:
         vectors = word_vectors(spec, word, text)
         planes = session.planes(spec.slug, word, text, seed)
         stop = _stop(view, vectors)
-        if projection == "neighbours" and len(vectors.own.found) < FEWEST:
+        if projection == "neighbours" and len(vectors.own.found) < FEWEST:  # codespell:ignore
             view.note("Few points", fewest=FEWEST)
         _points(view, vectors, planes, stop, spec)
     view.try_and_notice()

@@ -96,7 +96,7 @@ def _mask_name(number: int, word: Word | None) -> str:
 
 
 def _title(spec: CheckpointSpec) -> None:
-    # the colour comes from the branch, never from a visitor
+    # the color comes from the branch, never from a visitor
     line = f"border-left:.35rem solid {accent(spec.branch)};padding-left:.6rem;margin:.4rem 0 0;font-weight:600"
     does = spec.family.does
     st.html(f'<p style="{line}">{html.escape(spec.name)}<br><small style="font-weight:400">{does}</small></p>')
@@ -104,10 +104,10 @@ def _title(spec: CheckpointSpec) -> None:
 
 def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> None:
     """The answer as a text, and its tokens as chips."""
-    colour = accent(spec.branch)
+    color = accent(spec.branch)
     if isinstance(answer, Filled):
         shown = [
-            html.escape(p.text) if p.position is None else _underlined(p.text.removeprefix("␣"), colour)
+            html.escape(p.text) if p.position is None else _underlined(p.text.removeprefix("␣"), color)
             for p in answer.filled
         ]
         _text("".join(shown))
@@ -124,7 +124,7 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
         return
     steps = answer.steps
     before = answer.given if isinstance(answer, Continued) else ""
-    _text(html.escape(before) + _underlined(steps[-1].text if steps else "", colour))
+    _text(html.escape(before) + _underlined(steps[-1].text if steps else "", color))
     chances = [step.token.probability for step in steps]
     label = f"Tokens that {spec.name} wrote"
     _chips(spec, answer.written, key, label, chances, notes=[f"probability {percent(chance)}" for chance in chances])
@@ -138,8 +138,8 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
         st.caption(plain(f"{answer.task.label}: {len(steps)} tokens, greedy. It gets the whole sentence."))
 
 
-def _underlined(text: str, colour: str) -> str:
-    line = f"text-decoration:underline 2px {colour};text-underline-offset:.28em"
+def _underlined(text: str, color: str) -> str:
+    line = f"text-decoration:underline 2px {color};text-underline-offset:.28em"
     return f'<span style="{line}">{html.escape(text)}</span>'
 
 
