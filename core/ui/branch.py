@@ -27,7 +27,7 @@ from core.ui.heads.generated import generated_heads
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
 from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
-from core.ui.notices import informed, sentences
+from core.ui.notices import info, sentences
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
@@ -289,9 +289,9 @@ def _no_model(view: BranchView, section: str) -> None:
     home, words = _home(view.system), content("branch", "models")
     if home is not None and home.branch != view.state.page:
         title = BRANCH_TITLES[home.branch]
-        informed(words.part("Elsewhere", system=view.system.name, model=home.name, page=title))
+        info(words.part("Elsewhere", system=view.system.name, model=home.name, page=title))
         query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
         label = f"Run {plain(home.name)} on the page {title}"
         page_link(home.branch, label, query, icon=":material/arrow_forward:")
         return
-    informed(words.part("No model of this branch", system=view.system.name))
+    info(words.part("No model of this branch", system=view.system.name))

@@ -18,7 +18,7 @@ from core.costs.shape import usual_length
 from core.costs.special import LETTERS, kept_by_token, kept_by_word, states_by_token, towers, word_work
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
-from core.ui.glossary import linking, noted, plain_terms
+from core.ui.glossary import caption, linking, plain_terms
 from core.ui.page import base_path
 from core.ui.text_table import Link, Row, TextTable, text_table
 
@@ -176,7 +176,7 @@ def computed_table(system: System, size: str) -> None:
         )
     )
     if missing := left_out(system.slug, size):
-        noted(missing)
+        caption(missing)
 
 
 def computed_panel(system: System) -> None:

@@ -14,7 +14,7 @@ from core.catalogue.shape import shape
 from core.content import Content, content
 from core.errors import AtlasError
 from core.ui.costs import computed_panel
-from core.ui.glossary import linking, noted, plain_terms, rich_terms
+from core.ui.glossary import caption, linking, plain_terms, rich_terms
 from core.ui.links import page_link
 from core.ui.notices import sentences
 from core.ui.page import base_path, plain
@@ -30,7 +30,7 @@ def facts_panel(slug: str) -> None:
     _change(system)
     st.markdown(f"**What runs here.** {plain_terms(system.live.note)}")
     if system.live.checkpoint not in {spec.slug for spec in checkpoints.available()}:
-        noted(words.part("Missing model", model=plain(system.live.checkpoint)))
+        caption(words.part("Missing model", model=plain(system.live.checkpoint)))
     _properties(system, words.part("Evidence"))
     _sizes(system, words)
     _results(system)
@@ -39,7 +39,7 @@ def facts_panel(slug: str) -> None:
     _corrections(system)
     _notes(system)
     _sources(system)
-    noted(words.part("Sources"))
+    caption(words.part("Sources"))
 
 
 def _origin(system: System) -> None:
@@ -137,7 +137,7 @@ def _sizes(system: System, words: Content) -> None:
         TextTable(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4))
     )
     classes = sorted({size.architecture for size in system.sizes})
-    noted(words.part("Sizes", classes=", ".join(classes)))
+    caption(words.part("Sizes", classes=", ".join(classes)))
     if system.hub:
         names = "; ".join(f"{checkpoint.id}{f' ({_evidence(system, checkpoint.source)})'}" for checkpoint in system.hub)
         st.caption(f"Published checkpoints: {plain(names)}.")

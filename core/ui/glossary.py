@@ -30,12 +30,12 @@ _DOTTED = re.compile(r"(?<!\S)\S*\w\.\w\S*")  # a file or a field of one: tokeni
 _SKIP = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|!?\[[^\]\n]*\]\([^)\n]*\)|^#[^\n]*|:[a-z]+/[a-z_]+:|https?://\S+"
 
 
-def told(text: str) -> None:
+def markdown(text: str) -> None:
     """Show a text of ours in Markdown, with its terms linked."""
     st.markdown(terms(text))
 
 
-def noted(text: str) -> None:
+def caption(text: str) -> None:
     """Show a text of ours as a small note, with its terms linked."""
     st.caption(terms(text))
 

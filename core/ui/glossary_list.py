@@ -11,7 +11,7 @@ from core.catalogue import glossary
 from core.catalogue.glossary import Place, Term
 from core.ui.glossary import href
 from core.ui.links import PageState, page_link, take_up
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import base_path, plain
 from core.ui.param import Choice, Text
 from core.ui.section import Section, View
@@ -46,7 +46,7 @@ def terms(view: View) -> None:
         order = search.fitting(query, "Term")
         shown = sorted((found for found in shown if found.name in order), key=lambda found: order.index(found.name))
     if not shown:
-        informed(view.words.part("No match"))
+        info(view.words.part("No match"))
         return
     view.note("Count", shown=len(shown), every=len(known))
     rows: list[Row] = [((Link(one.name, href(one)), ", ".join(one.aliases)), one.text, _ways(one)) for one in shown]

@@ -8,8 +8,8 @@ from core.catalogue import systems
 from core.catalogue.load import BadData
 from core.errors import SettingUnusable
 from core.settings import settings
-from core.ui.glossary import begin_page, told
-from core.ui.notices import refused
+from core.ui.glossary import begin_page, markdown
+from core.ui.notices import error
 from core.ui.page import accent, theme, through_page_table
 
 _STYLE = """<style>
@@ -48,15 +48,15 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
     st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
     st.title(title, anchor=False)
-    told(sentence)
+    markdown(sentence)
     try:
         settings()
-    except SettingUnusable as error:
+    except SettingUnusable as fault:
         # Nothing below could find its models; the frame stands, so that the other pages say the same.
-        refused(str(error), icon=":material/settings:")
+        error(str(fault), icon=":material/settings:")
         st.stop()
     try:
         systems()
-    except BadData as error:
-        refused(str(error).replace("\n", "\n\n"), icon=":material/rule:")  # a line each
+    except BadData as fault:
+        error(str(fault).replace("\n", "\n\n"), icon=":material/rule:")  # a line each
         st.stop()

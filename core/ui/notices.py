@@ -15,17 +15,17 @@ from core.errors import AtlasError
 from core.ui.glossary import quoting_terms
 
 
-def informed(text: str, icon: str | None = None) -> None:
+def info(text: str, icon: str | None = None) -> None:
     """Say how it stands: nothing is wrong."""
     st.info(quoting_terms(text), icon=icon)
 
 
-def warned(text: str, icon: str | None = None) -> None:
+def warning(text: str, icon: str | None = None) -> None:
     """Say what was not understood or cannot be done; the rest of the page goes on."""
     st.warning(quoting_terms(text), icon=icon)
 
 
-def refused(text: str, icon: str | None = None) -> None:
+def error(text: str, icon: str | None = None) -> None:
     """Say why nothing more can be shown."""
     st.error(quoting_terms(text), icon=icon)
 
@@ -36,4 +36,4 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except AtlasError as error:
-        warned(str(error), icon=":material/info:")
+        warning(str(error), icon=":material/info:")

@@ -16,8 +16,8 @@ from core.errors import AtlasError
 from core.figures.lines import learning_curve
 from core.ui.chart import chart
 from core.ui.data_table import data_table
-from core.ui.glossary import noted, plain_terms, told
-from core.ui.notices import informed, warned
+from core.ui.glossary import caption, markdown, plain_terms
+from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
 
 SOURCES = {
@@ -34,7 +34,7 @@ def card_panel(spec: CheckpointSpec) -> None:
     with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
         st.markdown(f"Weights: {plain(spec.origin)}.")
         if spec.card is None:
-            told(_words("No card: Hub" if spec.source == "hub" else "No card"))
+            markdown(_words("No card: Hub" if spec.source == "hub" else "No card"))
             st.table(_rows(_plain_facts(spec)), border="horizontal", hide_header=True)
             return
         _card(spec, spec.card)
@@ -102,7 +102,7 @@ def hub_panel(system: str) -> None:
     missing = [spec for spec in published if not spec.ready]
     if missing and settings.settings().hub == "off":
         names = ", ".join(f"`{spec.slug}`" for spec in missing)
-        noted(_words("Downloads off", names=names, first=missing[0].slug))
+        caption(_words("Downloads off", names=names, first=missing[0].slug))
     elif published and settings.settings().hub == "on":
         with st.expander("Published checkpoints on the Hugging Face Hub"):
             for spec in published:
@@ -126,7 +126,7 @@ def _offer(slug: str) -> None:
         left.markdown(f"`{spec.location}` has been downloaded and runs here.")
         return
     if download is not None and download.state == "failed":
-        warned(download.sentence, icon=":material/cloud_off:")
+        warning(download.sentence, icon=":material/cloud_off:")
     plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
     text, button = left.empty(), right.empty()
     if slug not in plans:
@@ -137,7 +137,7 @@ def _offer(slug: str) -> None:
             with st.spinner("Asking the Hub"):
                 plans[slug] = hub.plan(spec)
         except AtlasError as error:
-            warned(str(error), icon=":material/cloud_off:")
+            warning(str(error), icon=":material/cloud_off:")
             return
     stated = plans[slug]
     kept = stated.total_bytes - stated.missing_bytes
@@ -204,7 +204,7 @@ def nothing_runs(models: Collection[object]) -> bool:
 
 def no_models() -> None:
     """Say that nothing runs here, and what would change that."""
-    informed(_words("No model"))
+    info(_words("No model"))
 
 
 def _words(part: str, **values: str) -> str:

@@ -15,7 +15,7 @@ from core.content import content
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
 from core.ui.links import page_link
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import plain
 from core.ui.param import Text
 from core.ui.section import Section, View
@@ -99,11 +99,11 @@ def search_page(view: View) -> None:
     """The page: a box, and all that fits, by kind."""
     query = QUERY.draw(view.state)[:MAX_QUERY]
     if not query.strip():
-        informed(view.words.part("Nothing typed"))
+        info(view.words.part("Nothing typed"))
         return
     hits = find(query, _MOST_ON_PAGE)
     if not hits:
-        informed(view.words.part("No match"))
+        info(view.words.part("No match"))
         return
     many = f"{len(hits)} places" if len(hits) > 1 else "One place"
     st.caption(f"{many}, the best kind first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} places.")

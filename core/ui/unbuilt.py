@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.anatomy.keep import faults
-from core.ui.notices import warned
+from core.ui.notices import warning
 
 
 def unbuilt() -> None:
     """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
     for sentence in faults():
-        warned(f"Not counted here. {sentence}", icon=":material/rule:")
+        warning(f"Not counted here. {sentence}", icon=":material/rule:")

@@ -25,7 +25,7 @@ def _page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "draw"), [("info", notices.informed), ("warning", notices.warned), ("error", notices.refused)]
+    ("kind", "draw"), [("info", notices.info), ("warning", notices.warning), ("error", notices.error)]
 )
 def test_each_kind_is_drawn_with_its_icon(
     kind: str, draw: Callable[..., None], monkeypatch: pytest.MonkeyPatch

@@ -28,7 +28,7 @@ from core.ui.export import download_csv
 from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -130,7 +130,7 @@ def _some(param: Carried, size: int, slot: str, state: PageState) -> list[int] |
         lacking = [number for number in asked if not 1 <= number <= size]
         if lacking:
             numbers = ", ".join(map(str, lacking[:8]))
-            warned(
+            warning(
                 f"There is no {param.name[:-1]} {numbers} here: this model has {size}. The others are shown.",
                 icon=":material/link_off:",
             )
@@ -167,7 +167,7 @@ def _chosen(
     def lacking(asked: Numbers) -> None:
         numbers = ", ".join(map(str, asked[1:]))
         named = f"layer {asked[0]}" + (f", head {numbers}" if numbers else "") if asked else "such head"
-        warned(
+        warning(
             f"There is no {named} here: {size} are. The view begins with its usual choice.", icon=":material/link_off:"
         )
 

@@ -30,7 +30,7 @@ from core.ui.attention.setup import models
 from core.ui.chips import token_chips
 from core.ui.glossary import terms
 from core.ui.heads.text import TASK, WINDOW, draw_task, part_numbers
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text
@@ -109,7 +109,7 @@ def beside(view: View) -> None:
             try:
                 shown.append(_one(spec, number, text, role, task, word, heads, state))
             except AtlasError as error:
-                warned(str(error), icon=":material/info:")
+                warning(str(error), icon=":material/info:")
     state.set(at=tuple(heads) if any(heads) else ())
     if not shown:
         return
@@ -147,7 +147,7 @@ def _models(
         usual.append(first)
     offered = {spec.slug for own in sides.values() for spec in own}
     if strange := [slug for slug in asked if slug not in offered]:
-        warned(f"The link asks for beside “{strange[0][:40]}”, which is not here.", icon=":material/link_off:")
+        warning(f"The link asks for beside “{strange[0][:40]}”, which is not here.", icon=":material/link_off:")
     slugs = [spec.slug for spec in found]
     state.set(beside=None if slugs == usual else tuple(slugs))
     return found

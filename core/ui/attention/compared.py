@@ -21,7 +21,7 @@ from core.errors import InputUnusable
 from core.links import parameters as link
 from core.ui.attention.setup import models
 from core.ui.heads.text import Chosen, task_names
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.param import Carried, Choice, Integer, Param, Text
 from core.ui.section import View
 
@@ -80,7 +80,7 @@ def other_text(found: AttentionMap, read: Chosen, view: View) -> AttentionMap | 
     other = _of_kind(trace.maps, found.kind)
     for tokens, own in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
         if len(tokens) != len(own):
-            warned(
+            warning(
                 f"The other text has {len(tokens)} tokens and this one {len(own)}. Change single words for others that "
                 "are tokens of their own.",
                 icon=":material/info:",

@@ -21,7 +21,7 @@ from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.glossary import terms
 from core.ui.heads.panel import KINDS
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Unset, Words
@@ -61,7 +61,7 @@ def every_head(view: View) -> None:
     score, found = _filtered(every, view)
     scored = [(value, row) for row in found if (value := row.score(score)) is not None]
     if not scored:
-        informed(view.words.part("None fits"))
+        info(view.words.part("None fits"))
         return
     _picture(score, scored, view)
     view.try_and_notice(score, halves=_halves(scored))

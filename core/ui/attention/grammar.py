@@ -17,7 +17,7 @@ from core.figures.heads import best_heads
 from core.table import Table
 from core.ui.attention.setup import draw_model
 from core.ui.data_table import data_table
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -46,7 +46,7 @@ def grammar(view: View) -> None:
     spec = draw_model(state)
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
-        informed(view.words.part("Unmeasured", model=spec.name, slug=spec.slug))
+        info(view.words.part("Unmeasured", model=spec.name, slug=spec.slug))
         return
     view.say("Intro")
     bank = banks[0]

@@ -20,7 +20,7 @@ from core.ui.export import download_svg
 from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -123,7 +123,7 @@ def _opened(shown: AttentionMap, about: tuple[object, ...], state: PageState) ->
 
     def lacking(asked: Numbers) -> None:
         numbers = ", ".join(map(str, asked))
-        warned(
+        warning(
             f"There is no head “{numbers}” here: “open” takes a layer up to {layers} and a head up to "
             f"{heads}. All heads are shown.",
             icon=":material/link_off:",

@@ -29,7 +29,7 @@ from core.ui.attention.setup import (
 from core.ui.data_table import data_table
 from core.ui.heads.panel import MAP
 from core.ui.heads.text import TASK, draw_task
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried
@@ -127,7 +127,7 @@ def _heads_off(ranked: Effects, titles: dict[str, str], spec: CheckpointSpec, st
     st.session_state[slot] = [code for code in asked if _head(code) in every]
     strange = [code for code in asked if _head(code) not in every]
     if strange:
-        warned(
+        warning(
             f"The link switches off “{', '.join(strange)[:60]}”, which this model has not. Its heads are written like "
             f"{_code(example)}: {titles[example.kind].lower()}, layer {example.layer + 1}, head {example.head + 1}.",
             icon=":material/link_off:",

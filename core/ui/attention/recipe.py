@@ -20,7 +20,7 @@ from core.ui.export import download_json
 from core.ui.heads.panel import VIEW
 from core.ui.heads.text import COUNT, samples
 from core.ui.links import PageState, take_up
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import plain
 from core.ui.section import Section, View
 
@@ -102,7 +102,7 @@ def _opened(state: PageState) -> None:
     try:
         found = recipe.read(file.getvalue(), dict.fromkeys(("model", "models", "beside", "with"), models()))
     except AtlasError as error:
-        warned(str(error), icon=":material/info:")
+        warning(str(error), icon=":material/info:")
         return
     weights = weights_of(checkpoints.get(found.model)) if found.model and found.weights else ()
     said = ["The recipe is open.", *recipe.differences(found, weights, recipe.versions())]

@@ -14,7 +14,7 @@ from core.ui.compare.sheet import pins_html, sheet_html
 from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import linking
 from core.ui.links import PageState, take_up
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, base_path, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words
 from core.ui.section import Section, View
@@ -89,7 +89,7 @@ def systems_table(view: View) -> None:
     if len(pins) > 1:
         _side_by_side(view, [by_slug[slug] for slug in pins], columns)
     if not found:
-        informed(view.words.part("Nothing found", systems=len(rows)))
+        info(view.words.part("Nothing found", systems=len(rows)))
         return
     count = f"{len(found)} of {len(rows)} systems" if len(found) < len(rows) else f"{len(rows)} systems"
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))

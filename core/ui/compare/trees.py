@@ -22,7 +22,7 @@ from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState, page_link
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -103,7 +103,7 @@ def _parts(found: Comparison, view: View) -> None:
     signs = (f"{sign} {_in_words(verdict, found)}" for verdict, (sign, _) in VERDICTS.items() if verdict in used)
     st.caption(plain(f"Signs: {', '.join(signs)}."))
     if differences and used == {"same"}:
-        informed(view.words.part("Nothing differs"))
+        info(view.words.part("Nothing differs"))
         return
     st.html(aligned_html(found, differences_only=differences))
     view.try_and_notice()

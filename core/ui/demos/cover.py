@@ -17,7 +17,7 @@ from core.language.guesses import MAX_CHARS, among, same_word
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.ui.links import PageState
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import plain
 from core.ui.param import Toggle
 
@@ -82,7 +82,7 @@ def beside(state: PageState, slug: str) -> bool:
         _shown(state)[repr(question)] = None
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        informed("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
+        info("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
         st.button("Show the heads", key=state.key("cover.beside"), on_click=show)
     return False
 

@@ -29,7 +29,7 @@ from core.ui.demos.steps import (
     steps_table,
     text_in,
 )
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import plain
 from core.ui.param import Text
 
@@ -74,11 +74,11 @@ def draw(view: DemoView) -> None:
         except OutOfRange as error:
             if not forced:
                 raise
-            warned(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
+            warning(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
             choose_path(state, ())
             run = _generate(view, prompt, decoding, (), covered)
     except AtlasError as error:
-        warned(str(error), icon=":material/info:")
+        warning(str(error), icon=":material/info:")
         explain_decoding(view)
         return
     state.set(forced=run.wanted[-1])

@@ -14,7 +14,7 @@ from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
@@ -98,7 +98,7 @@ def _picture(view: DemoView, reading: Reading) -> None:
         heading=True,
     ).draw(view.state)
     if len(saved) <= reading.segment:
-        informed(view.words.part("One segment", tokens=len(saved)))
+        info(view.words.part("One segment", tokens=len(saved)))
         return
     later = slice(reading.segment, None)
     means = (reading.with_memory[later].mean(), reading.without[later].mean())

@@ -19,7 +19,7 @@ from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.demo import paragraph, underlined
-from core.ui.glossary import noted
+from core.ui.glossary import caption
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.param import Carried
@@ -184,7 +184,7 @@ def alternatives_panel(
         alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
     )
     if sampling:
-        noted("Colored: the model's own probability. Gray, and after the arrow: after temperature and cuts.")
+        caption("Colored: the model's own probability. Gray, and after the arrow: after temperature and cuts.")
     st.caption("Take another token here and go on from it:")
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(

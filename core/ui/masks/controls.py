@@ -15,7 +15,7 @@ from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link
 from core.ui.links import PageState
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.param import Carried, Integer, Text
 
 SENTENCE = "The king gave his daughter a golden ring."
@@ -129,7 +129,7 @@ def _linked(state: PageState) -> Choice:
     try:
         return read(word)
     except OutOfRange as error:
-        warned(f"The link's mask cannot be read. {error} The usual one is shown.", icon=":material/link_off:")
+        warning(f"The link's mask cannot be read. {error} The usual one is shown.", icon=":material/link_off:")
         state.set(pattern=None)
         return read(USUAL)
 
@@ -158,7 +158,7 @@ def _term(slot: int, linked: Choice, before: list[Term], state: PageState) -> Te
     try:
         return Term(kind, numbers)
     except OutOfRange as error:
-        warned(f"{error} Shown with its usual settings.", icon=":material/info:")
+        warning(f"{error} Shown with its usual settings.", icon=":material/info:")
         return Term(kind, usual(kind))
 
 

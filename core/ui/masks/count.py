@@ -15,7 +15,7 @@ from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice, read, write
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import told
+from core.ui.glossary import markdown
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
@@ -44,7 +44,7 @@ def count(view: View, choice: Choice, board: Board) -> None:
     text_table(TextTable(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
     download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
     part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
-    told(f"**{part.partition(':')[0]}** {view.words.part(part)}")
+    markdown(f"**{part.partition(':')[0]}** {view.words.part(part)}")
     view.note("Count: how")
 
 

@@ -27,7 +27,7 @@ from core.theme import BLUE
 from core.ui.chips import on_colour
 from core.ui.component import Component, Message, Positions
 from core.ui.export import download_csv
-from core.ui.glossary import terms, told
+from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.count import count
@@ -176,7 +176,7 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     alone = len(choice.terms) == 1
     for number, term in enumerate(choice.terms, start=1):
         words = describe(term.kind)
-        told(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
+        markdown(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
         name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
         st.latex(rf"{name} \iff {lines(words.formula)}")
         if words.symbols:

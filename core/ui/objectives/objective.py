@@ -20,7 +20,7 @@ from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
-from core.ui.glossary import told
+from core.ui.glossary import markdown
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.objectives import pairs, read_on, rewritten, tokens, two_models
@@ -103,7 +103,7 @@ def objective(view: View) -> None:
         hidden = switch(state)
         live = _asks(entry, view, names.get(slug, slug))
     name = view.words.title
-    told(f"**{name}.** {view.words.part('Question')}")
+    markdown(f"**{name}.** {view.words.part('Question')}")
     # Covered, the sentence would be the answer: its box is shut, and opens for who wants another one.
     with st.expander("Your text" if entry.several else "Your sentence") if hidden else st.container():
         text = _text(entry, view)
@@ -158,8 +158,8 @@ def _settings(entry: Entry, chosen: Sequence[Control[Any]], view: View) -> dict[
     view.state.set(**{name: None for name in SETTINGS if name not in own})
     values = {}
     for setting in chosen:
-        told = view.words.part(part) if view.words.has(part := f"Setting: {setting.name}") else None
-        values[setting.name] = setting.with_(help=told).draw(view.state, tag=entry.slug)
+        words = view.words.part(part) if view.words.has(part := f"Setting: {setting.name}") else None
+        values[setting.name] = setting.with_(help=words).draw(view.state, tag=entry.slug)
     return {name: ",".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -12,7 +12,7 @@ from core.objectives import distillation, replaced
 from core.objectives.shares import tally
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import told
+from core.ui.glossary import markdown
 from core.ui.objectives import live
 from core.ui.objectives.entry import RATE, Entry, Given, Share, Stage
 from core.ui.objectives.tokens import masked_example, once
@@ -77,7 +77,7 @@ def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
     paid = distillation.losses(one, other, found.truth, (states[0], states[1]), heat)
     soft = np.exp(distillation.log_soft(one, heat)), np.exp(distillation.log_soft(other, heat))
     drawn = min(_PICTURES, len(example.asked))
-    told(f"**What teacher and student find probable, at temperature {heat:g}**")
+    markdown(f"**What teacher and student find probable, at temperature {heat:g}**")
     for row, column in enumerate(st.columns(max(drawn, 2), gap="large")[:drawn]):
         best = np.argsort(-one[row])[:_WORDS]
         words = [found.names[i] for i in best]

@@ -14,7 +14,7 @@ from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker, linking
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import base_path
 from core.ui.param import Choice, Integer
 from core.ui.section import Section, View
@@ -46,7 +46,7 @@ def all_figures(view: View) -> None:
         number = page.draw(view.state, tag=".".join(wanted.values())) if pages > 1 else page.value(view.state)
     view.note("Count", fitting=f"{len(kept):,}", every=f"{len(found):,}")
     if not kept:
-        informed(view.words.part("None fits"))
+        info(view.words.part("None fits"))
         return
     result_table(kept[(number - 1) * ROWS : number * ROWS], caption="Figures as papers print them")
     download_csv(figures_table(kept), "results", view.state.key("csv"))

@@ -16,7 +16,7 @@ from core.errors import AtlasError
 from core.ui.formulas import cited
 from core.ui.glossary import Linker, kept, plain_terms
 from core.ui.links import PageState, page_link, take_up
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
 from core.ui.section import Section, View
@@ -47,7 +47,7 @@ def corrections_list(view: View) -> None:
         computed=sum(bool(entry.sums) for entry in fitting),
     )
     if not fitting:
-        informed(view.words.part("None fits"))
+        info(view.words.part("None fits"))
         return
     ids, base = tuple(entry.id for entry in fitting), base_path()
     drawn(kept("sources.corrections", lambda before: _list(ids, base, before)))

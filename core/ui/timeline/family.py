@@ -16,7 +16,7 @@ from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker, linking, plain_terms
 from core.ui.links import PageState
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Words
 from core.ui.section import Section, View
@@ -53,7 +53,7 @@ def over_time(view: View) -> None:
     line = line_of(chosen, everything) if chosen else ()
     until = _until(view)
     if not branches:
-        informed(view.words.part("No branch"))
+        info(view.words.part("No branch"))
         return
     inside = {entry.slug for entry in line}
     shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))

@@ -11,7 +11,7 @@ from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known, known
 from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
 from core.ui.formulas import formula
-from core.ui.glossary import noted
+from core.ui.glossary import caption
 from core.ui.links import PageState
 from core.ui.param import Choice, Text, Words
 
@@ -28,7 +28,7 @@ def choose_shown(state: PageState, place: str = "tokenizers") -> tuple[Known, ..
     default = tuple(slug for slug in found if slug in checkpoints.first(place)) or tuple(found)[:1]
     with st.popover("Tokenizers", icon=":material/tune:"):
         chosen = SHOWN.with_(options=names, default=default).draw(state)
-        noted("Models here that share one tokenizer file share one entry.")
+        caption("Models here that share one tokenizer file share one entry.")
     return tuple(found[slug] for slug in chosen)
 
 

@@ -21,9 +21,9 @@ from core.table import Table
 from core.ui.chart import chart
 from core.ui.costs import computed_table
 from core.ui.data_table import data_table
-from core.ui.glossary import noted, plain_terms, terms, told
+from core.ui.glossary import caption, markdown, plain_terms, terms
 from core.ui.links import page_link
-from core.ui.notices import informed, warned
+from core.ui.notices import info, warning
 from core.ui.page import plain, theme
 from core.ui.panel import table_menu
 from core.ui.tree.view import walkable_tree
@@ -64,7 +64,7 @@ def tree_panel(
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
-        warned(str(error))
+        warning(str(error))
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
@@ -74,7 +74,7 @@ def tree_panel(
         except RecordUnusable as error:
             if not names:
                 raise
-            warned(str(error))
+            warning(str(error))
             chosen = size_of(slug, names[0])
     left, right = st.columns([1, 2.6], vertical_alignment="bottom")
     with left:
@@ -97,7 +97,7 @@ def tree_panel(
             required=True,
         )
     root = anatomy.tree(slug, name)
-    noted(_counted(system, name, root.parameters))
+    caption(_counted(system, name, root.parameters))
     picked = node or ""
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
@@ -120,7 +120,7 @@ def _walk(
     with left:
         start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
-        noted(f"{_words('Try: tree')} {_notice(root)}")
+        caption(f"{_words('Try: tree')} {_notice(root)}")
     with right:
         details(root, picked)
         if below is not None:
@@ -223,7 +223,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "The table has every number.",
     )
     _legend(root)
-    noted(f"{_words('Try: areas')} {_notice(root)}")
+    caption(f"{_words('Try: areas')} {_notice(root)}")
     title = "Every module that has parameters, in the order of the tree"
     table = Table.from_records(figures.share_table(root))
     table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
@@ -254,11 +254,11 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
         )
         if which != "This size":
             st.code(printed.text(), language=None, height=_TEXT_HEIGHT)
-            told(_words("Printed", cls=PRINTED[slug].cls))
+            markdown(_words("Printed", cls=PRINTED[slug].cls))
             st.markdown("\n".join(f"- {plain(sentence)}" for sentence in PRINTED[slug].sentences()))
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
-    noted(_words("Text"))
+    caption(_words("Text"))
 
 
 def _counted(system: System, size: str, parameters: int) -> str:
@@ -272,7 +272,7 @@ def _counted(system: System, size: str, parameters: int) -> str:
 
 def _no_tree(system: System) -> None:
     """Say why there is none, and lead to the nearest forebear that has one."""
-    informed(system.undisclosed, icon=":material/visibility_off:")
+    info(system.undisclosed, icon=":material/visibility_off:")
     known = {other.slug: other for other in catalogue.systems()}
     forebear = known.get(system.parent or "")
     while forebear is not None and not forebear.sizes:
@@ -316,6 +316,6 @@ def _sizes(system: System, key: str) -> None:
     own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        noted(_words("Notice: sizes", system=system.name, first=first, last=last))
+        caption(_words("Notice: sizes", system=system.name, first=first, last=last))
     title = f"Parameters of {len(networks)} networks, in all and by role"
     table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")

@@ -11,7 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.glossary import terms, told
+from core.ui.glossary import markdown, terms
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
@@ -62,7 +62,7 @@ def input_embeddings(view: View) -> None:
         _one_token(view, sums, spec)
     view.try_and_notice()
     _formula(view, sums)
-    told("**Input embeddings of other models**")
+    markdown("**Input embeddings of other models**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     rows = [
         (

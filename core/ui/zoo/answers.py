@@ -18,7 +18,7 @@ from core.language.types import Token
 from core.table import Table
 from core.ui.chart import chart
 from core.ui.chips import token_chips
-from core.ui.notices import warned
+from core.ui.notices import warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import table_menu
 from core.ui.section import View
@@ -47,7 +47,7 @@ def draw_answers(
         with column:
             _title(spec)
             if isinstance(answer, str):
-                warned(answer, icon=":material/info:")
+                warning(answer, icon=":material/info:")
             else:
                 _sentence(view, spec, answer, f"{key}.{side}")
     made = [() if isinstance(answer, str) else pictures(answer, words, hidden) for answer in answers]

@@ -15,7 +15,7 @@ from core.checkpoints.listing import Curve, curves, falls
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
 from core.ui.links import PageState
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
@@ -52,14 +52,14 @@ def learning(view: View) -> None:
     """Draw the section."""
     state, found = view.state, curves()
     if not found:
-        informed(view.words.part("No curve"))
+        info(view.words.part("No curve"))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = MEASURE.with_(options={measure: measure for measure in measures(found)}).draw(state)
         log = SCALE.draw(state) == "log"
         lines = _chosen(lines_of(found, name), name, state)
     if not lines:
-        informed(view.words.part("None chosen"))
+        info(view.words.part("None chosen"))
         return
     # Losses count tokens of different vocabularies: in a row they would say what the sentence below them denies.
     tokens = _tokens(lines, state) if len(lines) > 1 and "loss" not in name else None

@@ -31,7 +31,7 @@ from core.ui.chips import token_chips
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict
 from core.ui.demos.covered_text import shared
 from core.ui.links import PageState
-from core.ui.notices import informed
+from core.ui.notices import info
 from core.ui.page import plain
 from core.ui.param import Carried, Choice, Text
 from core.ui.section import Section, View
@@ -69,7 +69,7 @@ def side_by_side(view: View) -> None:
     models = [model.spec for model in live()]
     specs = {spec.slug: spec for spec in models if spec.family.does}
     if not specs:
-        informed(view.words.part("None fits"))
+        info(view.words.part("None fits"))
         return
     names = {slug: f"{spec.family.verb} · {spec.name}" for slug, spec in specs.items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
