@@ -165,7 +165,7 @@ def mask_kind(layer: int, layers: int) -> str:
 
 
 class DallEEmbeddings(nn.Module):
-    """The vectors of both kinds of tokens, and of their places."""
+    """The vectors of both kinds of tokens, and of their positions."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ def left_out(slug: str, size: str | None = None) -> str:
         return "" if shape.stack("decoder") else "There is no key-value cache: an encoder reads the whole text at once."
     if shape is not None:
         return (
-            "In place of keys and values, each layer keeps "
+            "Instead of keys and values, each layer caches "
             f"{shape.main.constant:,} numbers of the text before, however long it is."
         )
     if towers(slug, size):

@@ -129,7 +129,7 @@ def prepare(checkpoint: Checkpoint, text: str, limit: int | None = None) -> Long
         )
     masks = tuple(i for i, token in enumerate(ids) if token == tokenizer.mask_token_id)
     if not masks:
-        raise InputUnusable("There is no masked word in this text. Write [MASK] in place of the word to be guessed.")
+        raise InputUnusable("There is no masked word in this text. Type [MASK] in place of the word to be predicted.")
     if len(masks) > MAX_MASKS:
         raise InputUnusable(f"This text has {len(masks)} masks; the comparison takes up to {MAX_MASKS}.")
     return LongText(ids, masks, text)

@@ -202,7 +202,7 @@ def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *
     """Query x key: one color where a token may be seen, gray where not."""
     found = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
     color = theme.amounts[-2][1]
-    hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may see <b>%{x}</b><extra></extra>"}
+    hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may attend to <b>%{x}</b><extra></extra>"}
     return _map(found, queries, keys, theme, (color,), (0.0, 1.0), "", **hover)
 
 

@@ -81,7 +81,7 @@ def path(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
                 "lines+markers",
                 yaxis="y2",
                 marker={"size": 8, "color": accent, "symbol": "square"},
-                hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{trajectory.answers:,}<extra></extra>",
+                hovertemplate="after layer %{x}<br>rank %{y:,} of " + f"{trajectory.answers:,}<extra></extra>",
                 **line,
             ),
         ],

@@ -236,8 +236,8 @@ def stream_table(tokens: Sequence[str], rank: Sequence[int], content: Bools, que
         {
             "token": text,
             "found in step": step or None,
-            "its content stream sees": seen(content[i]),
-            "its query stream sees": seen(query[i]),
+            "its content stream attends to": seen(content[i]),
+            "its query stream attends to": seen(query[i]),
         }
         for i, (text, step) in enumerate(zip(tokens, rank, strict=True))
     ]
@@ -249,8 +249,8 @@ def stream_words(tokens: Sequence[str], rank: Sequence[int]) -> str:
     said = ", then ".join(text for _, text in order)
     known = ", ".join(text for text, step in zip(tokens, rank, strict=True) if not step)
     return (
-        f"Who sees whom. Known to all from the start: {known}. Found one after the other: {said}; each sees the known "
-        "ones and those found before it, in the content stream itself, too."
+        f"Which tokens attend to which. Known from the start: {known}. Predicted in order: {said}; each attends to "
+        "the known ones and those predicted before it, in the content stream to itself, too."
     )
 
 

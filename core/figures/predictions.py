@@ -55,7 +55,7 @@ def guess_bars(
     series = [Series("before", probabilities, color, texts=before, width=0.72, opacity=0.85)]
     if kept is not None:
         at_end = [number if other else "" for number, other in zip(numbers, longer, strict=True)]
-        hover = "after temperature and cuts: %{x:.4f}"
+        hover = "after temperature and truncation: %{x:.4f}"
         series.append(Series("after", kept, theme.muted, texts=at_end, width=0.22, hover=hover))
     widest = scale or max([*probabilities, *after, 1e-9])
     return bars(

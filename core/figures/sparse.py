@@ -211,7 +211,7 @@ def sorted_text(
             "color": np.where(even, PURPLE, theme.primary),
             "symbol": np.where(even, "circle", "square"),
         },
-        "hovertemplate": "%{customdata}<br>place %{x} after sorting<extra></extra>",
+        "hovertemplate": "%{customdata}<br>position %{x} after sorting<extra></extra>",
     }
     shapes = [upright(edge - 0.5, width=1, dash="dot", color=theme.muted) for edge in range(chunk, len(order), chunk)]
     if marked is not None:
@@ -222,8 +222,8 @@ def sorted_text(
         theme,
         [points],
         shapes=shapes,
-        xaxis={**title("place after sorting by bucket"), "range": [-1, len(order)], "fixedrange": False},
-        yaxis={**title("place in the text"), "range": [n, -1], "showgrid": False, "fixedrange": False},
+        xaxis={**title("position after sorting by bucket"), "range": [-1, len(order)], "fixedrange": False},
+        yaxis={**title("position in the text"), "range": [n, -1], "showgrid": False, "fixedrange": False},
         height=430,
         dragmode="zoom",
     )

@@ -56,7 +56,7 @@ def growth(
             for points, name, color, dash in looks
         ],
         "tokens for 100 characters",
-        across="pieces in the vocabulary",
+        across="tokens in the vocabulary",
         hover="%{x} pieces: %{y:.1f} tokens for 100 characters",
         markers=len(text) <= 60,
         width=2.5,

@@ -112,7 +112,7 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[
     end, mask = tokenizer.eos_token_id, tokenizer.mask_token_id
     languages = numbers(checkpoint)
     if mask is None or end is None:
-        raise InputUnusable(f"{checkpoint.spec.name} has no mask token: it was not trained to guess hidden words.")
+        raise InputUnusable(f"{checkpoint.spec.name} has no mask token: it was not trained to predict masked words.")
     frame = describe(tokenizer, [int(end)])
     sides: list[tuple[Token, ...]] = []
     for text in (first, second):
@@ -135,9 +135,9 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[
 
 
 def guess(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[Guess, ...]:
-    """The ``k`` best guesses for every hidden token, with the translation beside its sentence and without."""
+    """The ``k`` top predictions for every hidden token, with the translation beside its sentence and without."""
     if not joined.hidden:
-        raise InputUnusable("No word is hidden. Click a word of either sentence, or type [MASK] in place of one.")
+        raise InputUnusable("No word is masked. Click a word of either sentence, or type [MASK] in place of one.")
     beside = _best(checkpoint, joined.row, joined.hidden, k)
     found: dict[int, MaskPrediction] = {}
     for start, stop in ((0, joined.second), (joined.second, len(joined.tokens))):

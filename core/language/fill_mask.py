@@ -62,7 +62,7 @@ class Part:
 
 
 def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The model's ``k`` best guesses for every mask that is typed into ``text``, in order.
+    """The model's ``k`` top predictions for every mask that is typed into ``text``, in order.
 
     ``[MASK]`` and the model's own mask token always work; another model's mask is translated, which
     :func:`prepare` reports in its notes.
@@ -86,7 +86,7 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
     mask_id = checkpoint.tokenizer.mask_token_id
     if mask is None or mask_id is None:
         raise InputUnusable(
-            f"{checkpoint.spec.name} has no mask token: it was not trained to guess hidden words. "
+            f"{checkpoint.spec.name} has no mask token: it was not trained to predict masked words. "
             "Choose an encoder with a masked-token head."
         )
     text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))

@@ -1,4 +1,4 @@
-r"""What a live model makes of an example: the loss :math:`-\log p` at each place that is asked, and its best guess.
+r"""What a live model makes of an example: the loss :math:`-\log p` at each place that is asked, and its top prediction.
 
 All losses are in nats; a nat is :math:`1 / \ln 2 = 1.44` bits. Models are asked in the way in which they were trained:
 encoders at masks, decoders for the next token, others in an order of their own or with a translation beside the text.

@@ -124,10 +124,10 @@ def choices(tokens: Sequence[Token]) -> dict[int, list[int]]:
 
 
 def follow(checkpoint: Checkpoint, unknown: Unknown, k: int = 5, *, own: bool = False) -> tuple[Found, ...]:
-    """Every step along the order, with the ``k`` best guesses of each.
+    """Every step along the order, with the ``k`` top predictions of each.
 
     Args:
-        own: what is fed back is the model's best guess instead of what stood there.
+        own: what is fed back is the model's top prediction instead of what stood there.
     """
     ids = [token.id for token in unknown.tokens]
     if not own:

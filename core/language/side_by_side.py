@@ -69,7 +69,7 @@ class Filled:
     sentence: MaskedText
     guesses: tuple[MaskPrediction, ...]
     filled: tuple[Part, ...]
-    """The sentence with the best guess in each place."""
+    """The sentence with the top prediction in each place."""
 
 
 @dataclass(frozen=True, slots=True)

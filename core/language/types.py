@@ -30,7 +30,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class MaskPrediction:
-    """The model's k best guesses for one masked position; probabilities fall and are of the whole vocabulary."""
+    """The model's k top predictions for one masked position; probabilities fall and are of the whole vocabulary."""
 
     position: int
     """Index among the model's input tokens."""
@@ -67,7 +67,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A token that could have been chosen. ``probability`` is the model's own, ``kept`` after temperature and cuts."""
+    """A token that could have been chosen. ``probability`` is the model's own, ``kept`` after temperature and cut."""
 
     id: int
     text: str

@@ -62,7 +62,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visible:
-    """Who may look at whom in one kind of attention."""
+    """Attention mask in one kind of attention."""
 
     kind: Kind
     queries: tuple[str, ...]
@@ -82,7 +82,7 @@ class Example:
     labels: tuple[Label, ...] = ()
     visible: tuple[Visible, ...] = ()
     order: tuple[int, ...] = ()
-    """Where the targets are found one after the other in an order of their own: their places in ``source``."""
+    """Where the targets are found one after the other in an order of their own: their positions in ``source``."""
 
     @property
     def asked(self) -> tuple[int, ...]:

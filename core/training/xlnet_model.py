@@ -116,7 +116,7 @@ def content(model: Any, ids: Tensor, memory: list[Tensor] | None = None) -> tupl
 
 
 def targets(model: Any, ids: Tensor, blind: Tensor, place: Tensor) -> Tensor:
-    """The query stream at the targets, whose states know their places but not what stands there.
+    """The query stream at the targets, whose states know their positions but not what stands there.
 
     Args:
         ids: (rows, length).

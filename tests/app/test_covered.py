@@ -53,13 +53,13 @@ CASES = {
         "decoder?model=atlas-xlnet",
         "What does the model expect? One word for each step",
         "xyzzy door",
-        "“door”: Right: that stood there.",
-        "best guesses",
+        "“door”: Right: that is the original.",
+        "top predictions",
         3,
     ),
     "parts": Case(
         "encoder?model=atlas-deberta&demo=parts",
-        "Your guess at the hidden word",
+        "Your guess at the masked word",
         "xyzzy",
         "Wrong: it is not among the model's 5 likeliest.",
         "left out",
@@ -75,7 +75,7 @@ CASES = {
     ),
     "sparse": Case(
         "efficient?model=atlas-bigbird&tokens=256",
-        "Your guess at the hidden word",
+        "Your guess at the masked word",
         "xyzzy",
         "That is under sparse attention.",
         "",
@@ -83,7 +83,7 @@ CASES = {
     ),
     "window": Case(
         "efficient?model=atlas-longformer&tokens=256",
-        "Your guess at the hidden word",
+        "Your guess at the masked word",
         "xyzzy",
         "That is with the window and your global tokens.",
         "",
@@ -91,7 +91,7 @@ CASES = {
     ),
     "passes": Case(
         "encoder?model=atlas-albert&demo=passes",
-        "Your guess at the hidden word",
+        "Your guess at the masked word",
         "time",
         "Right: it is the model's first answer",
         "pass",
@@ -127,15 +127,15 @@ CASES = {
     "respelling": Case("encoder-decoder?model=atlas-byt5", "How much of your text comes back?", BACK[2], ":", "", 3),
     "two languages": Case(
         "encoder?model=atlas-xlm",
-        "Your guess at the first hidden word",
+        "Your guess at the first masked word",
         "cat",
-        "Right: that stood there. Your word is the model's answer 1",
+        "Right: that is the original. Your word is the model's answer 1",
         "stood there",
         2,
     ),
     "beside": Case(
         "encoder?model=atlas-distilbert&demo=beside",
-        "Your guess at the hidden word",
+        "Your guess at the masked word",
         "xyzzy",
         "Atlas DistilBERT: Wrong",
         "guess",
@@ -228,7 +228,7 @@ def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_c
     (frame,) = [frame.value for frame in at.dataframe if "stood there" in frame.value]
     second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["guess"].iloc[0]
     at = branch("encoder", system="xlm", model="atlas-xlm", cover="yes")
-    at = guessed(at, "Your guess at the first hidden word", second)
+    at = guessed(at, "Your guess at the first masked word", second)
     assert "Wrong: “cat” stood there. Your word is the model's answer 2" in verdicts(at)
     at = at.text_input[0].set_value("The dog sleeps on the chair.").run()
     assert not rows(at, "stood there")

@@ -64,7 +64,7 @@ def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
     widget(at.selectbox, "Combine with").set_value("or").run()
     assert at.query_params["pattern"] == "window-2-0.or.window"
     widget(at.selectbox, "Mask 2").set_value("global").run()
-    widget(at.text_input, "Places, from 0").set_value("4 and 1").run()
+    widget(at.text_input, "Positions, from 0").set_value("4 and 1").run()
     assert at.query_params["pattern"] == "window-2-0.or.global-1-4"
 
 

@@ -60,7 +60,7 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     assert "Try" in said(at)
     assert "Notice" in said(at)
     if entry.answer is not None and not words.has("Relative"):
-        assert re.search(r'class="n">\d+\.\d\d<|blind guess pays', html_of(at) + said(at))
+        assert re.search(r'class="n">\d+\.\d\d<|random guessing has', html_of(at) + said(at))
     else:
         assert "No live model" in said(at)
     if entry.shares is not None:
@@ -149,16 +149,16 @@ def test_ones_own_text_stays_when_the_objective_changes(page: AppTest) -> None:
 def test_a_relative_answers_only_when_it_is_asked(slug: str) -> None:
     at = opened(objective=slug, text="Long ago Anna and the king of Spain lived in a castle. They had a golden ring.")
     assert "No live model" in pages.shown(at)
-    assert "best guess" not in pages.shown(at)
+    assert "top prediction" not in pages.shown(at)
     at.toggle[-1].set_value(True).run()
-    assert "best guess" in pages.shown(at)
+    assert "top prediction" in pages.shown(at)
     assert "No live model" not in pages.shown(at)
     assert link(at)["relative"] == "yes"
 
 
 def test_what_a_link_asks_for_in_vain_is_said_where_only_the_page_can_tell() -> None:
     cases = (
-        ({"objective": "masked", "rate": "60"}, "“Share hidden, %” cannot be “60”: it lies from 5 to 50 here"),
+        ({"objective": "masked", "rate": "60"}, "“Masking rate, %” cannot be “60”: it lies from 5 to 50 here"),
         ({"objective": "denoise", "damage": "foo"}, "offered here: permute"),
         ({"objective": "causal", "model": "atlas-bert"}, "“Model” cannot be “atlas-bert”"),
         ({"objective": "permutation", "order": "1.0"}, "order is none of"),

@@ -158,7 +158,7 @@ def test_reset_starts_the_round_anew() -> None:
 
 def guess(at: AppTest, typed: str) -> AppTest:
     return (
-        next(box for box in at.text_input if "guess" in box.label.lower() or "suspect" in box.label)
+        next(box for box in at.text_input if "guess" in box.label.lower() or "replaced" in box.label)
         .set_value(typed)
         .run()
     )
@@ -188,7 +188,7 @@ def test_each_next_token_waits_for_a_guess() -> None:
     assert " time" not in html_of(at)
     assert not charts(at)
     at = guess(at, "time")
-    assert "Right: that stood there." in said(at).replace("\\", "")
+    assert "Right: that is the original." in said(at).replace("\\", "")
     assert " time" in html_of(at)
     at = button(at, "Next token")
     assert at.query_params["step"] == "2"

@@ -55,7 +55,7 @@ def test_three_words_are_found_and_cost_something_in_three_orders() -> None:
     steps, seen, costs = (frame.value for frame in at.dataframe[:3])
     assert len(at.get("plotly_chart")) == min(len(steps), 9) + 1
     assert steps["probability"].between(0, 1).all()
-    assert len(seen) == seen["its query stream sees"].count()
+    assert len(seen) == seen["its query stream attends to"].count()
     assert seen["found in step"].count() == len(steps)
     together = costs.iloc[-1]
     assert together["word"] == "all together"
@@ -94,7 +94,7 @@ def test_its_own_guesses_can_be_fed_back() -> None:
     truth = xlnet(text="The cat sat on the mat.", words="2.6")
     own, fed = at.dataframe[0].value, truth.dataframe[0].value
     assert own.iloc[0].equals(fed.iloc[0])
-    assert own["best guesses"].iloc[1] != fed["best guesses"].iloc[1]
+    assert own["top predictions"].iloc[1] != fed["top predictions"].iloc[1]
     pd.testing.assert_frame_equal(at.dataframe[2].value, truth.dataframe[2].value)  # costs are those of the truth
     at.segmented_control[2].set_value("truth").run()
     assert "fed" not in at.query_params

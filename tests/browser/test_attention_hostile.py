@@ -98,7 +98,7 @@ def test_hostile_tokens_are_drawn_as_text(
 
 
 def test_names_from_right_to_left_leave_the_picture_where_it_is(bare: BrowserContext) -> None:
-    """Hebrew is drawn as it is read; the labels beside it keep their places."""
+    """Hebrew is drawn as it is read; the labels beside it keep their positions."""
     tokens = ("one", "שלום", "two")
     found = AttentionMap("encoder", tokens, tokens, np.full((1, 1, 3, 3), 1 / 3, np.float32))
     page, trouble = open_alone(bare, bertviz.render(AttentionTrace("x", encoder=found)))

@@ -48,7 +48,7 @@ def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
 
 
 def test_sections_show_what_a_tokeniser_plants_as_text(visitor: Visitor) -> None:
-    """Separators, a turn of direction and a token of 10 kB: made visible, in their places, and cut."""
+    """Separators, a turn of direction and a token of 10 kB: made visible, in their positions, and cut."""
     text = "the cat " + " ".join(PLANTED)
     for tab, page in sections(visitor, text, text):
         main = page.get_by_test_id("stMain")

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visitor, pick
 
 def test_what_a_model_is_asked(visitor: Visitor) -> None:
     page = visitor.open("/objectives?objective=replaced&text=The+king+gave+his+daughter+a+golden+ring.")
-    picture = page.get_by_role("img", name=re.compile("^Replaced tokens: 9 of 11 places"))
+    picture = page.get_by_role("img", name=re.compile("^Replaced tokens: 9 of 11 positions"))
     expect(picture).to_be_visible()
     expect(page.get_by_text("ELECTRA's loss is the sum", exact=False)).to_be_visible()
     page.get_by_role("button", name="Again").click()
@@ -28,7 +28,7 @@ def test_what_a_model_is_asked(visitor: Visitor) -> None:
     expect(page.get_by_role("img", name=re.compile("^Next token"))).to_be_visible()
     visitor.settle()  # until then the box of the objective before stands there, too
     expect(page.get_by_label("Your sentence")).to_have_value("The king gave his daughter a golden ring.")
-    expect(page.get_by_role("figure", name=re.compile("Who may look at whom"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Attention mask"))).to_be_visible()
 
 
 def test_the_picture_wraps_on_a_telephone(telephone: Visitor) -> None:

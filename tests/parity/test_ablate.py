@@ -292,7 +292,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
     bert, gpt2, t5 = (tinyfamilies.make(name) for name in ("bert", "gpt2", "t5"))
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
         switch_off(bert, PLAIN)
-    with pytest.raises(InputUnusable, match="marks"):
+    with pytest.raises(InputUnusable, match="special token"):
         switch_off(bert, PLAIN, where=Where(position=0))
     with pytest.raises(OutOfRange, match="no head 3 in layer 1"):
         switch_off(bert, MASKED, [Head("encoder", 0, 2)])

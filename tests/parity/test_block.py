@@ -224,11 +224,11 @@ def test_what_is_particular_is_there() -> None:
     llama = block(made("llama"), TEXT, 1)
     names = [(one.part, one.name) for one in llama.steps]
     assert names.index(("attention", "norm")) < names.index(("attention", "queries"))
-    assert ("attention", "keys, turned") in names
+    assert ("attention", "keys, rotated") in names
     assert ("feed-forward", "gate") in names
     assert names[-1] == ("end", "final norm")
     assert of(llama, "attention", "keys").shape[0] == 2
-    assert of(llama, "attention", "keys, turned").shape[0] == 4
+    assert of(llama, "attention", "keys, rotated").shape[0] == 4
     assert "square" in of(llama, "attention", "norm").note
     gate, inner, active = (of(llama, "feed-forward", key).values for key in ("gate", "inner", "activation"))
     np.testing.assert_allclose(gate / (1 + np.exp(-gate)) * inner, active, atol=1e-5)

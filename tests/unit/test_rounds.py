@@ -127,7 +127,7 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
     assert verdict("wine", words, chances) == "Wrong: it is not among the model's 3 likeliest."
     assert (
         verdict("water", words, chances, "water")
-        == "Right: that stood there. Your word is the model's answer 2, at 25 %."
+        == "Right: that is the original. Your word is the model's answer 2, at 25 %."
     )
     assert verdict("milk", words, chances, "wine").startswith(
         "Wrong: “wine” stood there. Your word is the model's answer 1"

@@ -124,7 +124,7 @@ def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
 def test_words_are_hidden_whole_and_errors_are_sentences(shipped: Checkpoint) -> None:
     typed = bilingual.prepare(shipped, "The [MASK] sat.", FRENCH)
     assert len(typed.hidden) == 1
-    with pytest.raises(InputUnusable, match="No word is hidden"):
+    with pytest.raises(InputUnusable, match="No word is masked"):
         bilingual.guess(shipped, bilingual.prepare(shipped, ENGLISH, FRENCH))
     with pytest.raises(OutOfRange):
         bilingual.prepare(shipped, ENGLISH, FRENCH, [99])

@@ -1,4 +1,4 @@
-"""Going on from a finished checkpoint: its weights, its place in the text, and what is refused."""
+"""Going on from a finished checkpoint: its weights, its position in the text, and what is refused."""
 
 from __future__ import annotations
 

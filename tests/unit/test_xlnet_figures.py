@@ -44,9 +44,9 @@ def test_the_table_and_the_sentence_say_the_same() -> None:
     content, query = sides()
     rows = stream_table(TOKENS, RANK, content, query)
     assert [row["found in step"] for row in rows] == [None, 2, 1, None]
-    assert rows[1]["its query stream sees"] == "[CLS], cat, [SEP]"
-    assert rows[1]["its content stream sees"] == "all"
-    assert rows[2]["its query stream sees"] == "[CLS], [SEP]"
+    assert rows[1]["its query stream attends to"] == "[CLS], cat, [SEP]"
+    assert rows[1]["its content stream attends to"] == "all"
+    assert rows[2]["its query stream attends to"] == "[CLS], [SEP]"
     said = stream_words(TOKENS, RANK)
     assert "from the start: [CLS], [SEP]." in said
     assert "cat, then a<b" in said

@@ -112,9 +112,9 @@ def check_size(checkpoint: Checkpoint, count: int) -> None:
 def _masked(checkpoint: Checkpoint, text: str, where: Where) -> Question:
     masked = prepare(checkpoint, text, () if where.position is None else (where.position,))
     if where.position is not None and where.position not in masked.positions:
-        raise InputUnusable("This token is one of the model's marks, not a word to hide. Choose a word of the text.")
+        raise InputUnusable("This is a special token, not a word to mask. Choose a word of the text.")
     if not masked.positions:
-        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word, or choose a word to hide.")
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word, or choose a word to mask.")
     return masked_question(checkpoint, masked, masked.positions[0] if where.position is None else where.position)
 
 

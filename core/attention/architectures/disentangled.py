@@ -199,7 +199,7 @@ def parts_of(checkpoint: Checkpoint, text: str) -> Parts:
 
 
 def guesses_without(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[Without, ...]:
-    """The ``k`` best guesses for the first mask of ``text``: of the whole model, and without each part of the scores.
+    """The ``k`` top predictions for the first mask of ``text``: of the whole model, and without each term of the score.
 
     Raises:
         InputUnusable: no mask in the text.
@@ -207,7 +207,7 @@ def guesses_without(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[With
     """
     ids, masks = _ids(checkpoint, text)
     if not masks:
-        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it guessed.")
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it predicted.")
     model: Any = checkpoint.model
     head = word_head(model)
     assert head is not None  # both have one

@@ -154,7 +154,7 @@ def _means(question: Question, model: Any) -> Tensor:
 
 
 def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:
-    """For the first mask of ``masked``, the ``k`` best guesses after each layer, embeddings first.
+    """For the first mask of ``masked``, the ``k`` top predictions after each layer, embeddings first.
 
     :raises InputUnusable: no mask, or a head that cannot be put after each layer.
     """

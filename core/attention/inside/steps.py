@@ -137,7 +137,7 @@ def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionS
     crossing = part == "cross-attention"
     names = [f"{attn.module}.{name.partition(':')[0]}" for name in attn.names.parts.split()] or [attn.module] * 3
     read = ("X", "Z", "Z") if crossing else ("X", "X", "X")
-    split = "Cut into heads."
+    split = "Split into heads."
     shown = (*(scores.before_rope or (scores.query, scores.key)), scores.value)
     for letter, name, source, values, path in zip(
         "QKV", ("queries", "keys", "values"), read, shown, names, strict=True
@@ -173,7 +173,7 @@ def _share(attn: AttentionLayer) -> bool:
 
 def _projected(part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
     """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
-    own, split = attn.module, "Cut into heads."
+    own, split = attn.module, "Split into heads."
     shared = scores.shared
     query, letters = ("query_key", "{QK}") if shared else ("query", "Q")
     yield step(part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, f"{own}.{query}")
@@ -193,10 +193,10 @@ GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 def _rotated(part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
     assert scores.before_rope is not None
     shared = len(scores.before_rope[1]) < attn.heads
-    turn = "Pairs of numbers are turned by an angle that grows with the position."
+    turn = "Pairs of dimensions are rotated by an angle that grows with the position."
     once = " Several heads share a key; it is shown once for each head." if shared else ""
-    yield step(part, "queries, turned", r"\tilde q_i = R_i\, q_i", scores.query, HEADS, turn)
-    yield step(part, "keys, turned", r"\tilde k_j = R_j\, k_j", scores.key, HEADS, turn + once)
+    yield step(part, "queries, rotated", r"\tilde q_i = R_i\, q_i", scores.query, HEADS, turn)
+    yield step(part, "keys, rotated", r"\tilde k_j = R_j\, k_j", scores.key, HEADS, turn + once)
 
 
 TERMS = {

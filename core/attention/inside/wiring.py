@@ -18,10 +18,10 @@ from core.attention.inside.steps import Part, Step
 _OUTSIDE = {
     "input": "the layer before",
     "token": "the tokens of the text",
-    "position": "their places",
+    "position": "their positions",
     "segment": "which text they belong to",
     "language": "the language of the text",
-    "mask": "what each token may see",
+    "mask": "which keys each query attends to",
 }
 ONE_LENGTH = "keys, of one length"
 ENCODER = "what the encoder made"
@@ -135,7 +135,7 @@ def _within(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
         return (), ENCODER, False
     if name in ("queries", "keys", "values", "gate", "inner") or name.startswith("global "):
         return (met.source,), "", False
-    query, key = (names.get(f"{word}, turned", names.get(word, i)) for word in ("queries", "keys"))
+    query, key = (names.get(f"{word}, rotated", names.get(word, i)) for word in ("queries", "keys"))
     key = names.get(ONE_LENGTH, key)
     if name.startswith("scores: ") and name != "scores: rounds":
         read = [query] if "q_i" in step.formula or "Q" in step.formula else []
@@ -143,8 +143,8 @@ def _within(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
         return tuple(read), "" if read else "how far apart the tokens stand", False
     more = [names[other] for other in names if other.startswith("global ")]
     of = {
-        "queries, turned": (names.get("queries", i),),
-        "keys, turned": (names.get("keys", i),),
+        "queries, rotated": (names.get("queries", i),),
+        "keys, rotated": (names.get("keys", i),),
         ONE_LENGTH: (names.get("queries", i),),
         "scores: rounds": (query,),
         "scores": (tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])),

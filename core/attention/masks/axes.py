@@ -57,7 +57,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def numbered(n: int) -> tuple[str, ...]:
-    """``n`` tokens that are nothing but their places, from 0."""
+    """``n`` tokens that are nothing but their positions, from 0."""
     return tuple(str(place) for place in range(n))
 
 

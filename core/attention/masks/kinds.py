@@ -71,7 +71,7 @@ KINDS: dict[str, Kind] = {
             "prefix",
             "Prefix",
             lambda axes, n: patterns.prefix(n[0]),
-            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the beginning that all may see"),),
+            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the beginning that all attend to"),),
         ),
         Kind(
             "padding",
@@ -110,7 +110,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.dilated(n[0], n[1]),
             (
                 Setting("Keys each side", 2, 0, _LONG),
-                Setting("Step", 2, 1, _LONG, "Every so manieth token is looked at; 1 leaves no gaps"),
+                Setting("Step", 2, 1, _LONG, "Every d-th key; 1 leaves no gaps"),
             ),
         ),
         Kind("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),

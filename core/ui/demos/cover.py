@@ -188,7 +188,7 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     at = among(guess, words)
     given = f"at {percent(chances[at])}" if at is not None else ""
     if truth:
-        first = "Right: that stood there." if same_word(guess, truth) else f"Wrong: “{truth}” stood there."
+        first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: “{truth}” stood there."
         if at is None:
             return f"{first} Your word is not among the model's {len(words)} likeliest."
         return f"{first} Your word is the model's answer {at + 1}, {given}."

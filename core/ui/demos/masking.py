@@ -14,8 +14,8 @@ from core.ui.param import Carried
 
 MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
 """Their positions, special tokens included."""
-ONE, SEVERAL = "Your guess at the hidden word", "Your guesses, one word for each mask"
-FIRST = "Your guess at the first hidden word"
+ONE, SEVERAL = "Your guess at the masked word", "Your guesses, one word for each mask"
+FIRST = "Your guess at the first masked word"
 
 
 def mask_chips(

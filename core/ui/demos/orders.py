@@ -38,7 +38,7 @@ WORDS = Carried(name="words", label="Words to predict, in their order", as_=link
 FED = Choice(
     name="fed",
     label="Fed back after each step",
-    options={"truth": "What stood there", "own": "The model's own prediction"},
+    options={"truth": "The original token", "own": "The model's own prediction"},
     style="row",
 )
 GUESSES = 5
@@ -141,7 +141,7 @@ def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> Non
             "probability": step.probability,
             "bits": step.bits,
             "rank": step.rank,
-            "best guesses": ", ".join(
+            "top predictions": ", ".join(
                 f"{word} {percent(chance)}"
                 for word, chance in zip(step.guess.tokens, step.guess.probabilities, strict=True)
             ),

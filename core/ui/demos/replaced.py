@@ -57,7 +57,9 @@ def _show(view: DemoView, judged: Judged) -> None:
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
     ids = tuple(token.id for token in judged.after)
-    shown = view.uncovered("Which token does the judge suspect most?", _judge(judged), ids, on=hidden)
+    shown = view.uncovered(
+        "Which token does the discriminator find most probably replaced?", _judge(judged), ids, on=hidden
+    )
     story = _story(judged if shown else Judged(judged.after, judged.after, (), (), judged.verdicts), view.accent)
     place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
@@ -130,7 +132,7 @@ def _story(judged: Judged, color: str) -> list[tuple[str, str]]:
     return parts
 
 
-@session.cached("Sampling and judging")
+@session.cached("Sampling and discriminating")
 def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Judged:
     return replace_and_judge(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 

@@ -47,13 +47,13 @@ AS_IT_IS = "none"
 TASK = Choice(name="task", label="Task", options={}, width=290)
 DAMAGE = Choice(
     name="damage",
-    label="Damage",
+    label="Corruption",
     options={kind: kind for kind in (*KINDS, *CORRUPTIONS, *NOISES, AS_IT_IS)},
     width=230,
     help="What is done to your sentence before it is read",
 )
 TEXT = Text(name="text", label="Text in", height=72)
-SEED = Seed(again="Damage it another way")
+SEED = Seed(again="Corrupt it another way")
 
 
 def draw(view: DemoView) -> None:
@@ -69,7 +69,7 @@ def draw(view: DemoView) -> None:
         task = offered[TASK.with_(options=names).draw(state, tag=view.spec.slug)]
         damaged = task.repairs or task.denoises or task.respells
         kind = _damage_menu(view, task) if damaged else AS_IT_IS
-        with st.popover("How it writes"):  # 40 bytes would be too few for a sentence
+        with st.popover("Decoding"):  # 40 bytes would be too few for a sentence
             decoding = decoding_controls(state, LENGTH.with_(default=BYTES) if task.respells else LENGTH)
         hidden = switch(state)
     box = TEXT.with_(default=task_samples(task)[0])
@@ -131,7 +131,7 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: str, state: P
     else:
         given = damage(text, cast(Kind, kind), seed=seed)
     code = "font-family:var(--st-code-font,monospace);font-size:.9em"
-    place.html(paragraph([(given, code)], "margin:0", "After the damage"), width="stretch")
+    place.html(paragraph([(given, code)], "margin:0", "Corrupted text"), width="stretch")
     return given
 
 

@@ -184,7 +184,7 @@ def alternatives_panel(
         alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
     )
     if sampling:
-        caption("Colored: the model's own probability. Gray, and after the arrow: after temperature and cuts.")
+        caption("Colored: the model's own probability. Gray, and after the arrow: after temperature and truncation.")
     st.caption("Take another token here and go on from it:")
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(
@@ -223,7 +223,7 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
             "token": visible(s.token.text),
             "id": s.token.id,
             "probability": s.token.probability,
-            "after temperature and cuts": s.token.kept,
+            "after temperature and truncation": s.token.kept,
             "others, most probable first": ", ".join(
                 f"{visible(a.text)} {percent(a.probability)}" for a in s.alternatives[:5] if a.id != s.token.id
             ),
@@ -237,7 +237,7 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
             alt="Every step with its token, probability and alternatives",
             column_config={
                 name: st.column_config.NumberColumn(format="%.4f")
-                for name in ("probability", "after temperature and cuts")
+                for name in ("probability", "after temperature and truncation")
             },
         )
 

@@ -28,7 +28,7 @@ SENTENCE_BOX = Text(
     name="text",
     label="Your sentence",
     default=SENTENCE,
-    help="Cut into words and marks: a mask asks where a token stands, not what it is",
+    help="Split into words and marks: a mask depends on positions, not on tokens",
 )
 TOKENS = Carried(name="tokens", label="Or just a length", as_=link.Integer(None, 2, MOST))
 QUERIES = Text(
@@ -37,7 +37,7 @@ QUERIES = Text(
     default=WRITTEN,
     most=MOST_CHARACTERS,
     width=250,
-    help="Its tokens look at those of your sentence",
+    help="Its tokens attend to those of your sentence",
 )
 SIDE = Integer(
     name="side",
@@ -106,7 +106,7 @@ def _axes(choice: Choice, state: PageState) -> Axes:
             key=state.key(TOKENS.name),
             placeholder="none",
             width=140,
-            help="So many numbered places, up to 64, instead of the sentence",
+            help="So many numbered positions, up to 64, instead of the sentence",
         )
     written = QUERIES.draw(state) if choice.layout == "two" else ""
     caption, side = _sizes(state) if choice.layout == "image" else (0, 0)
@@ -202,16 +202,16 @@ def _places(slot: int, kind: str, given: tuple[int, ...], state: PageState) -> t
     """Places typed as numbers with anything between them."""
     most = KINDS[kind].many
     typed = st.text_input(
-        "Places, from 0",
+        "Positions, from 0",
         ", ".join(map(str, given)),
         max_chars=60,
         key=state.key(f"masks.{slot}.{kind}"),
         width=170,
-        help=f"Up to {most} places, with commas between them",
+        help=f"Up to {most} positions, with commas between them",
     )
     found = sorted({int(digits) for digits in _NUMBER.findall(typed) if len(digits) <= 4 and digits.isascii()})
     if not found or len(found) > most:
-        st.caption(f"Type one to {most} places, such as 0, 5.")
+        st.caption(f"Type one to {most} positions, such as 0, 5.")
     return tuple(found[:most]) or usual(kind)
 
 

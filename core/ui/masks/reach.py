@@ -31,7 +31,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = LAYERS.with_(high=top).draw(state, tag=str(top))
-    place = chosen_place(axes.queries, rows // 2, "The token that looks", color, state)
+    place = chosen_place(axes.queries, rows // 2, "Query token", color, state)
     _said(levels, layers, place, board)
     left, right = st.columns(2, gap="large")
     token = axes.queries[place]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.language.tokens import Style
 
 Options = Mapping[str, int | str]
-RATE = Integer(name="rate", label="Share hidden, %", default=15, low=5, high=50, step=5, width=140)
+RATE = Integer(name="rate", label="Masking rate, %", default=15, low=5, high=50, step=5, width=140)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Stage:
     """Plain text under the picture."""
     tells: bool = False
     """Whether the note gives answers away."""
-    under: str = "the model's best guess"
+    under: str = "the model's top prediction"
     """What stands under each bar."""
     among: str = "pieces"
     """What a blind guess chooses from."""

@@ -81,7 +81,7 @@ def covered(example: Example) -> Example:
 
 
 def _named(seen: Visible, left: tuple[str, ...], right: tuple[str, ...]) -> Visible:
-    """Who may look at whom, under names that tell nothing; ``left`` of the input, ``right`` of the decoder."""
+    """Attention mask, under names that tell nothing; ``left`` of the input, ``right`` of the decoder."""
     queries = right if right and seen.kind in ("decoder", "cross") else left
     keys = right if right and seen.kind == "decoder" else left
     return replace(seen, queries=queries, keys=keys)

@@ -76,15 +76,15 @@ UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bi
 COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
 RELATIVE = Toggle(name="relative", label="Ask a relative", help="No model here was trained with this objective")
 _OF_THREE = {
-    "encoder": "Who may look at whom in the encoder",
-    "decoder": "Who may look at whom in the decoder",
-    "cross": "Whom the decoder may look at in the input",
+    "encoder": "Attention mask of the encoder",
+    "decoder": "Attention mask of the decoder",
+    "cross": "Mask of the cross-attention",
 }
 _KINDS = {
-    "encoder": "Who may look at whom",
-    "decoder": "Who may look at whom",
-    "cross": "Whom the decoder may look at in the input",
-    "query": "Whom the query stream may look at",
+    "encoder": "Attention mask",
+    "decoder": "Attention mask",
+    "cross": "Mask of the cross-attention",
+    "query": "Attention mask of the query stream",
 }
 
 
@@ -210,7 +210,7 @@ def _draw(
         if stage.title:
             st.markdown(f"**{plain(stage.title)}**")
             drawn.append(heading(stage.title))
-        places = f"{len(example.asked)} of {len(example.source)} places carry a loss"
+        places = f"{len(example.asked)} of {len(example.source)} positions have a loss"
         row(example.source, losses.source, f"{name}: {places}; the table has all.")
         if example.decoder:
             reads = "What the decoder reads, above what it must answer"
@@ -231,7 +231,7 @@ def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
     words = content("objectives", "objectives")
     cells = (*stage.example.source, *stage.example.decoder)
     asks = sum(cell.target is not None for cell in cells)
-    where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} places"
+    where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} positions"
     said = [words.part("Legend: rows", where=where)] if asks else []
     if losses.mean is not None:
         size = BITS if unit == "bits" else 1.0
@@ -255,12 +255,12 @@ def _about(entry: Entry, view: View, slug: str, names: Mapping[str, str], live: 
     """Who cut the text and who answered, or why nobody did."""
     name, has = names.get(slug, slug), view.words.has
     if live and has("Relative"):
-        return f"Cut and answered by {name}. {view.words.part('Relative')}"
+        return f"Tokenized and answered by {name}. {view.words.part('Relative')}"
     said = view.words.part(f"Model: {slug}" if has(f"Model: {slug}") else "Model")
     if live:
-        return f"Cut and answered by {name}. {said}"
-    ask = f" “Ask {name}, a relative” shows what the same places cost it." if has("Relative") else ""
-    return f"Cut by the tokenizer of {name}. {said}{ask}"
+        return f"Tokenized and answered by {name}. {said}"
+    ask = f" “Ask {name}, a relative” shows its loss at the same positions." if has("Relative") else ""
+    return f"Tokenized by {name}. {said}{ask}"
 
 
 def _below(
@@ -287,11 +287,11 @@ def _below(
         _shares(entry, asked, view.state)
     if not covered:
         found = [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)]
-        with st.expander("Every place as a table"):
+        with st.expander("Every position as a table"):
             data_table(
                 found,
                 entry.slug,
-                alt=f"{view.words.title}: every place with its target and its loss",
+                alt=f"{view.words.title}: every position with its target and its loss",
                 key=view.state.key(f"csv.{entry.slug}"),
                 column_config={
                     name: st.column_config.NumberColumn(format="%.3f") for name in ("nats", "bits", "its probability")
@@ -366,7 +366,7 @@ def _paid(paid: PlaceLoss | None) -> dict[str, object]:
     return {
         "nats": paid.nats if paid else None,
         "bits": paid.bits if paid else None,
-        "best guess": paid.guess if paid else None,
+        "top prediction": paid.guess if paid else None,
         "its probability": paid.chance if paid else None,
     }
 

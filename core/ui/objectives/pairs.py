@@ -111,8 +111,8 @@ def _paired(given: Given) -> tuple[Stage, ...]:
     alone = [
         Stage(example, title)
         for example, title in (
-            (translation.alone(pair, 0)[0], "The English sentence alone, with the same damage"),
-            (translation.alone(pair, 1)[0], "The French sentence alone, with the same damage"),
+            (translation.alone(pair, 0)[0], "The English sentence alone, with the same masks"),
+            (translation.alone(pair, 1)[0], "The French sentence alone, with the same masks"),
         )
         if example.asked
     ]

@@ -136,7 +136,7 @@ def _said(cell: Cell, place: PlaceLoss | None, index: int, style: Style) -> str:
     if place is not None:
         words.append(f"{place.nats:.2f} nats = {place.nats * BITS:.2f} bits, target at {percent(place.probability)}")
         if place.guess:
-            words.append(f"best guess {shown(place.guess, style)} {percent(place.chance)}")
+            words.append(f"top prediction {shown(place.guess, style)} {percent(place.chance)}")
     return ", ".join(words)
 
 
@@ -167,21 +167,21 @@ def answer_bars(label: Label, number: int, losses: Losses, color: str, unit: str
             bar = f'<span class="b"><i style="width:{100 * chances[index]:.0f}%"></i></span>'
             rows.append(f"{name}{bar}<span>{percent(chances[index])}</span>")
     if covered:
-        alt = f"Asked once for the whole input: {label.name}: {' or '.join(label.choices)}?"
+        alt = f"Predicted once for the whole input: {label.name}: {' or '.join(label.choices)}?"
         drawn = _html(color, alt, rows)
-        st.caption(f"Asked once, at the first token: {label.name}. The answer is covered.")
+        st.caption(f"Predicted once, at the first token: {label.name}. The answer is covered.")
         return drawn
     target = label.choices[label.answer]
-    alt = f"Asked once for the whole input: {label.name}. The target is: {target}."
+    alt = f"Predicted once for the whole input: {label.name}. The target is: {target}."
     if chances is not None:
         alt += " The model says " + ", ".join(
             f"{choice} {percent(chance)}" for choice, chance in zip(label.choices, chances, strict=True)
         )
     drawn = _html(color, alt, rows)
     paid = losses.labels.get(number)
-    said = f"Asked once, at the first token: {label.name}. ✓ is the target."
+    said = f"Predicted once, at the first token: {label.name}. ✓ is the target."
     if paid is not None:
-        said += f" Loss {paid.nats if unit == 'nats' else paid.bits:.2f} {unit}; a blind guess pays " + (
+        said += f" Loss {paid.nats if unit == 'nats' else paid.bits:.2f} {unit}; random guessing has " + (
             f"{_blind(len(label.choices), unit):.2f}."
         )
     st.caption(said)

@@ -170,7 +170,7 @@ def _streams(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
     view.say("Streams")
     Panel(
         "streams",
-        "Whom each token's content and query stream see",
+        "What each token's content and query stream attend to",
         stream_maps(tokens, rank, content, query, accent("decoder"), theme=theme()),
         stream_words(tokens, rank),
         Table.from_records(stream_table(tokens, rank, content, query)),

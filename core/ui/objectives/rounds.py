@@ -253,7 +253,7 @@ def ask(question: Question, prompt: str, key: str, take: Take) -> None:
 
 
 def _show(key: str, take: Take) -> None:
-    st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and see the answer")
+    st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and show the answer")
 
 
 def _typed(key: str, take: Take) -> None:
@@ -320,7 +320,7 @@ def model_said(question: Question, answer: Answer) -> str:
 
 
 def written(question: Question) -> str:
-    """What stood there, and what would do as well."""
+    """The original token, and what would do as well."""
     if question.kind == "order":
         return opening(question.choices[question.place or 0])
     first, *others = question.answers

@@ -62,12 +62,12 @@ def once(draw: Draw) -> Callable[[Given], tuple[Stage, ...]]:
 
 
 def _fates(draw: Draw) -> Callable[[Given], tuple[Share, ...]]:
-    """The share of tokens asked and what became of them, against the published ones."""
+    """The share of tokens with a loss and what became of them, against the published ones."""
 
     def shares(given: Given) -> tuple[Share, ...]:
         found = tally(lambda rng: draw(given, ("x",), rng))
         return (
-            Share("tokens asked", 100 * found.share, given.number("rate")),
+            Share("tokens with a loss", 100 * found.share, given.number("rate")),
             Share("of these, [MASK]", 100 * found.change("masked"), 80.0),
             Share("of these, a random token", 100 * found.change("random"), 10.0),
             Share("of these, left as they were", 100 * found.change("unchanged"), 10.0),
@@ -143,8 +143,8 @@ def _borders(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
         )
         for b in borders
     )
-    headings = ("target (place)", "first loss: asked from", "second loss: asked from its borders")
-    text_table(TextTable(headings, rows, "Each hidden token with what its two losses are asked from", (24, 28, 48)))
+    headings = ("target (position)", "first loss: predicted from", "second loss: predicted from its borders")
+    text_table(TextTable(headings, rows, "Each masked token and what its two losses are predicted from", (24, 28, 48)))
     table = Table(
         ("target", "place", "left border", "right border", "distance"),
         tuple((cells[b.place].target, b.place, cells[b.left].token, cells[b.right].token, b.distance) for b in borders),

@@ -41,7 +41,7 @@ def _detect(given: Given) -> tuple[Stage, ...]:
             judged,
             note=lucky,
             tells=True,
-            under="the judge's probability that the token was replaced",
+            under="the discriminator's probability that the token was replaced",
             among="answers",
         ),
     )
@@ -52,7 +52,7 @@ def _detect_shares(given: Given) -> tuple[Share, ...]:
     found = tally(lambda rng: replaced.hide(given.framed, rng, rate=rate / 100, fixed=given.fixed))
     return (
         Share("tokens the generator fills", 100 * found.share, float(rate)),
-        Share("tokens the judge is asked about", 100.0, 100.0),
+        Share("tokens the discriminator classifies", 100.0, 100.0),
     )
 
 
@@ -63,7 +63,7 @@ def _sum(answers: tuple[Losses, ...]) -> str:
     total = words + replaced.WEIGHT * verdicts
     return (
         f"ELECTRA's loss is the sum with a weight: {words:.2f} for the generator and {replaced.WEIGHT:.0f} · "
-        f"{verdicts:.3f} for the judge, {total:.2f} nats."
+        f"{verdicts:.3f} for the discriminator, {total:.2f} nats."
     )
 
 
@@ -88,7 +88,7 @@ def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
             st.caption(plain(f"In place of “{truth}”"))
             Panel(
                 f"distillation-{row + 1}",
-                f"Teacher and student at hidden token {row + 1}",
+                f"Teacher and student at masked token {row + 1}",
                 compared_bars(
                     ("teacher", "student"),
                     list(zip(words, pairs, strict=True)),
@@ -103,7 +103,7 @@ def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
                 ),
             ).draw(view.state)
     if len(example.asked) > drawn:
-        st.caption(f"The first {drawn} of {len(example.asked)} hidden tokens are drawn; the losses count all of them.")
+        st.caption(f"The first {drawn} of {len(example.asked)} masked tokens are shown; the losses count all of them.")
     means = (float(paid.soft.mean()), float(paid.hard.mean()), float(paid.states.mean()))
     weights = (distillation.SOFT, distillation.HARD, distillation.STATES)
     names = ("Soft targets: T² KL", "Masked tokens: −log q", "Direction of the states: 1 − cos")

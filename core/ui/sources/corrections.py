@@ -59,7 +59,7 @@ def _list(ids: tuple[str, ...], base: str, before: frozenset[str]) -> tuple[str,
     """The table of these corrections as HTML, and the terms linked in it; it is the same for every visitor."""
     known = {entry.id: entry for entry in corrections()}
     linker = Linker(before)
-    headings = ("As the source has it", "What holds", "How one can see it")
+    headings = ("As the source has it", "What holds", "Evidence")
     rows: list[Row] = []
     for entry in (known[one] for one in ids):
         claim = _claim(entry, base, linker)
