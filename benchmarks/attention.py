@@ -197,7 +197,7 @@ def captures() -> bool:
             result = compare(
                 partial(capture, checkpoint, text, target=target, adapters=task),
                 bare_forward(checkpoint, text, task),
-                rounds=15,
+                rounds=41,
             )
             what = spec.name if task is None else f"{spec.name} ({task})"
             length = len(checkpoint.tokenizer(text, verbose=False)["input_ids"])

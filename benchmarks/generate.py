@@ -106,7 +106,7 @@ def main() -> int:
         checkpoint.model.generation_config.eos_token_id = checkpoint.model.config.eos_token_id = None
         for name, (decoding, settings) in STRATEGIES.items():
             ours, theirs = pair(checkpoint, decoding, settings)
-            result = per_token(compare(ours, theirs, rounds=11))
+            result = per_token(compare(ours, theirs, rounds=41))
             good &= report(f"generate, {checkpoint.spec.name}, {name}, per token", result)
         checkpoint.model.generation_config.eos_token_id, checkpoint.model.config.eos_token_id = kept
     return 0 if good else 1
