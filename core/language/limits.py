@@ -32,7 +32,7 @@ def max_tokens(checkpoint: Checkpoint) -> int | None:
     for part in (config, getattr(config, "encoder", None), getattr(config, "decoder", None)):
         # T5's n_positions is a training length, not a table: its attention has relative biases only.
         if part is not None and not hasattr(part, "relative_attention_num_buckets"):
-            limits.append(positions_of(part.to_dict()) or 0)
+            limits.append(positions_of({"model_type": part.model_type, **vars(part)}) or 0)
     limits = [n for n in limits if 0 < n < _UNSTATED]
     return min(limits) if limits else None
 
