@@ -26,7 +26,8 @@ def _map() -> AttentionMap:
 
 
 def _pixel(page: Page, row: int, column: int) -> list[int]:
-    """The color in the middle of a cell of the opened map."""
+    """The color in the middle of a cell of the opened map, once it is drawn."""
+    page.wait_for_function("() => layout !== null")
     return page.evaluate(
         """([row, column]) => {
           const dense = window.devicePixelRatio, { side, top, cell } = layout;
