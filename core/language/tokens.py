@@ -16,8 +16,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 from core.checkpoints.spec import Checkpoint
 from core.language.types import MaskPrediction, Token
@@ -50,8 +52,35 @@ _FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 _FALLBACKS = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 
 
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """What reading a piece takes to know of a tokeniser, asked of it once."""
+
+    style: Style
+    special: frozenset[int]
+    """All special tokens."""
+    frame: frozenset[int]
+    """Special tokens but that of an unknown word, which is a word of the text, unless it frames the text as well."""
+
+
+_known: WeakKeyDictionary[PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDictionary()
+
+
+def _vocabulary(tokenizer: PreTrainedTokenizerBase) -> _Vocabulary:
+    if (found := _known.get(tokenizer)) is None:
+        special = frozenset(tokenizer.all_special_ids)
+        around = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
+        found = _Vocabulary(_style(tokenizer), special, special - ({tokenizer.unk_token_id} - around))
+        _known[tokenizer] = found
+    return found
+
+
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:
     """How ``tokenizer`` writes its pieces."""
+    return _vocabulary(tokenizer).style
+
+
+def _style(tokenizer: PreTrainedTokenizerBase) -> Style:
     decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     name = type(decoder).__name__
     if name == "Sequence":
@@ -131,15 +160,12 @@ def describe(
     words: Sequence[int | None] | None = None,
 ) -> tuple[Token, ...]:
     """Tokens for ``ids``; ``offsets`` and ``words`` (word numbers) as a fast tokeniser gives them, where known."""
-    kind = style(tokenizer)
-    # An unknown word is a word of the text, though its token is on the list of special ones.
-    frame = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
-    specials = set(tokenizer.all_special_ids) - ({tokenizer.unk_token_id} - frame)
+    kind, frame = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame
     pieces = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
     tokens: list[Token] = []
     for i, (token_id, piece) in enumerate(zip(ids, pieces, strict=True)):
         piece = str(piece)
-        is_special = int(token_id) in specials
+        is_special = int(token_id) in frame
         start, end = offsets[i] if offsets is not None else (-1, -1)
         while 0 <= start < end and text[start].isspace():
             start += 1
@@ -168,7 +194,7 @@ def words(tokens: Sequence[Token]) -> tuple[int, ...]:
 
 def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
     """One vocabulary entry as a short label: ``the``, ``##ing``, ``⏎``; an empty piece reads ``␣``."""
-    if token_id in tokenizer.all_special_ids:
+    if token_id in _vocabulary(tokenizer).special:
         return str(tokenizer.convert_ids_to_tokens(token_id))
     text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
     return visible(("##" if marked else "") + text) or ("␣" if leading else "∅")
@@ -215,8 +241,7 @@ class Wording:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        self._style = style(tokenizer)
-        self._special = set(tokenizer.all_special_ids)
+        self._style, self._special = style(tokenizer), _vocabulary(tokenizer).special
         self._leaves_bytes = leaves_bytes(tokenizer)
         self._known: dict[int, str] = {}
 

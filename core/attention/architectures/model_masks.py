@@ -21,11 +21,12 @@ Legend: L layers, n tokens. numpy alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from core.attention.trace import Bools, Floats, MapKind
+from core.attention.trace import Bools, Floats, MapKind, frozen
 from core.errors import NoAttentionMatrix
 from core.patterns import both, causal, full, mask, window
 
@@ -77,11 +78,15 @@ def allowed(config: Any, n: int) -> Bools:
     config = of_text(config)
     reaches = windows(config)
     if not any(reaches):
-        return mask(causal, n)[None, None]
+        return _reaching(None, n)[None, None]
     own = [reaches[layer] for layer in attending(config)]
-    patterns = {reach: causal if reach is None else both(causal, window(reach - 1, 0)) for reach in own}
-    masks = {reach: mask(pattern, n) for reach, pattern in patterns.items()}
-    return np.stack([masks[reach] for reach in own])[:, None]
+    return np.stack([_reaching(reach, n) for reach in own])[:, None]
+
+
+@lru_cache(maxsize=64)
+def _reaching(tokens: int | None, n: int) -> Bools:
+    """(n, n): what came before, no further back than ``tokens``."""
+    return frozen(mask(causal if tokens is None else both(causal, window(tokens - 1, 0)), n))
 
 
 def agreeing(rule: Bools | None, weights: Floats) -> Bools | None:
@@ -97,7 +102,7 @@ def agreeing(rule: Bools | None, weights: Floats) -> Bools | None:
     if rule is None or not denied(rule):
         return rule
     queries, keys = weights.shape[-2:]
-    plain = mask(causal, keys)[None, None]
+    plain = _reaching(None, keys)[None, None]
     return None if queries != keys or denied(plain) else plain
 
 
@@ -172,14 +177,15 @@ def _listed(numbers: list[int]) -> str:
 def _sums(model: Any, weights: Floats) -> str:
     """What rows sum to, where it is not one; the first head of each layer is looked at."""
     one = weights[:, 0]
-    if one.min(initial=0.0) < 0:
+    sums = one.sum(-1)
+    low, high = float(sums.min(initial=1.0)), float(sums.max(initial=1.0))
+    if low >= 1 - _ROUNDED and high <= 1 + _ROUNDED:
+        return ""
+    if one.min() < 0:
         raise NoAttentionMatrix(
             f"For models of the type “{str(model.config.model_type)[:40]}” the library returns scores in place of "
             "weights: some are negative, and rows do not sum to one. Other types, such as BERT, BART and GPT-2, work."
         )
-    sums = one.sum(-1)
-    if np.abs(sums - 1.0).max(initial=0.0) <= _ROUNDED:
-        return ""
     if any(name.endswith(".sinks") for name, _ in model.named_parameters()):
         return _SINKS
-    return _OTHER.format(low=float(sums.min()), high=float(sums.max()))
+    return _OTHER.format(low=low, high=high)

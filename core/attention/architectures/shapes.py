@@ -155,4 +155,6 @@ def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
 
 def stacked(layers: Sequence[Tensor]) -> Floats:
     """Tensors of shape (1, H, Q, K), one for each layer, as (L, H, Q, K), read-only."""
-    return frozen(np.stack([layer[0].float().cpu().numpy() for layer in layers]))
+    import torch
+
+    return frozen(torch.cat(tuple(layers)).float().cpu().numpy())
