@@ -101,7 +101,7 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
     typed, spec = clean(text, MAX_CHARS), checkpoint.spec
     if spec.offers("rewrites") and task is not None:
         return _both_sides(checkpoint, typed, task, words)
-    target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("answers tasks") else None)
+    target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("classifies texts") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
     belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
     return _look(checkpoint, trace.own, words, belongs)

@@ -92,7 +92,7 @@ def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tenso
     import torch
 
     if not (start_text.isascii() and start_text.isdigit()):
-        raise CheckpointRefused(f"The difference names its rows badly: {name}.")
+        raise CheckpointRefused(f"The difference has malformed row names: {name}.")
     start = int(start_text)
     if rows.ndim != base.ndim or rows.shape[1:] != base.shape[1:] or start > base.shape[0]:
         raise CheckpointRefused(f"The rows {name} do not continue their base.")

@@ -34,7 +34,7 @@ TOKENIZERS = (
     "sentencepiece.model",
     "tokenizer.model",
 )
-"""Any one of these makes a tokeniser; transformers reports what else its class needs."""
+"""Any one of these makes a tokenizer; transformers reports what else its class needs."""
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 _SMALL_FILE = 5_000_000
@@ -80,8 +80,8 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     weights = _weights(folder)
     if not any((folder / file).is_file() for file in TOKENIZERS):
         raise CheckpointRefused(
-            f"The folder “{name}” has no tokeniser (no tokenizer.json or vocabulary file). "
-            "Save the tokeniser into the same folder with tokenizer.save_pretrained."
+            f"The folder “{name}” has no tokenizer (no tokenizer.json or vocabulary file). "
+            "Save the tokenizer into the same folder with tokenizer.save_pretrained."
         )
     elements = sum(count_elements(file) for file in weights)
     return Inspected(folder, config, kind, weights, sum(file.stat().st_size for file in weights), elements)
@@ -279,7 +279,7 @@ def refuse_code(folder: Path, config: dict[str, Any]) -> None:
         )
     if _mentions(config, "quantization_config"):
         raise CheckpointRefused(
-            f"The folder “{name}” holds quantised weights, which need special kernels. "
+            f"The folder “{name}” holds quantized weights, which need special kernels. "
             "Save the model in float16 or float32."
         )
 

@@ -48,7 +48,7 @@ def plan(spec: CheckpointSpec, *, host_asks: bool = False) -> Plan:
         if "plan" in line:
             stated = line["plan"]
             return Plan(tuple(stated["files"]), int(stated["total"]), int(stated["missing"]))
-    raise HubUnavailable("The Hub's answer broke off. Try again later.")
+    raise HubUnavailable("The Hub's response was cut off. Try again later.")
 
 
 def fetch(
@@ -68,9 +68,7 @@ def fetch(
             return Path(line["folder"])
         if progress is not None and "total" in line:
             progress(int(line["done"]), int(line["total"]))
-    raise HubUnavailable(
-        "The download broke off. What has arrived is kept; try again, and the download goes on from there."
-    )
+    raise HubUnavailable("The download was interrupted. What has been downloaded is kept; try again to resume it.")
 
 
 def _child(
@@ -79,7 +77,7 @@ def _child(
     """The lines of the child that talks to the Hub; it is ended when the caller leaves the loop for any reason."""
     if not host_asks and configuration.settings().hub != "on":
         raise CheckpointUnavailable(
-            f"Downloads are off on this installation, so {spec.name} cannot be asked for. "
+            f"Downloads are off on this installation, so {spec.name} cannot be downloaded. "
             "The host can switch them on with ATLAS_HUB=on."
         )
     if spec.location not in {known.location for known in registry.published()}:
@@ -108,7 +106,7 @@ def _child(
         while True:
             if stopped():
                 raise HubUnavailable(
-                    "The download was stopped. What has arrived is kept, and a later download goes on from there."
+                    "The download was stopped. What has been downloaded is kept, and a later download resumes there."
                 )
             try:
                 line = lines.get(timeout=0.2)
@@ -116,7 +114,7 @@ def _child(
                 waited += 0.2
                 if waited > STALL_SECONDS:
                     raise HubUnavailable(
-                        "The Hub has sent nothing for a while. What has arrived is kept; try again later."
+                        "The Hub has sent nothing for a while. What has been downloaded is kept; try again later."
                     ) from None
                 continue
             waited = 0.0

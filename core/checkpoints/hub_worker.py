@@ -211,13 +211,13 @@ def sentence(error: BaseException, hub_id: str) -> str:
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code if error.response is not None else "no status"
         return f"The Hub answered with an error ({status}). Try again later."
-    kept = "What has arrived is kept; try again, and the download goes on from there."
+    kept = "What has been downloaded is kept; try again to resume it."
     if isinstance(error, httpx2.TimeoutException):
         return f"The Hub did not answer in time. {kept}"
     if isinstance(error, httpx2.ConnectError):
-        return "The Hub cannot be reached from this machine. Check the network; what is bundled works without it."
+        return "The Hub cannot be reached from this machine. Check the network; the bundled models work without it."
     if isinstance(error, httpx2.TransportError) or "Consistency check failed" in str(error):
-        return f"The connection to the Hub broke off. {kept}"
+        return f"The connection to the Hub was lost. {kept}"
     if isinstance(error, OSError):
         return f"The download could not be written to the cache folder: {error.strerror or type(error).__name__}."
     return f"The Hub's answer could not be understood ({type(error).__name__}). Try again later."

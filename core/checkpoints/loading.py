@@ -180,7 +180,7 @@ def _read_folder(
     rows = getattr(_embeddings(model), "shape", None)
     if rows is not None and len(tokenizer) > rows[0]:
         raise CheckpointRefused(
-            f"The tokeniser of “{name}” has {len(tokenizer):,} tokens and the model only {rows[0]:,}: "
+            f"The tokenizer of “{name}” has {len(tokenizer):,} tokens and the model only {rows[0]:,}: "
             "they do not belong together."
         )
     return model, tokenizer
@@ -220,7 +220,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
-    if spec.offers("answers tasks"):
+    if spec.offers("classifies texts"):
         from core.checkpoints.adapters import read_adapters
 
         base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
@@ -266,7 +266,7 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     try:
         return AutoTokenizer.from_pretrained(folder, **_LOCAL)
     except Exception as error:  # the tokenizers library raises bare Exception for a damaged file
-        raise CheckpointRefused(_cannot(folder, "tokeniser", error)) from error
+        raise CheckpointRefused(_cannot(folder, "tokenizer", error)) from error
 
 
 def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
@@ -277,7 +277,7 @@ def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
     for key, weight in model.named_parameters():
         if not weight.detach().sum().isfinite():
             raise CheckpointRefused(
-                f"The weights of “{name}” are not all finite numbers, or too large to be added up (the first: {key}), "
+                f"The weights of “{name}” are not all finite numbers, or overflow when summed (the first: {key}), "
                 "so the model cannot compute anything. Save or copy it again."
             )
 
@@ -288,7 +288,7 @@ def _complete(name: str, missing: list[str] | set[str]) -> None:
     if lacking:
         raise CheckpointRefused(
             f"The weights of “{name}” lack {len(lacking)} tensors of its architecture (the first: {lacking[0]}), "
-            "which would have to be made up. Save the whole model, head included."
+            "which would have to be initialized at random. Save the whole model, head included."
         )
 
 

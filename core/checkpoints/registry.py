@@ -163,7 +163,7 @@ def _bundled_as(root: Path, _files: State, _package: package.Package | None) -> 
 
 
 def _minilm() -> CheckpointSpec:
-    """The published trunk from the package, with the masked-token head that was trained here."""
+    """The published base model from the package, with the masked-token head that was trained here."""
     folder = bundled_root() / MINILM
     found = package.find_package()
     head = folder / "difference.safetensors"
@@ -180,7 +180,7 @@ def _minilm() -> CheckpointSpec:
         branch="encoder",
         kind="masked-lm",
         source="package",
-        origin=f"trunk from the package {package.NAME}{version}, masked-token head trained here",
+        origin=f"base model from the package {package.NAME}{version}, masked-token head trained here",
         location=package.NAME,
         ready=complete,
         size_bytes=size or None,
@@ -222,7 +222,7 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
 
 def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
     """The files that a bundled folder's weights may lie in; of adapters, one for each task."""
-    if kind is not None and "answers tasks" in FAMILIES[kind].offers:
+    if kind is not None and "classifies texts" in FAMILIES[kind].offers:
         tasks = config.get("adapter_tasks")
         return tuple(f"{name}.safetensors" for name in tasks) if isinstance(tasks, dict) else ()
     return ("model.safetensors", "difference.safetensors")

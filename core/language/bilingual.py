@@ -125,11 +125,11 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[
     whole = words(tokens)
     for position in hidden:
         if not 0 <= position < len(tokens):
-            raise OutOfRange(f"There is no token {position} to hide: this pair has tokens 0 to {len(tokens) - 1}.")
+            raise OutOfRange(f"There is no token {position} to mask: this pair has tokens 0 to {len(tokens) - 1}.")
         if not tokens[position].special:
             gone |= {i for i, n in enumerate(whole) if n == whole[position] and not tokens[i].special}
     if len(gone) > MAX_MASKS:
-        raise InputUnusable(f"{len(gone)} masks leave too little to guess from. Up to {MAX_MASKS} work here.")
+        raise InputUnusable(f"{len(gone)} masks leave too little context. Up to {MAX_MASKS} work here.")
     ids = tuple(int(mask) if i in gone else token for i, token in enumerate(row.ids))
     return Joined(tokens, Row(ids, row.langs, row.positions), tuple(sorted(gone)), len(sides[0]) + 2)
 

@@ -106,7 +106,7 @@ def judge(checkpoint: Checkpoint, text: str) -> CodeVerdict:
             f"A text of about {limit // 2:,} words or fewer works."
         )
     if not ids:
-        raise InputUnusable("This text is nothing but codes. Type a sentence whose code the model can tell.")
+        raise InputUnusable("This text is nothing but codes. Type a sentence for the model to classify.")
     logs = log_probabilities(checkpoint.model, [ids], list(codes.values()))[0]
     bits = -logs / math.log(2) / len(text.encode())
     return CodeVerdict(tuple(codes), tuple(posterior(logs).tolist()), tuple(bits.tolist()), len(ids))

@@ -52,10 +52,10 @@ def damage(text: str, kind: Kind = "mixed", rate: float | None = None, seed: int
         OutOfRange: when the kind is unknown or the rate is not a probability.
     """
     if kind not in KINDS:
-        raise OutOfRange(f"There is no damage called {str(kind)[:40]!r}. Choose one of: {', '.join(KINDS)}.")
+        raise OutOfRange(f"There is no corruption called {str(kind)[:40]!r}. Choose one of: {', '.join(KINDS)}.")
     chance = DEFAULT_RATE[kind] if rate is None else rate
     if not 0.0 <= chance <= 1.0:
-        raise OutOfRange(f"The damage rate is a probability from 0 to 1, not {chance}.")
+        raise OutOfRange(f"The corruption rate is a probability from 0 to 1, not {chance}.")
     random = Random(seed)
     if kind != "mixed":
         return _STEPS[kind](text, chance, random)

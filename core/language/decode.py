@@ -65,7 +65,7 @@ def together(
     for decoding in decodings:
         picking.check(decoding)
         if decoding.strategy == "beam":
-            raise OutOfRange("Beam search writes alone.")
+            raise OutOfRange("Beam search runs alone.")
     return _rows(checkpoint, begun, decodings)
 
 

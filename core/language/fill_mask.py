@@ -104,11 +104,11 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
             shown = "".join(tokens[i].text for i in word)
             notes.append(
                 f"“{shown}” is {len(word)} pieces in this vocabulary, so it became {len(word)} masks, "
-                "each guessed without knowing the others."
+                "each predicted independently of the others."
             )
         hidden.update(word)
     if len(hidden) > MAX_MASKS:
-        raise InputUnusable(f"{len(hidden)} masks leave too little to guess from. Up to {MAX_MASKS} work here.")
+        raise InputUnusable(f"{len(hidden)} masks leave too little context. Up to {MAX_MASKS} work here.")
     ids = tuple(int(mask_id) if i in hidden else token.id for i, token in enumerate(tokens))
     return MaskedText(text, tokens, ids, tuple(sorted(hidden)), tuple(notes))
 
@@ -121,7 +121,7 @@ def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
         found = match.group()
         if found != mask and found.lower() != "[mask]":
             owner = _OWNERS.get(found.lower(), "T5")
-            note = f"“{found}” is the mask of {owner}; this model writes {mask}, so it was read as {mask}."
+            note = f"“{found}” is the mask of {owner}; this model masks with {mask}, which replaces it here."
             if note not in notes:
                 notes.append(note)
         return mask
@@ -140,7 +140,7 @@ def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[Mas
             f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it."
         )
     if k < 1:
-        raise OutOfRange("At least one guess must be asked for.")
+        raise OutOfRange("Ask for at least one prediction.")
     with torch.inference_mode():
         ids = torch.tensor([masked.ids], device=checkpoint.model.device)  # (1, n)
         logits = masked_logits(checkpoint.model, ids, masked.positions)  # (M, V)

@@ -71,7 +71,7 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
     if checkpoint.model.config.is_encoder_decoder:
         raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
     if checkpoint.spec.offers("two streams"):
-        raise InputUnusable(f"{checkpoint.spec.name} finds words of a text, in any order; it does not continue one.")
+        raise InputUnusable(f"{checkpoint.spec.name} predicts words of a text in any order; it does not continue one.")
     text = clean(prompt, MAX_CHARS, newlines=True)
     tokenizer = checkpoint.tokenizer
     ids = [int(i) for i in tokenizer(text, verbose=False)["input_ids"]]

@@ -239,7 +239,7 @@ def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored
     if len(teacher.tokenizer) != len(student.tokenizer):
         raise InputUnusable(f"{student.spec.name} and {teacher.spec.name} have different vocabularies.")
     if not example.asked:
-        raise InputUnusable("No token is hidden. Type a sentence of a few words.")
+        raise InputUnusable("No token is masked. Type a sentence of a few words.")
     for one in (teacher, student):
         check_length(one, len(example.source))
     truth = ids_of(teacher, [example.source[place].target or "" for place in example.asked])

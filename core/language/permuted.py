@@ -94,23 +94,23 @@ def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Unknown
     places: list[int] = []
     for number in dict.fromkeys(chosen):
         if number not in there:
-            raise OutOfRange(f"There is no word {number} to find in this text.")
+            raise OutOfRange(f"There is no word {number} to predict in this text.")
         places += there[number]
     if not places:
-        raise InputUnusable("No word is to be found. Choose one or more words of the sentence.")
+        raise InputUnusable("No word is chosen for prediction. Choose one or more words of the sentence.")
     if len(places) > MAX_FOUND:
-        raise InputUnusable(f"{len(places)} tokens to find are too many. Up to {MAX_FOUND} work here.")
+        raise InputUnusable(f"{len(places)} tokens to predict are too many. Up to {MAX_FOUND} work here.")
     return Unknown(tokens, tuple(places))
 
 
 def cut(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
     """The tokens of ``text``, special ones included; refuses what `prepare` refuses."""
     if not checkpoint.spec.offers("two streams"):
-        raise InputUnusable(f"{checkpoint.spec.name} does not find words in any order. Choose an XLNet.")
+        raise InputUnusable(f"{checkpoint.spec.name} does not predict words in any order. Choose an XLNet.")
     tokens = tokenise(checkpoint, clean(text, MAX_CHARS))
     check_length(checkpoint, len(tokens))
     if all(token.special for token in tokens):
-        raise InputUnusable("The tokeniser leaves nothing of this text. Type a few words, or choose a sample.")
+        raise InputUnusable("The tokenizer gives no token for this text. Type a few words, or choose a sample.")
     return tokens
 
 

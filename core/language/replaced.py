@@ -58,7 +58,7 @@ def some_words(tokens: Sequence[Token], seed: int) -> tuple[int, ...]:
     numbers = words(tokens)
     ordinary = sorted({numbers[i] for i, token in enumerate(tokens) if not token.special and token.text.isalnum()})
     if not ordinary:
-        raise InputUnusable("There is no word in this text that could be hidden. Type a sentence of a few words.")
+        raise InputUnusable("There is no word in this text that could be masked. Type a sentence of a few words.")
     count = max(1, round(SHARE * len(ordinary)))
     chosen = set(np.random.default_rng(seed).choice(ordinary, size=count, replace=False).tolist())
     return tuple(i for i, number in enumerate(numbers) if number in chosen and not tokens[i].special)

@@ -168,7 +168,7 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
     begin = tokenizer.bos_token_id
     whole = ids if begin is None else [int(begin), *ids]  # without such a token the first one is given
     if len(whole) < 2:
-        raise InputUnusable("One token alone has nothing before it that could be remembered. Type a sentence or more.")
+        raise InputUnusable("A single token has no earlier segment to cache. Type a sentence or more.")
     seen = weights(model, whole, segment=segment, memory=memory)
     back = np.arange(len(whole))[:, None] - np.arange(len(whole))[None, :]
     return Reading(

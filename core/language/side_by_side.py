@@ -141,7 +141,7 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
     """
     text = clean(text, MAX_CHARS)
     words = split(text)
-    if checkpoint.spec.offers("fills masks"):
+    if checkpoint.spec.offers("predicts masked tokens"):
         sentence = prepare(checkpoint, masked(text, words, hidden))
         guesses = predict(checkpoint, sentence, GUESSES)
         return Filled(sentence, guesses, refill(checkpoint, sentence, guesses))
@@ -149,8 +149,8 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
         return _continue(checkpoint, text, words, hidden)
     if checkpoint.spec.offers("rewrites"):
         return _rewrite(checkpoint, text, words, task)
-    if checkpoint.spec.offers("judges tokens"):
-        _refuse_masks(checkpoint, words, "judges the tokens that stand there")
+    if checkpoint.spec.offers("detects replaced tokens"):
+        _refuse_masks(checkpoint, words, "detects replaced tokens")
         return judge_own(checkpoint, text)
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
 
@@ -160,8 +160,8 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
     given = text if first is None else text[: words[first].start].rstrip()
     if not given:
         raise InputUnusable(
-            f"{checkpoint.spec.name} reads from the left, and nothing stands before the first hidden word. "
-            "Hide a later one."
+            f"{checkpoint.spec.name} predicts from left to right and has no context before the first masked word. "
+            "Mask a later one."
         )
     steps = tuple(generate(checkpoint, given, Decoding(max_new_tokens=CONTINUES), with_attention=False))
     typed = any(word.mask for word in words)
@@ -187,7 +187,7 @@ def _refuse_masks(checkpoint: Checkpoint, words: Sequence[Word], does: str) -> N
     if any(word.mask for word in words):
         raise InputUnusable(
             f"{checkpoint.spec.name} {does} and has no use for a mask. Type the word itself; "
-            "for the other model it can be hidden by a click."
+            "for the other model a click masks it."
         )
 
 

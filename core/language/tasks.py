@@ -98,13 +98,13 @@ def _named(slug: str, prefix: str) -> Task:
         return Task(slug, f"Translate {one} to {other}", prefix)
     if task.repairs:
         language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
-        return Task(slug, f"Repair damaged {language}", prefix)
+        return Task(slug, f"Reconstruct corrupted {language}", prefix)
     if slug == "fuse":
-        return Task(slug, "Make one sentence of two", prefix)
+        return Task(slug, "Fuse two sentences", prefix)
     if task.denoises:
-        return Task(slug, "Undo a corruption", prefix)
+        return Task(slug, "Reconstruct a corrupted text", prefix)
     if task.respells:
-        return Task(slug, "Set noisy spelling right", prefix)
+        return Task(slug, "Correct noisy spelling", prefix)
     return task
 
 

@@ -148,7 +148,7 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
     import torch
 
     if not ids:
-        raise InputEmpty("Nothing was written, so there is nothing to align.")
+        raise InputEmpty("Nothing was generated, so there is nothing to align.")
     read = [*request.prompt, *ids[:-1]]
     with torch.inference_mode():
         source = torch.tensor([list(request.source)])
@@ -180,7 +180,7 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
     start, first = start_token(checkpoint.model), _said(checkpoint.model, "forced_bos_token_id")
     if start is None:
         raise InputUnusable(
-            f"{checkpoint.spec.name} does not say which token its decoder starts from, so it cannot write. "
+            f"{checkpoint.spec.name} does not say which token its decoder starts from, so it cannot generate. "
             "A configuration with decoder_start_token_id works."
         )
     forced = _id_of(checkpoint, task.answers) if task.answers else first
@@ -217,7 +217,7 @@ def _check_words(checkpoint: Checkpoint, text: str) -> None:
     pieces = [str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in nothing]
     if not any(pieces):
         raise InputUnusable(
-            f"{checkpoint.spec.name} knows none of these characters: every one becomes the unknown token. "
+            f"{checkpoint.spec.name} has none of these characters in its vocabulary: each becomes the unknown token. "
             "Type a few words in one of its languages, or choose a sample."
         )
 
@@ -258,7 +258,7 @@ def through(checkpoint: Checkpoint, text: str, way: tuple[str, str], decoding: D
     middle = _last(rewrite(checkpoint, text, way[0], decoding))
     if not middle:
         raise InputEmpty(
-            "The first step wrote no English, so there is nothing to translate from there. Try other words."
+            "The first step generated no English, so there is nothing to translate from there. Try other words."
         )
     return Through(middle, _last(rewrite(checkpoint, middle, way[1], decoding)))
 

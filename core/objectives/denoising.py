@@ -51,7 +51,7 @@ def corrupt(
     """
     original = tuple(token for sentence in sentences for token in sentence)
     if all(token in special for token in original):
-        raise InputUnusable("There is no token to damage. Type a sentence of a few words.")
+        raise InputUnusable("There is no token to corrupt. Type a sentence of a few words.")
     strange = next((kind for kind in kinds if kind not in KINDS), None)
     if strange is not None:
         raise OutOfRange(f"There is no corruption called “{strange[:40]}”. Choose among: {', '.join(KINDS)}.")

@@ -60,7 +60,7 @@ def corrupt(
     original = tuple(tokens)
     ordinary = [place for place in range(len(original)) if place not in special]
     if not ordinary:
-        raise InputUnusable("There is no token to find. Type a sentence of a few words.")
+        raise InputUnusable("There is no token to predict. Type a sentence of a few words.")
     if order is None:
         found = tuple(last(np.array(ordinary), k, rng).tolist())
     elif sorted(order) == ordinary:

@@ -34,7 +34,7 @@ def corrupt(tokens: Sequence[str], rng: np.random.Generator, prefix: int | None 
     """
     original = tuple(tokens)
     if len(original) < 2:
-        raise InputUnusable("One token alone has no rest to write. Type a sentence of a few words.")
+        raise InputUnusable("A single token leaves no continuation to predict. Type a sentence of a few words.")
     given = int(rng.integers(1, len(original))) if prefix is None else prefix
     if not 1 <= given < len(original):
         raise OutOfRange(f"A prefix of this text has 1 to {len(original) - 1} tokens, not {given}.")

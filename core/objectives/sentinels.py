@@ -76,13 +76,13 @@ def corrupt(
     original = tuple(tokens)
     ordinary = [place for place, token in enumerate(original) if token not in special]
     if len(ordinary) < 2:
-        raise InputUnusable("One token alone cannot be asked from the others. Type a sentence of a few words.")
+        raise InputUnusable("A single token has no context to predict it from. Type a sentence of a few words.")
     gone = np.zeros(len(original), dtype=np.bool_)
     gone[ordinary] = hidden(len(ordinary), rng, rate, mean)
     runs = int(np.sum(gone & ~np.roll(gone, 1)))  # the first token is never hidden, so nothing runs over the end
     marks = [name for name in map(sentinel.format, range(SENTINELS)) if name not in original]
     if runs + 1 > len(marks):
-        raise InputUnusable(f"{runs} runs need more than the {len(marks)} sentinels there are. Choose longer runs.")
+        raise InputUnusable(f"{runs} spans need more than the {len(marks)} sentinels there are. Choose longer spans.")
     source: list[Cell] = []
     answer: list[Cell] = []
     number = -1

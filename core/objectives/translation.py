@@ -45,7 +45,7 @@ def corrupt(
         InputUnusable: no token in the first sentence.
     """
     if not first:
-        raise InputUnusable("There is no token to hide. Type a sentence and its translation.")
+        raise InputUnusable("There is no token to mask. Type a sentence and its translation.")
     sides = [side for side in (first, second) if side]
     row = tuple(token for side in sides for token in (end, *side, end))
     starts = np.cumsum([0, *(len(side) + 2 for side in sides)]).tolist()

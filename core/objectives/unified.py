@@ -92,7 +92,7 @@ def corrupt(
         InputUnusable: no token; or one text alone where two are needed.
     """
     if not first and not second:
-        raise InputUnusable("There is no token to hide. Type a sentence of a few words.")
+        raise InputUnusable("There is no token to mask. Type a sentence of a few words.")
     paired = kind in ("both", "seq2seq")
     if paired and not (first and second):
         raise InputUnusable("This mask needs two texts. Type two sentences, each with its stop.")

@@ -44,7 +44,7 @@ MODEL = Choice(
     label="Live model",
     options={},
     width=460,  # room for the longest name and source
-    help="What really runs here, and where its weights come from",
+    help="The model that runs here, and the source of its weights",
 )
 DEMO = Choice(name="demo", label="Demo", options={}, style="row", hide_label=True)
 TEXT = Text(name="text", label="Text")
@@ -130,7 +130,7 @@ def _elsewhere(asked: str, systems: Mapping[str, System]) -> None:
     if system is not None and asked not in systems and system.branch in BRANCH_TITLES:
         page_link(
             system.branch,
-            f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
+            f"{plain(system.name)} is on the page {BRANCH_TITLES[system.branch]}",
             {"system": system.slug},
             icon=":material/arrow_forward:",
         )
@@ -170,7 +170,7 @@ def _relative(system: System, spec: CheckpointSpec) -> None:
             st.caption(plain_terms(system.live.note))
     elif spec.system and spec.system != system.slug:
         own = catalogue.get(spec.system).name
-        st.caption(plain_terms(f"{spec.name} is a model of {own}; it runs here in place of {system.name}."))
+        st.caption(plain_terms(f"{spec.name} is a model of {own}; it stands in for {system.name}."))
 
 
 def _demo(demos: Sequence[Demo], view: BranchView) -> None:
@@ -238,7 +238,7 @@ def _inside_link(system: System, layer: int | None, size: str, node: str) -> Non
     if shown.layer is not None:
         query["layer"] = str(shown.layer + 1)
     where = "the last layer" if shown.layer is None else f"layer {shown.layer + 1}"
-    page_link("attention", plain(f"See it at work: {where} of {spec.name}"), query, icon=":material/play_circle:")
+    page_link("attention", plain(f"Run it: {where} of {spec.name}"), query, icon=":material/play_circle:")
 
 
 def _own_model(system: System) -> CheckpointSpec | None:
@@ -261,7 +261,7 @@ def _parent_link(system: System, size: str | None) -> None:
         query["right-size"] = size
     page_link(
         "compare",
-        plain(f"Beside {parent.name}, part by part: what is the same, new and gone"),
+        plain(f"Beside {parent.name}, component by component: shared, new and removed"),
         query,
         icon=":material/compare:",
     )

@@ -132,7 +132,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     st.session_state[_PAGE] = page  # last: a run that ends before it has not come here
     for sentence in kept.refused:
         # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
-        st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
+        st.warning(plain(f"{sentence} The page uses its default instead."), icon=":material/link_off:")
     return PageState(page, dict(kept.values), kept.epoch, kept.memory, st.container())
 
 

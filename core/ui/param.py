@@ -56,9 +56,7 @@ class Param(ABC, Generic[T]):
         try:
             return self.checked(raw)
         except ValueError as error:
-            instead(
-                state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. The page shows its usual choice instead."
-            )
+            instead(state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. The page uses its default instead.")
             state.set(**{self.name: None})
             return self.default
 
@@ -136,7 +134,7 @@ class Choice(Control[str]):
     def checked(self, raw: Value) -> str:
         if raw in self.options:
             return str(raw)
-        raise ValueError(f"offered here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
+        raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
         key, options = state.key(slot), list(self.options)
@@ -226,14 +224,14 @@ class Words(Control[tuple[str, ...]]):
         raw = state.values.get(self.name)
         strange = [word for word in raw if word not in self.options] if isinstance(raw, tuple) else []
         if isinstance(raw, tuple) and strange and len(strange) < len(raw):
-            instead(state, f"“{self.label}” leaves out {', '.join(map(_quoted, strange))}, which is not offered here.")
+            instead(state, f"“{self.label}” ignores {', '.join(map(_quoted, strange))}, which is not available here.")
             state.set(**{self.name: tuple(str(word) for word in raw if word not in strange)})
         return super().value(state)
 
     def checked(self, raw: Value) -> tuple[str, ...]:
         words = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
         if any(word not in self.options for word in words):
-            raise ValueError(f"offered here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
+            raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
         return words[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -283,7 +281,7 @@ class _Number(Control[T]):
     def checked(self, raw: Value) -> T:
         if isinstance(raw, int | float) and self.low <= raw <= self.high and raw == self._type(raw):
             return self._type(raw)  # type: ignore[return-value]
-        raise ValueError(f"it lies from {_bound(self.low)} to {_bound(self.high)} here")
+        raise ValueError(f"it must lie from {_bound(self.low)} to {_bound(self.high)} here")
 
     def widget(self, state: PageState, slot: str, value: T) -> T:
         number: Callable[[Any], Any] = self._type

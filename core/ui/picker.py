@@ -57,8 +57,8 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
         st.markdown("\n".join(f"- {plain_terms(weakness)}" for weakness in card.weaknesses))
     facts = [
         ("Trained on", "; ".join(card.data)),
-        ("Licence of the data", "; ".join(card.data_licence)),
-        ("Licence of the weights", card.licence),
+        ("License of the data", "; ".join(card.data_licence)),
+        ("License of the weights", card.licence),
         ("Recipe", f"{card.recipe}, seed {card.seed}"),
         ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f} million tokens"),
     ]
@@ -131,17 +131,17 @@ def _offer(slug: str) -> None:
     text, button = left.empty(), right.empty()
     if slug not in plans:
         text.markdown(f"`{spec.location}` is not downloaded.")
-        if not button.button("Ask the Hub for its size", key=f"hub.size.{slug}"):
+        if not button.button("Query its size on the Hub", key=f"hub.size.{slug}"):
             return
         try:
-            with st.spinner("Asking the Hub"):
+            with st.spinner("Querying the Hub"):
                 plans[slug] = hub.plan(spec)
         except AtlasError as error:
             warning(str(error), icon=":material/cloud_off:")
             return
     stated = plans[slug]
     kept = stated.total_bytes - stated.missing_bytes
-    there = f", {_size(kept)} of it is here already" if kept else ""
+    there = f", {_size(kept)} of it is already downloaded" if kept else ""
     text.markdown(f"`{spec.location}`: {_size(stated.total_bytes)} in {len(stated.files)} files{there}.")
     button.button(
         f"Download {_size(stated.missing_bytes)}",
@@ -170,7 +170,9 @@ def _watch(slug: str) -> None:
         return
     share = download.done / download.total if download.total else 0.0
     st.progress(share, text=f"Downloading {slug}: {_size(download.done)} of {_size(download.total)}")
-    if st.button("Stop", key=f"hub.stop.{slug}", help="What has arrived is kept; a later download goes on from there"):
+    if st.button(
+        "Stop", key=f"hub.stop.{slug}", help="What has been downloaded is kept; a later download resumes there"
+    ):
         download.stop()
 
 
@@ -179,7 +181,7 @@ def _plain_facts(spec: CheckpointSpec) -> list[tuple[str, str]]:
     if spec.size_bytes:
         facts.append(("Size of the files", _size(spec.size_bytes)))
     if spec.max_positions:
-        facts.append(("Longest input", f"{spec.max_positions:,} tokens"))
+        facts.append(("Maximum input length", f"{spec.max_positions:,} tokens"))
     return facts
 
 

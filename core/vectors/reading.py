@@ -44,7 +44,7 @@ class Reading:
 
 def readable(spec: CheckpointSpec) -> bool:
     """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their trunk."""
-    return spec.ready and not spec.offers("answers tasks")
+    return spec.ready and not spec.offers("classifies texts")
 
 
 def read(checkpoint: Checkpoint, text: str) -> Reading:

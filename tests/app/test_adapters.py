@@ -96,7 +96,7 @@ def test_a_task_is_swapped_in_beside_a_head_alone() -> None:
 def test_a_link_carries_text_and_task() -> None:
     at = page(text="Is the old king asleep? His son is not.", task="question")
     assert not at.exception
-    assert "The model reads: Is the old king asleep" in [caption.value for caption in at.caption]
+    assert "Model input: Is the old king asleep" in [caption.value for caption in at.caption]
     assert at.dataframe[0].value["answer"].tolist() == ["full stop", "question mark"]
     at = page(task="speech")
     assert not at.exception
@@ -106,9 +106,9 @@ def test_a_link_carries_text_and_task() -> None:
 def test_a_text_of_marks_is_enough_for_all_tasks_but_one() -> None:
     at = page(text="?!", task="question")
     assert not at.exception
-    assert "nothing before the mark" in shown(at)
+    assert "no text before the mask" in shown(at)
     rows = at.dataframe[-1].value["adapters"].tolist()
-    assert "nothing before the mark" in rows[2]
+    assert "no text before the mask" in rows[2]
     assert all("%" in row for row in rows[:2])
 
 

@@ -50,7 +50,7 @@ def test_next_and_back_walk_the_steps_and_end_with_them() -> None:
 
 def test_what_a_link_asks_for_in_vain_is_said() -> None:
     at = page(model="atlas-bert", layer="77")
-    assert "it lies from 1 to 4 here" in at.warning[0].value
+    assert "it must lie from 1 to 4 here" in at.warning[0].value
     assert widget(at.selectbox, "Layer").value == 1  # type: ignore[attr-defined]
     at = page(model="atlas-bert", step="no-such-step")
     assert "There is no step “no\\-such\\-step” in this block" in at.warning[0].value
@@ -84,7 +84,7 @@ def test_another_layer_and_another_side_keep_what_they_can() -> None:
 
 def at_work(tree: AppTest) -> list[Any]:
     """The links from a tree's node to its step; other links lead to other pages."""
-    return [one.proto for one in tree.get("page_link") if one.proto.label.startswith("See it at work")]
+    return [one.proto for one in tree.get("page_link") if one.proto.label.startswith("Run it")]
 
 
 def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:

@@ -44,7 +44,7 @@ def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
     widget(at.selectbox, "Size").set_value("large").run()
     assert "17,683,968 in all" in shown(at)
     at = opened(system="bert", size="175B")
-    assert "“Size” cannot be “175B”: offered here: base, large" in shown(at)
+    assert "“Size” cannot be “175B”: available here: base, large" in shown(at)
     assert "109,482,240 in all" in shown(at)
     assert "Segments are the rows of the table of languages" in shown(opened(system="xlm"))
 
@@ -79,7 +79,7 @@ def test_the_cache_of_gpt_3() -> None:
     assert "4.72 MB" in text
     assert "9.66 GB" in text
     assert "8 of 32 heads" in text
-    assert "“Models” leaves out “bert base”" in text
+    assert "“Models” ignores “bert base”" in text
     at.multiselect[0].set_value([]).run()
     assert "No model is chosen" in shown(at)
     assert not at.exception

@@ -51,7 +51,7 @@ class Case(NamedTuple):
 CASES = {
     "orders": Case(
         "decoder?model=atlas-xlnet",
-        "What does the model expect? One word for each step",
+        "What does the model predict? One word for each step",
         "xyzzy door",
         "“door”: Right: that is the original.",
         "top predictions",
@@ -61,7 +61,7 @@ CASES = {
         "encoder?model=atlas-deberta&demo=parts",
         "Your guess at the masked word",
         "xyzzy",
-        "Wrong: it is not among the model's 5 likeliest.",
+        "Wrong: it is not among the model's top 5 predictions.",
         "left out",
         4,
     ),
@@ -93,44 +93,46 @@ CASES = {
         "encoder?model=atlas-albert&demo=passes",
         "Your guess at the masked word",
         "time",
-        "Right: it is the model's first answer",
+        "Right: it is the model's top prediction",
         "pass",
         4,
     ),
     "hashing": Case(
         "efficient?model=atlas-reformer",
-        "Of full attention's weight, how much does one round catch?",
+        "Of full attention's weight, how much does one round keep?",
         "Less than 25 %",
-        "one round catches",
+        "one round keeps",
         "",
         1,
     ),
     "reading": Case(
-        "efficient?model=atlas-reformer&demo=reading", "The last 128 bytes", "It gets dearer", "bits a byte", "", 1
+        "efficient?model=atlas-reformer&demo=reading", "The last 128 bytes", "It rises", "bits per byte", "", 1
     ),
     "translation": Case(
         "encoder-decoder?model=atlas-t5",
         "Your guess at the text",
         "xyzzy",
-        "words that it wrote stand in your guess, in their order: 0 %",
+        "words that it generated stand in your guess, in their order: 0 %",
         "",
         2,
     ),
     "denoising": Case(
         "encoder-decoder?model=atlas-bart",
-        "How much of your text comes back?",
+        "How much of your text is reconstructed?",
         BACK[0],
         "words stand in their order",
         "",
         2,
     ),
-    "respelling": Case("encoder-decoder?model=atlas-byt5", "How much of your text comes back?", BACK[2], ":", "", 3),
+    "respelling": Case(
+        "encoder-decoder?model=atlas-byt5", "How much of your text is reconstructed?", BACK[2], ":", "", 3
+    ),
     "two languages": Case(
         "encoder?model=atlas-xlm",
         "Your guess at the first masked word",
         "cat",
-        "Right: that is the original. Your word is the model's answer 1",
-        "stood there",
+        "Right: that is the original. Your word is the model's prediction 1",
+        "original",
         2,
     ),
     "beside": Case(
@@ -201,8 +203,8 @@ def test_a_continuation_does_not_say_its_code() -> None:
         (code,) = [label for label, text in made.items() if text in shown]
         orders.append(code)
         guess = code if number % 2 else next(label for label in made if label != code)
-        at = guessed(at, "Under which code was this written?", guess)
-        assert f"{'Right' if number % 2 else 'Wrong'}: it was written under “{code}”." in verdicts(at)
+        at = guessed(at, "Under which code was this generated?", guess)
+        assert f"{'Right' if number % 2 else 'Wrong'}: it was generated under “{code}”." in verdicts(at)
         if number < 6:
             at = button(at, "Next continuation")
             assert at.query_params["step"] == str(number + 1)
@@ -225,13 +227,13 @@ def test_other_tasks_answers_stay_covered() -> None:
 
 def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_covered_anew() -> None:
     at = branch("encoder", system="xlm", model="atlas-xlm")
-    (frame,) = [frame.value for frame in at.dataframe if "stood there" in frame.value]
+    (frame,) = [frame.value for frame in at.dataframe if "original" in frame.value]
     second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["guess"].iloc[0]
     at = branch("encoder", system="xlm", model="atlas-xlm", cover="yes")
     at = guessed(at, "Your guess at the first masked word", second)
-    assert "Wrong: “cat” stood there. Your word is the model's answer 2" in verdicts(at)
+    assert "Wrong: the original is “cat”. Your word is the model's prediction 2" in verdicts(at)
     at = at.text_input[0].set_value("The dog sleeps on the chair.").run()
-    assert not rows(at, "stood there")
+    assert not rows(at, "original")
     assert not verdicts(at)
 
 
@@ -269,10 +271,14 @@ def test_how_much_comes_back_by_hand(original: str, written: str, which: int) ->
     ("guess", "written", "told"),
     [
         ("le CHAT dort", "Le chat dort.", "Right: word for word"),
-        ("le chien dort", "Le chat dort.", "2 of the 3 words that it wrote stand in your guess, in their order: 67 %."),
+        (
+            "le chien dort",
+            "Le chat dort.",
+            "2 of the 3 words that it generated stand in your guess, in their order: 67 %.",
+        ),
         ("dort chat le", "Le chat dort.", "1 of the 3 words"),
         ("le chat dort bien", "Le chat dort.", "3 of the 3 words"),
-        ("le", "…", "It wrote no word."),
+        ("le", "…", "It generated no word."),
     ],
 )
 def test_a_guess_at_a_text_by_hand(guess: str, written: str, told: str) -> None:
@@ -308,7 +314,7 @@ def test_reset_forgets_what_was_guessed() -> None:
 @pytest.mark.parametrize(("page", "model"), [("decoder", "atlas-gpt-2"), ("encoder-decoder", "atlas-bart")])
 def test_the_heads_wait_too_where_they_would_tell(page: str, model: str) -> None:
     at = branch(page, model=model, tab="heads", cover="yes")
-    assert "these heads would tell" in at.info[0].value
+    assert "these heads would show" in at.info[0].value
     assert "Layer" not in [box.label for box in at.selectbox]
     at = button(at, "Show the heads")
     assert not at.exception

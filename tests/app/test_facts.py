@@ -99,7 +99,7 @@ def _relative_of(slug: str, model: str) -> None:
     ("slug", "model", "said"),
     [
         ("unilm", "atlas-bert2bert", catalogue.get("unilm").live.note),
-        ("unilm", "atlas-t5", "Atlas T5 is a model of T5; it runs here in place of UniLM."),  # the visitor's own choice
+        ("unilm", "atlas-t5", "Atlas T5 is a model of T5; it stands in for UniLM."),  # the visitor's own choice
         ("t5", "atlas-t5", None),
     ],
 )

@@ -283,7 +283,7 @@ def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     at = opened(stop="\n".join("abcdefghijk"), length="3")
     assert "may end a generation" in words(at.warning[0].value)
     at = opened(model="atlas-t5", task="nowhere", length="3")
-    assert "cannot be “nowhere”: offered here: " in words(at.warning[0].value)
+    assert "cannot be “nowhere”: available here: " in words(at.warning[0].value)
 
 
 def test_what_comes_next_is_covered_until_it_was_guessed() -> None:

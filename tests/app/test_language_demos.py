@@ -54,10 +54,10 @@ def test_clicked_words_are_masked_and_survive_an_edit(fill_mask_page: AppTest) -
     assert "click a word" in fill_mask_page.warning[0].value
     _pick(fill_mask_page, "encoder.1.mask.chips", 2)
     assert fill_mask_page.query_params["mask"][0] == "2"
-    assert set(fill_mask_page.dataframe[0].value["stood there"]) == {"cat"}
+    assert set(fill_mask_page.dataframe[0].value["original"]) == {"cat"}
     fill_mask_page.text_area[0].set_value("And the cat sat on the mat.").run()
     assert fill_mask_page.query_params["mask"][0] == "3"
-    assert set(fill_mask_page.dataframe[0].value["stood there"]) == {"cat"}
+    assert set(fill_mask_page.dataframe[0].value["original"]) == {"cat"}
 
 
 def test_positions_outside_the_sentence_are_ignored(fill_mask_page: AppTest) -> None:
@@ -82,7 +82,7 @@ def test_markup_in_a_sentence_is_text(fill_mask_page: AppTest) -> None:
 
 
 def test_all_probes_are_measured(fill_mask_page: AppTest) -> None:
-    next(toggle for toggle in fill_mask_page.toggle if toggle.label == "Ask them").set_value(True).run()
+    next(toggle for toggle in fill_mask_page.toggle if toggle.label == "Run the probes").set_value(True).run()
     assert not fill_mask_page.exception
     assert len(fill_mask_page.dataframe[1].value) == 10
 
@@ -114,7 +114,7 @@ def test_another_token_is_taken_at_a_step(generate_page: AppTest) -> None:
 
 
 def test_only_the_settings_of_the_strategy_are_shown(generate_page: AppTest) -> None:
-    strategy = "Next token by"
+    strategy = "Decoding strategy"
     assert not generate_page.slider
     next(g for g in generate_page.get("button_group") if g.label == strategy).set_value("sample").run()
     assert [slider.label for slider in generate_page.slider] == ["Temperature", "Top-p"]
@@ -128,7 +128,7 @@ def test_only_the_settings_of_the_strategy_are_shown(generate_page: AppTest) -> 
 def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path, open_tables: None) -> None:
     page = opened("decoder", model="dir-tiny-gpt2", length="4", forced="999999", step="3")
     assert not page.exception
-    assert "left out" in page.warning[0].value
+    assert "chosen by hand are dropped" in page.warning[0].value
     assert len(_ids(page)) == 4
 
 

@@ -35,13 +35,13 @@ def test_a_translation_without_english_stands_beside_the_way_through_it(
     query = {"system": "m2m-100", "model": "dir-atlas-m2m-100", "length": "8"}
     at = opened("encoder-decoder", **query, task="fr-de")
     assert not at.exception
-    assert "At once, and by way of English" in shown(at)
+    assert "Direct, and with English as pivot" in shown(at)
     assert "French to English" in texts(at)
     assert "that English to German" in texts(at)
     assert "named by tokens of their own" in shown(at)
     at = opened("encoder-decoder", **query, task="fr-en")
     assert not at.exception
-    assert "by way of English" not in shown(at)
+    assert "English as pivot" not in shown(at)
 
 
 def test_a_word_is_guessed_with_its_translation_and_without(

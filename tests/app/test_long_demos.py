@@ -102,7 +102,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
 def test_reading_further_is_measured_at_several_lengths() -> None:
     at = page("reformer", demo="reading")
     assert not at.exception
-    assert f"{len(SAMPLE)} bytes read" in charts(at)[0].alt
+    assert f"{len(SAMPLE)} bytes of context" in charts(at)[0].alt
     at.text_area[0].set_value("Too short.").run()
     assert "256 are needed" in shown(at)
 

@@ -122,7 +122,7 @@ def test_a_phrase_is_marked_by_typing_it(page: AppTest) -> None:
     at = back(page, objective="knowledge", level="phrase", units="golden ring", text=text, seed="0")
     assert targets_of(at) == ["golden", "ring"]
     at = back(page, objective="knowledge", units="silver ring", text=text)
-    assert "stand nowhere" in at.warning[0].value
+    assert "do not occur" in at.warning[0].value
     at = back(page, objective="knowledge", text=text)
     assert "finds no entity" in at.warning[0].value
 
@@ -158,8 +158,8 @@ def test_a_relative_answers_only_when_it_is_asked(slug: str) -> None:
 
 def test_what_a_link_asks_for_in_vain_is_said_where_only_the_page_can_tell() -> None:
     cases = (
-        ({"objective": "masked", "rate": "60"}, "“Masking rate, %” cannot be “60”: it lies from 5 to 50 here"),
-        ({"objective": "denoise", "damage": "foo"}, "offered here: permute"),
+        ({"objective": "masked", "rate": "60"}, "“Masking rate, %” cannot be “60”: it must lie from 5 to 50 here"),
+        ({"objective": "denoise", "damage": "foo"}, "available here: permute"),
         ({"objective": "causal", "model": "atlas-bert"}, "“Model” cannot be “atlas-bert”"),
         ({"objective": "permutation", "order": "1.0"}, "order is none of"),
         ({"tab": "points", "count": "12", "angles": "1.2"}, "2 angles for"),
@@ -193,7 +193,7 @@ def test_a_link_carries_every_setting() -> None:
     at = opened(objective="prefix", prefix="4")
     assert "The first 4 tokens" in pages.shown(at)
     at = opened(objective="gaps", choose="lead", rate="50")
-    assert widget(at.selectbox, "Which sentences").value == "lead"
+    assert widget(at.selectbox, "Sentence selection").value == "lead"
 
 
 def test_the_order_is_the_links_until_another_text() -> None:
@@ -203,7 +203,7 @@ def test_the_order_is_the_links_until_another_text() -> None:
     assert at.query_params["order"] == order
     widget(at.button, "Left to right").click().run()
     assert "1. “five”; 2. “six”" in pages.shown(at)
-    widget(at.button, "As drawn").click().run()
+    widget(at.button, "As sampled").click().run()
     assert "order" not in at.query_params
     at.text_area[0].set_value("a b c").run()
     assert not at.exception
@@ -229,10 +229,10 @@ def loss_of(at: AppTest) -> float:
 def test_the_points_step_downhill_and_the_seed_brings_others() -> None:
     at = opened(tab="points")
     usual = loss_of(at)
-    widget(at.button, "Twenty steps").click().run()
+    widget(at.button, "Twenty gradient steps").click().run()
     assert loss_of(at) < usual / 2
     assert len(link(at)["angles"].split(".")) == 8
-    widget(at.button, "From the start").click().run()
+    widget(at.button, "Reset the points").click().run()
     assert loss_of(at) == usual
     assert "angles" not in at.query_params
     widget(at.button, "Again").click().run()
@@ -248,7 +248,7 @@ def test_two_pairs_of_a_link_by_hand() -> None:
     at = opened(tab="points", count="2", angles="0.180.0.180", tau="1")
     assert "**L = 0.127 nats.**" in pages.shown(at)
     at = opened(tab="points", loss="supervised", count="4", angles="0.0.0.0", tau="0.5", matrix="chances")
-    assert "**L = 4.394 nats.** With all points in one place it would be 4.394 = 4 · ln 3" in pages.shown(at)  # 4 ln 3
+    assert "**L = 4.394 nats.** With all points at one angle it would be 4.394 = 4 · ln 3" in pages.shown(at)  # 4 ln 3
 
 
 def test_every_class_of_the_points_has_partners() -> None:

@@ -99,13 +99,13 @@ def test_noise_of_a_link_is_read_and_what_it_costs_is_shown() -> None:
     assert not at.warning
     assert noisy("the cat sat", "random-case", seed=3) in texts(at)
     assert "underlined" in texts(at)
-    assert "edits away" in shown(at)
+    assert "Edit distance" in shown(at)
     assert "**Notice**" in shown(at)
     said = " ".join(chart.proto.alt for chart in at.get("plotly_chart"))
     assert "Tiny ByT5: 11 clean, 11 noisy; Tiny BERT: 3 clean" in said
     at = page(text="the cat sat", damage="drop", rate="30", seed="1")
     assert noisy("the cat sat", "drop", 0.3, 1) in texts(at)
-    assert next(slider for slider in at.slider if slider.label == "Letters hit").value == 30
+    assert next(slider for slider in at.slider if slider.label == "Noise rate").value == 30
     assert at.query_params["rate"][0] == "3"
 
 

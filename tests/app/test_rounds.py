@@ -85,7 +85,7 @@ def test_a_round_begun_late_ends_with_its_last_answer() -> None:
         assert not any(b.label == "Another round" for b in at.button)
         at = button(answer(at, draw("masked", 0)[number], "masked", number, right=True), "Next question")
     assert at.query_params["question"] == "9"
-    at = button(at, "Question before")
+    at = button(at, "Previous question")
     assert f"You {LENGTH} of {LENGTH}" in said(at)
     at = button(at, "Another round")
     assert at.query_params["round"] == "1"
@@ -110,7 +110,7 @@ def test_no_answer_is_in_the_page_before_it_is_given(page: AppTest, kind: Kind) 
     assert "✓ **You:**" in said(at)
     assert charts(at)
     assert "1 of 1" in html_of(at)
-    at = button(at, "Question before")
+    at = button(at, "Previous question")
     assert not charts(at)
 
 
@@ -173,7 +173,7 @@ def test_hidden_words_wait_for_a_guess() -> None:
     assert not charts(at)
     at = guess(at, "Paris")
     assert charts(at)
-    assert "Right: it is the model's first answer" in said(at).replace("\\", "")
+    assert "Right: it is the model's top prediction" in said(at).replace("\\", "")
     at = button(at, "Cover again")
     assert not charts(at)
     at = button(at, "Show")

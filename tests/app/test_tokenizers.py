@@ -150,7 +150,7 @@ def test_nonsense_in_the_link_gets_a_sentence_or_the_nearest_view(query: dict[st
     at = opened(**query)
     assert len(at.title) == 1
     for warning in at.warning:
-        assert "usual choice" in str(warning.value) or "vocabulary” lies from" in str(warning.value)
+        assert "uses its default" in str(warning.value) or "vocabulary” lies from" in str(warning.value)
 
 
 def test_a_link_with_a_very_long_text_is_answered_with_a_sentence() -> None:

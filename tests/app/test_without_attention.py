@@ -102,7 +102,7 @@ def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
     at = opened("decoder", system="mamba", tab="facts")
     assert "“System” cannot be “mamba”" in shown(at)
     link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
-    assert link.label == "Mamba stands on the page Efficient"
+    assert link.label == "Mamba is on the page Efficient"
     assert not [
         one for one in opened("decoder", system="x", tab="facts").get("page_link") if "stands" in one.proto.label
     ]

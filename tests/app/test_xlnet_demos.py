@@ -58,7 +58,7 @@ def test_three_words_are_found_and_cost_something_in_three_orders() -> None:
     assert len(seen) == seen["its query stream attends to"].count()
     assert seen["found in step"].count() == len(steps)
     together = costs.iloc[-1]
-    assert together["word"] == "all together"
+    assert together["word"] == "total"
     for order in ("your order", "left to right", "right to left"):
         assert together[order] == pytest.approx(costs[order].iloc[:-1].sum())
     assert together["your order"] == pytest.approx(together["left to right"])  # it opens with that one
@@ -69,13 +69,13 @@ def test_the_order_can_be_turned_round_and_travels_in_the_link() -> None:
     at = xlnet(text="The cat sat on the mat.", words="2.6")
     assert at.multiselect[0].value == [2, 6]
     first = at.dataframe[0].value
-    assert first["stood there"].tolist() == ["cat", "mat"]
+    assert first["original"].tolist() == ["cat", "mat"]
     assert "the ▣ sat on the ▢" in shown(at)
     press(at, "Right to left")
     assert not at.exception
     assert at.multiselect[0].value == [6, 2]
     assert at.query_params["words"] == "6.2"
-    assert at.dataframe[0].value["stood there"].tolist() == ["mat", "cat"]
+    assert at.dataframe[0].value["original"].tolist() == ["mat", "cat"]
     costs = at.dataframe[2].value
     assert costs["your order"].tolist() == pytest.approx(costs["right to left"].tolist())
     press(at, "All words")
@@ -111,7 +111,7 @@ def test_nonsense_gets_a_sentence_and_loses_nothing() -> None:
     assert not at.warning
     at.multiselect[0].set_value([]).run()
     assert not at.exception
-    assert "No word is to be found" in shown(at)
+    assert "No word is chosen for prediction" in shown(at)
     at = xlnet(text="The cat sat.", words="88.3.3.0")
     assert not at.exception
     assert at.multiselect[0].value == [3]
@@ -157,7 +157,7 @@ def test_the_sample_is_longer_than_a_segment_and_the_memory_can_be_shorter() -> 
     assert at.query_params["memory"] == "3"
     at = xl(passage=LONG, memory="4000", segment="16")
     assert not at.exception
-    assert "it lies from 1 to 48 here" in shown(at)
+    assert "it must lie from 1 to 48 here" in shown(at)
     assert at.slider[0].value == 48
 
 

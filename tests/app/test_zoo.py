@@ -122,7 +122,7 @@ def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
 def test_a_detector_of_replaced_tokens_stands_beside_what_fills_masks() -> None:
     at = opened("zoo", tab="compare", left="atlas-electra", right="minilm", text="The king ate a chair.")
     assert not at.exception
-    assert "judges whether each token was replaced" in html_of(at)
+    assert "detects replaced tokens" in html_of(at)
     assert "as it stands" in shown(at)
     assert len(at.get("plotly_chart")) == 2
 

@@ -113,7 +113,7 @@ def test_a_block_is_walked_by_keyboard_and_leads_to_the_tree_and_back(visitor: V
     page.get_by_role("link", name="In the module tree of BERT: encoder.layer.0-11.attention.self.key").press("Enter")
     expect(page).to_have_url(re.compile(r"/encoder\?.*node=encoder\.layer\.0-11\.attention\.self\.key"))
     expect(page.get_by_role("treeitem", selected=True)).to_have_attribute("aria-label", re.compile("^key: Linear"))
-    page.get_by_role("link", name="See it at work: layer 2 of Atlas BERT").press("Enter")
+    page.get_by_role("link", name="Run it: layer 2 of Atlas BERT").press("Enter")
     expect(page).to_have_url(re.compile(r"/attention\?.*step=attention-keys"))
     expect(title).to_have_text("Keys")
     expect(box.get_by_role("option", selected=True)).to_contain_text("keys")

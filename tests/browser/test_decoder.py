@@ -30,7 +30,7 @@ def test_another_token_at_an_earlier_step_rewrites_what_follows(visitor: Visitor
     expect(path(visitor)).to_have_count(8)
     before = path(visitor).all_inner_texts()
     path(visitor).nth(2).click()
-    expect(page.get_by_text("Step 3: what could have come here")).to_be_visible()
+    expect(page.get_by_text("Step 3: candidates")).to_be_visible()
     others(visitor, 3).and_(page.locator("[aria-pressed=false]")).first.click()
     expect(page.get_by_text("Step 3 was chosen by hand")).to_be_visible()
     expect(path(visitor)).to_have_count(8)

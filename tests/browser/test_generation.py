@@ -70,8 +70,8 @@ def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
     page.goto(visitor.address + "/generation?length=200&rules=sample-1,beam-8")
     expect(page.locator("span[title^='step 5: probability']").first).to_be_visible()
     ours.click(delay=500)  # while the button is held down, the text goes on and must not move it from under the pointer
-    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_role("button", name="Continue")).to_be_visible()
     expect(page.get_by_text("Stopped.").first).to_be_visible()
     visitor.settle()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.locator("span[title^='step 150: probability']").first).to_be_visible()

@@ -151,8 +151,8 @@ def test_a_point_is_dragged_along_the_circle(page: Page) -> None:
 
 def test_an_order_by_keyboard_changes_the_losses_and_the_link(visitor: Visitor) -> None:
     page = visitor.open("/objectives?objective=permutation&text=The+king+had+a+golden+ring.&k=3")
-    row = page.get_by_role("group", name="Tokens in the order in which they are found")
-    known = page.get_by_text("Found in this order", exact=False)
+    row = page.get_by_role("group", name="Tokens in the order in which they are predicted")
+    known = page.get_by_text("Predicted in this order", exact=False)
     expect(known).to_be_visible()
     row.get_by_role("button", name=re.compile("^[^,]*king")).focus()
     press(page, "Space", "Home", "Space")
@@ -178,5 +178,5 @@ def test_a_point_by_keyboard_changes_the_loss_and_the_link(visitor: Visitor) -> 
     expect(value).to_contain_text("L = 0.127 nats")
     assert before != value.inner_text()
     visitor.settle()
-    page.get_by_role("button", name="From the start").click()
+    page.get_by_role("button", name="Reset the points").click()
     expect(page).not_to_have_url(re.compile("angles="))

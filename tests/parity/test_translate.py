@@ -135,7 +135,7 @@ def test_bad_input(pair: Checkpoint) -> None:
 def test_tasks_of_a_card_and_of_plain_models(pair: Checkpoint) -> None:
     assert [(task.slug, task.label) for task in tasks(pair)] == [
         ("en-fr", "Translate English to French"),
-        ("repair", "Repair damaged text"),
+        ("repair", "Reconstruct corrupted text"),
     ]
     bare = Checkpoint(pair.model, pair.tokenizer, dataclasses.replace(pair.spec, tasks=(), card=None))
     assert tasks(bare) == (PLAIN,)

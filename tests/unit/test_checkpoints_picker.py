@@ -62,7 +62,7 @@ def test_a_card_is_shown_as_text_with_its_curve(
 
 
 def test_refused_folders_are_explained(bert_without_tokeniser: Path) -> None:
-    assert "has no tokeniser" in words(run(published))
+    assert "has no tokenizer" in words(run(published))
 
 
 @pytest.fixture

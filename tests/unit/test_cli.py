@@ -62,7 +62,7 @@ def test_doctor_names_what_is_live_and_fails_with_the_reason(run: Run, tiny_root
     assert status == 1
     assert "dir-tiny-gpt2: generation; the host's folder" in said
     assert f"{package.NAME} " in said
-    assert "“tiny-t5” has no tokeniser" in said
+    assert "“tiny-t5” has no tokenizer" in said
 
 
 @pytest.mark.parametrize(

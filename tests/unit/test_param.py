@@ -93,7 +93,7 @@ def test_what_is_not_offered_gets_one_sentence_and_the_default(declared: str, ra
 
 def test_of_several_words_only_what_is_not_offered_is_left_out() -> None:
     at = opened('Words(name="p", label="Some", options={"a": "A", "b": "B"}, default=("a",))', p="b,c")
-    assert "leaves out “c”" in at.warning[0].value
+    assert "ignores “c”" in at.warning[0].value
     assert value_of(at) == "('b',)"
 
 

@@ -71,7 +71,7 @@ def test_a_decoder_goes_on_from_before_the_first_hidden_word(checkpoint_dir: Pat
     assert isinstance(whole, Continued)
     assert (whole.given, whole.cut) == (TEXT, False)
     assert whole.bits_per_byte == found.bits_per_byte  # both of the whole sentence
-    with pytest.raises(InputUnusable, match="nothing stands before"):
+    with pytest.raises(InputUnusable, match="no context before"):
         answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (0,))
 
 

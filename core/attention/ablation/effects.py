@@ -73,18 +73,19 @@ def sentences() -> tuple[Sentence, ...]:
 
 def texts(family: ModelFamily) -> tuple[str, ...]:
     """The set as a family is asked: of a mask, of what follows, of a wrong word, or of the whole sentence."""
-    if "fills masks" in family.offers:
+    if "predicts masked tokens" in family.offers:
         return tuple(one.gap for one in sentences())
     if "continues" in family.offers:
         return tuple(one.gap.partition(GAP)[0].rstrip() for one in sentences())
     return tuple(
-        one.gap.replace(GAP, one.odd if "judges tokens" in family.offers else one.right) for one in sentences()
+        one.gap.replace(GAP, one.odd if "detects replaced tokens" in family.offers else one.right)
+        for one in sentences()
     )
 
 
 def answers(checkpoint: Checkpoint) -> tuple[Where, ...]:
     """Which answers to each text are meant."""
-    if checkpoint.spec.offers("answers tasks"):
+    if checkpoint.spec.offers("classifies texts"):
         return tuple(Where(task=task.slug) for task in tasks(checkpoint))
     return (Where(step=STEP),)
 

@@ -85,11 +85,11 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
     """
     where = where or Where()
     questions: dict[Ability, Callable[[Checkpoint, str, Where], Question]] = {
-        "fills masks": _masked,
-        "judges tokens": _judged,
+        "predicts masked tokens": _masked,
+        "detects replaced tokens": _judged,
         "continues": _continued,
         "rewrites": _written,
-        "answers tasks": _sorted,
+        "classifies texts": _sorted,
     }
     asked = next(make for ability, make in questions.items() if checkpoint.spec.offers(ability))(
         checkpoint, text, where
@@ -194,7 +194,7 @@ class Reader:
         self._hashes, self._windowed = (has(self.model.config, trait) for trait in ("hashing", "window"))
         spec = question.checkpoint.spec
         self._banned = banned_ids(self.model) if spec.offers("generates") else []
-        self._judges = spec.offers("judges tokens")
+        self._judges = spec.offers("detects replaced tokens")
         at_one_place = question.task is None and "target_mapping" not in question.inputs
         if at_one_place and not (self._hashes or self._windowed):
             self.trunk.register_forward_hook(self._only_there)

@@ -234,7 +234,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
             Stack("encoder", config.encoder.model_type, config.encoder, "encoder."),
             Stack("decoder", config.decoder.model_type, config.decoder, behind),
         )
-    if checkpoint.spec.offers("answers tasks"):
+    if checkpoint.spec.offers("classifies texts"):
         return (Stack("encoder", ADAPTERS, config, "trunk."),)
     names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
     prefix = next((f"{name}." for name in names if hasattr(model, name)), "")

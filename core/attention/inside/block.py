@@ -104,7 +104,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     count = sum(1 for before in own[:layer] if before.module == attn.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
     recorder = Recorder(private_twin(checkpoint))
-    task = where.task if where and checkpoint.spec.offers("answers tasks") else None
+    task = where.task if where and checkpoint.spec.offers("classifies texts") else None
     with through(checkpoint, task, recorder.model):
         scene = Scene(recorder, plan, attn, count, task)
         _record_layer(scene, crossing)
@@ -130,7 +130,7 @@ def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tens
         return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": read}
     if checkpoint.spec.offers("continues"):
         ids = torch.tensor([prompt_ids(checkpoint, text, where.code)])
-    elif checkpoint.spec.offers("judges tokens"):
+    elif checkpoint.spec.offers("detects replaced tokens"):
         ids = torch.tensor([[token.id for token in judge_own(checkpoint, text).after]])
     else:
         ids = torch.tensor([prepare(checkpoint, text).ids])

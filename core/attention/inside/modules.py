@@ -103,7 +103,7 @@ def _layer(pattern: str) -> str:
 
 def _type(config: str, family: ModelFamily) -> str:
     """The model type of a configuration's class, as the tables write it."""
-    if "answers tasks" in family.offers:
+    if "classifies texts" in family.offers:
         return ADAPTERS
     return next(_types(config), "")
 

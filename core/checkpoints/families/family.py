@@ -13,11 +13,11 @@ Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permut
 Stream = Literal["encoder", "decoder", "cross", "query"]
 """A kind of attention; ``query`` is the second stream of a two-stream model, blind to the token at its own position."""
 Ability = Literal[
-    "fills masks",
+    "predicts masked tokens",
     "continues",
     "rewrites",
-    "judges tokens",
-    "answers tasks",
+    "detects replaced tokens",
+    "classifies texts",
     "generates",
     "two streams",
     "two texts",

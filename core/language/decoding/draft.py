@@ -247,7 +247,9 @@ def check(checkpoint: Checkpoint, draft: Checkpoint) -> None:
         InputUnusable: they do not share a vocabulary.
     """
     if checkpoint.model.config.vocab_size != draft.model.config.vocab_size:
-        raise InputUnusable(f"{draft.spec.name} speaks of other tokens than {checkpoint.spec.name}; it cannot draft.")
+        raise InputUnusable(
+            f"{draft.spec.name} has another vocabulary than {checkpoint.spec.name}; it cannot be its draft model."
+        )
 
 
 def _generate(

@@ -33,17 +33,19 @@ def check(decoding: Decoding) -> None:
     if not 0.01 <= decoding.temperature <= 100:
         raise OutOfRange(f"The temperature must lie from 0.01 to 100, not {decoding.temperature:g}.")
     if decoding.top_k < 0:
-        raise OutOfRange(f"Top-k must be 0 (no cut) or more, not {decoding.top_k}.")
+        raise OutOfRange(f"Top-k must be 0 (no truncation) or more, not {decoding.top_k}.")
     if not 0 < decoding.top_p <= 1:
-        raise OutOfRange(f"Top-p must lie above 0 and be at most 1 (no cut), not {decoding.top_p:g}.")
+        raise OutOfRange(f"Top-p must lie above 0 and be at most 1 (no truncation), not {decoding.top_p:g}.")
     if not 0 <= decoding.min_p <= 1:
-        raise OutOfRange(f"Min-p must lie from 0 (no cut) to 1, not {decoding.min_p:g}.")
+        raise OutOfRange(f"Min-p must lie from 0 (no truncation) to 1, not {decoding.min_p:g}.")
     if not 0 < decoding.typical <= 1:
-        raise OutOfRange(f"The typical mass must lie above 0 and be at most 1 (no cut), not {decoding.typical:g}.")
+        raise OutOfRange(
+            f"The typical mass must lie above 0 and be at most 1 (no truncation), not {decoding.typical:g}."
+        )
     if not 0.1 <= decoding.penalty <= 10:
         raise OutOfRange(f"The repetition penalty must lie from 0.1 to 10 (1: none), not {decoding.penalty:g}.")
     if not 0 <= decoding.no_repeat <= 100:
-        raise OutOfRange(f"Runs that may not repeat have 1 to 100 tokens (0: all may), not {decoding.no_repeat}.")
+        raise OutOfRange(f"N-grams that may not repeat have 1 to 100 tokens (0: all may), not {decoding.no_repeat}.")
     if decoding.length_penalty is not None and not -10 <= decoding.length_penalty <= 10:
         raise OutOfRange(f"The length penalty must lie from -10 to 10, not {decoding.length_penalty:g}.")
     if len(decoding.stop) > MAX_STOPS or any(not 0 < len(stop) <= MAX_STOP_CHARS for stop in decoding.stop):

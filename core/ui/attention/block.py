@@ -126,7 +126,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=sparse)
     two = any(step.name == "second stream" for step in found.steps)
     view.try_and_notice("two streams" if two else "norm first" if norm_first(found.steps) else "norm last")
-    if spec.offers("answers tasks"):
+    if spec.offers("classifies texts"):
         view.note("Adapters")
     if spec.offers("two streams"):
         view.note("Content stream")
@@ -195,13 +195,13 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     """
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
-    text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("fills masks") else "Text")
-    task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("answers tasks") else None)
+    text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
+    task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
     text = asked_part(spec, state, text, task)
     with st.spinner("Reading every layer"):
         found = session.trajectory(spec.slug, text, task)
     read = f"the state of each layer at {_where(found)}"
-    if spec.offers("answers tasks"):
+    if spec.offers("classifies texts"):
         read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
     names = figures.layer_names(len(found.predictions))
     question = question_of(spec, task)
@@ -228,7 +228,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
             f"Probability and rank of “{found.answer}” over the layers. {figures.path_words(found, names)}",
             Table.from_columns({"after": names, "probability": found.probabilities, "rank": found.ranks}),
         ).draw(state)
-    view.try_and_notice("tasks" if spec.offers("answers tasks") else "")
+    view.try_and_notice("tasks" if spec.offers("classifies texts") else "")
     view.note("Source")
 
 

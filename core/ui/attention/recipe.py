@@ -73,7 +73,7 @@ def explicit(state: PageState, section: Section, spec: CheckpointSpec | None) ->
         if spec.offers("continues"):
             usual["count"] = COUNT.default
         # Adapters run only where a task was chosen, but where an answer is read.
-        if spec.tasks and (spec.offers("rewrites") or (spec.offers("answers tasks") and "asked" in names)):
+        if spec.tasks and (spec.offers("rewrites") or (spec.offers("classifies texts") and "asked" in names)):
             usual["task"] = spec.tasks[0]
     return {
         name: usual.get(name) if (value := state.values.get(name)) is None else value

@@ -101,7 +101,7 @@ def question_of(spec: CheckpointSpec, task: str | None) -> str:
     """What the model predicts for the text; of a model with adapters, what its task asks."""
     from core.language.adapters import tasks
 
-    if not spec.offers("answers tasks"):
+    if not spec.offers("classifies texts"):
         return spec.family.asks
     return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)
 

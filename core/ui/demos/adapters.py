@@ -65,7 +65,7 @@ def _one(view: DemoView, text: str, info: TaskInfo) -> bool:
     verdict = _judged(view, text, info)
     st.markdown(f"**{plain(info.question)}**")
     if info.without_mark:
-        st.caption(f"The model reads: {plain(verdict.read)}")
+        st.caption(f"Model input: {plain(verdict.read)}")
     if not view.uncovered(
         "Your answer",
         lambda guess: choice(guess, info.answers, verdict.adapted),
@@ -112,4 +112,4 @@ def _all(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
         data_table(rows, "answers-of-all-tasks", alt=alt)
 
 
-TASKS = Demo("tasks", draw, lambda spec: spec.offers("answers tasks"), (TEXT, TASK))
+TASKS = Demo("tasks", draw, lambda spec: spec.offers("classifies texts"), (TEXT, TASK))

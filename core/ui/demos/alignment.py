@@ -111,7 +111,7 @@ def attention_map(found: Alignment, chosen: Chosen, state: PageState) -> None:
         "alignment",
         f"Cross-attention, {layer}, {head}",
         figures.alignment_map(found.source, found.target, weights, theme=theme()),
-        f"Cross-attention of {len(found.target)} generated to {len(found.source)} read tokens, {layer}, {head}.",
+        f"Cross-attention of {len(found.target)} generated to {len(found.source)} source tokens, {layer}, {head}.",
         Table.from_records(figures.alignment_table(found.source, found.target, weights)),
         heading=True,
     ).draw(state)

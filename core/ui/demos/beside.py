@@ -23,7 +23,7 @@ TEXT = Text(
     label="Sentence with [MASK] in place of a word",
     default="The old king lived in a [MASK] with his three sons.",
 )
-PARTNER = Choice(name="beside", label="Beside it", options={})
+PARTNER = Choice(name="beside", label="Second model", options={})
 GUESSES = 5
 
 
@@ -120,4 +120,6 @@ def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
     return one, other
 
 
-BESIDE = Demo("beside", draw, lambda spec: spec.offers("fills masks") and bool(partners_of(spec)), (TEXT, PARTNER))
+BESIDE = Demo(
+    "beside", draw, lambda spec: spec.offers("predicts masked tokens") and bool(partners_of(spec)), (TEXT, PARTNER)
+)

@@ -19,7 +19,7 @@ SAMPLES = (
     ("We are going home because it is late.", "Nous rentrons à la maison parce qu'il est tard."),
 )
 ENGLISH = Text(name="first", label="English", default=SAMPLES[0][0])
-FRENCH = Text(name="second", label="French, saying the same", default=SAMPLES[0][1])
+FRENCH = Text(name="second", label="French translation", default=SAMPLES[0][1])
 GUESSES = 5
 _READ = {"beside": "both sentences", "alone": "one sentence"}
 
@@ -42,7 +42,7 @@ def draw(view: DemoView) -> None:
             Prediction(
                 f"{f'“{stood}” (token {found.position}). ' if stood else ''}{view.words.label(name)}",
                 getattr(found, name),
-                {"token": found.position, "stood there": stood, "read": read},
+                {"token": found.position, "original": stood, "read": read},
             )
             for found, stood in ((found, _stood(joined, found)) for found in guesses)
             for name, read in _READ.items()
@@ -88,5 +88,8 @@ def _usual(tokens: tuple[Token, ...], second: int) -> tuple[int, ...]:
 
 
 TRANSLATION = Demo(
-    "translation", draw, lambda spec: spec.offers("fills masks") and spec.offers("languages"), (ENGLISH, FRENCH, MASK)
+    "translation",
+    draw,
+    lambda spec: spec.offers("predicts masked tokens") and spec.offers("languages"),
+    (ENGLISH, FRENCH, MASK),
 )

@@ -24,14 +24,16 @@ SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {sa
 """Days of the lighthouse keeper's log between two equal sentences."""
 TEXT = Text(name="text", label="Text, up to 1,024 bytes", default=SAMPLE, height=110, most=5000)
 ROUNDS = Menu(name="rounds", label="Rounds", low=1, high=8, options=(1, 2, 4, 8))
-LAYER = Menu(name="layer", label="Layer", low=1, high=200, options=(), alone=True, help="The layers that hash")
+LAYER = Menu(
+    name="layer", label="Layer", low=1, high=200, options=(), alone=True, help="The layers with hashing attention"
+)
 HEAD = Integer(
     name="head",
     label="Head",
     default=1,
     low=1,
     high=256,
-    help="Each has vectors and rotations of its own",
+    help="Each head has its own vectors and rotations",
     width=170,
 )
 SEED = Integer(
@@ -39,7 +41,7 @@ SEED = Integer(
     label="Seed of the rotations",
     low=Seed.low,
     high=Seed.high,
-    help="Another seed, other buckets",
+    help="A new seed gives new rotations and so other buckets",
     width=170,
 )
 _LAST = 128
@@ -47,7 +49,7 @@ _LAST = 128
 _CELLS = 64
 _LENGTHS = (256, 1024, 4096, 16384, 65536)
 _SHARES = ("Less than 25 %", "25 to 50 %", "50 to 75 %", "More than 75 %")
-_CHANGES = ("It gets cheaper", "It changes by less than 0.05 bits", "It gets dearer")
+_CHANGES = ("It falls", "It changes by less than 0.05 bits", "It rises")
 _SMALL = 0.05
 
 
@@ -78,7 +80,7 @@ def hashing_demo(view: DemoView) -> None:
         _met(view, seen, rounds)
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
     question = (text, layer, head, seed)
-    asked = "Of full attention's weight, how much does one round catch?"
+    asked = "Of full attention's weight, how much does one round keep?"
     if view.uncovered(asked, _share_judge(seen), *question, choices=_SHARES):
         _caught(view, seen, rounds)
     view.try_and_notice()
@@ -124,9 +126,9 @@ def _met(view: DemoView, seen: Buckets, rounds: int) -> None:
     cell = max(1, -(-len(seen.labels) // _CELLS))
     Panel(
         "meetings",
-        f"Which bytes meet: {_rounds(rounds)}",
+        f"Pairs of bytes that share a chunk: {_rounds(rounds)}",
         figures.meetings(buckets.shares(seen.met, cell), cell, theme=theme()),
-        "Queries by keys: the share of pairs that meet in a chunk, nothing above the diagonal.",
+        "Queries by keys: the share of pairs in a common chunk, nothing above the diagonal.",
         note=view.words.part("Met", cell=cell),
         heading=True,
     ).draw(view.state)
@@ -141,7 +143,7 @@ def _share_judge(seen: Buckets) -> Judge:
 
     def judge(guess: str) -> str:
         right = guess == _SHARES[min(int(4 * caught), 3)]
-        return f"{'Right' if right else 'Wrong'}: one round catches {100 * caught:.0f} %."
+        return f"{'Right' if right else 'Wrong'}: one round keeps {100 * caught:.0f} %."
 
     return judge
 
@@ -152,14 +154,14 @@ def _caught(view: DemoView, seen: Buckets, rounds: int) -> None:
     with left:
         Panel(
             "rounds",
-            "What hashing catches of full attention's weight",
+            "Share of full attention's weight that hashing keeps",
             figures.rounds(rows, theme=theme()),
             "; ".join(
                 f"{count} rounds: {100 * caught:.0f} % of the weight, {100 * found:.0f} % of the largest, "
                 f"{100 * pairs:.0f} % of the pairs"
                 for count, caught, found, pairs in rows
             ),
-            Table(("rounds", "weight caught", "largest found", "pairs met"), rows),
+            Table(("rounds", "weight kept", "largest key found", "pairs computed"), rows),
             heading=True,
         ).draw(view.state)
     with right:
@@ -203,17 +205,17 @@ def reading_demo(view: DemoView) -> None:
 
     def judge(guess: str) -> str:
         at = 1 if abs(change) < _SMALL else 0 if change > 0 else 2
-        return f"{'Right' if guess == _CHANGES[at] else 'Wrong'}: it {saves} {abs(change):.2f} bits a byte."
+        return f"{'Right' if guess == _CHANGES[at] else 'Wrong'}: it {saves} {abs(change):.2f} bits per byte."
 
-    asked = f"The last {_LAST} bytes, when the model has read {lengths[-1]:,} bytes instead of {lengths[0]:,}"
+    asked = f"The last {_LAST} bytes, with a context of {lengths[-1]:,} bytes instead of {lengths[0]:,}"
     if not view.uncovered(asked, judge, text, choices=_CHANGES):
         return
     Panel(
         "bits-by-length",
         f"Bits per byte of the last {_LAST} bytes",
         figures.bits_by_length(lengths, bits, theme=theme()),
-        "; ".join(f"{n} bytes read: {value:.2f} bits" for n, value in zip(lengths, bits, strict=True)),
-        Table(("bytes read", "bits per byte"), tuple(zip(lengths, bits, strict=True))),
+        "; ".join(f"{n} bytes of context: {value:.2f} bits" for n, value in zip(lengths, bits, strict=True)),
+        Table(("bytes of context", "bits per byte"), tuple(zip(lengths, bits, strict=True))),
         heading=True,
     ).draw(view.state)
     numbers = {"most": f"{lengths[-1]:,}", "fewest": f"{lengths[0]:,}", "bits": f"{abs(change):.2f}"}

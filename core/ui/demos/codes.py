@@ -25,7 +25,7 @@ TEXT = Text(name="text", label="Prompt, the same for every code", default="Tom")
 """A name that stands in texts of every kind and language."""
 PASSAGE = Text(
     name="passage",
-    label="Which code has this text?",
+    label="Which code fits this text?",
     default="The castle is in the north of Germany. It was built in 1240.",
     height=68,
 )
@@ -83,10 +83,10 @@ def _covered(view: DemoView, begun: str, made: Mapping[str, str], decoding: Deco
         # Two codes may have led to the same words, and nobody could tell them apart.
         alike = [label for label in made if made[label] == made[code]]
         under = " and under ".join(f"“{label}”" for label in alike)
-        return f"{'Right' if guess in alike else 'Wrong'}: it was written under {under}."
+        return f"{'Right' if guess in alike else 'Wrong'}: it was generated under {under}."
 
     place = st.empty()
-    label = "Under which code was this written?"
+    label = "Under which code was this generated?"
     shown = view.uncovered(label, said, *asked, code, choices=tuple(made), on=True)
     with place.container():
         _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", begun, made[code])
@@ -104,7 +104,7 @@ def _card(view: DemoView, title: str, begun: str, made: str) -> None:
 def _verdict(view: DemoView, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
-    found = view.computed("Reading under each code", judge, text)
+    found = view.computed("Scoring under each code", judge, text)
     order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
     names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
     if not view.uncovered(

@@ -82,7 +82,7 @@ def beside(state: PageState, slug: str) -> bool:
         _shown(state)[repr(question)] = None
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        info("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
+        info("“Guess first” is on in the demo, and these heads would show what the model generated.")
         st.button("Show the heads", key=state.key("cover.beside"), on_click=show)
     return False
 
@@ -134,11 +134,11 @@ def _ask(key: str, label: str, choices: Sequence[str], most: int, show: Callable
                 max_chars=most,
                 on_change=send,
                 width=300 if most <= MAX_CHARS else "stretch",
-                placeholder="Then Enter",
+                placeholder="Your guess, then Enter",
             )
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
     if st.session_state.get(unread) and not choices:
-        st.caption("There is nothing to read in that. Type a word, or choose Show.")
+        st.caption("That holds no word. Type one, or choose Show.")
 
 
 def walk(slot: str, step: int, count: int, what: str) -> None:
@@ -152,7 +152,7 @@ def walk(slot: str, step: int, count: int, what: str) -> None:
         st.session_state[slot] = to
 
     with st.container(horizontal=True):
-        for name, to in ((f"Next {what}", step + 1), (f"{what.capitalize()} before", step - 1)):
+        for name, to in ((f"Next {what}", step + 1), (f"Previous {what}", step - 1)):
             st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(to,))
 
 
@@ -175,8 +175,8 @@ def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
     """What is said of a guess that was one of ``answers``: whether the model gives most to it."""
     best = max(range(len(answers)), key=lambda i: chances[i])
     if guess == answers[best]:
-        return f"Right: it gets most, {percent(chances[best])}."
-    return f"Wrong: “{answers[best]}” gets most, {percent(chances[best])}."
+        return f"Right: it has the highest probability, {percent(chances[best])}."
+    return f"Wrong: “{answers[best]}” has the highest probability, {percent(chances[best])}."
 
 
 def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: str = "") -> str:
@@ -188,15 +188,15 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     at = among(guess, words)
     given = f"at {percent(chances[at])}" if at is not None else ""
     if truth:
-        first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: “{truth}” stood there."
+        first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: the original is “{truth}”."
         if at is None:
-            return f"{first} Your word is not among the model's {len(words)} likeliest."
-        return f"{first} Your word is the model's answer {at + 1}, {given}."
+            return f"{first} Your word is not among the model's top {len(words)} predictions."
+        return f"{first} Your word is the model's prediction {at + 1}, {given}."
     if at == 0:
-        return f"Right: it is the model's first answer, {given}."
+        return f"Right: it is the model's top prediction, {given}."
     if at is None:
-        return f"Wrong: it is not among the model's {len(words)} likeliest."
-    return f"Wrong, but near: it is the model's answer {at + 1}, {given}."
+        return f"Wrong: it is not among the model's top {len(words)} predictions."
+    return f"Wrong, but close: it is the model's prediction {at + 1}, {given}."
 
 
 def token_verdict(step: GenerationStep) -> Judge:

@@ -23,16 +23,16 @@ def text_uncovered(state: PageState, asked: object, written: str, original: str 
     def judge(guess: str) -> str:
         return f"{'Right' if guess == BACK[mended(original, written)] else 'Wrong'}: {kept(original, written)}"
 
-    return uncovered(state, question, "How much of your text comes back?", judge, choices=BACK, on=True)
+    return uncovered(state, question, "How much of your text is reconstructed?", judge, choices=BACK, on=True)
 
 
 def kept(before: str, after: str) -> str:
     """How much of a text has come back, in a sentence; words are compared in their order."""
     old, new = before.split(), after.split()
     if old == new:
-        return "Rebuilt word for word."
+        return "Reconstructed word for word."
     same = in_order(old, new)
-    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were written."
+    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were generated."
 
 
 def mended(original: str, written: str) -> int:
@@ -49,6 +49,6 @@ def shared(guess: str, written: str) -> str:
     if same == len(ours) == len(theirs):
         return "Right: word for word, but for capitals, accents and marks."
     if not theirs:
-        return "It wrote no word."
+        return "It generated no word."
     share = f"{100 * same / len(theirs):.0f} %"
-    return f"{same} of the {len(theirs)} words that it wrote stand in your guess, in their order: {share}."
+    return f"{same} of the {len(theirs)} words that it generated stand in your guess, in their order: {share}."

@@ -14,7 +14,7 @@ from core.ui.param import Choice, Integer, Real, Seed
 from core.ui.section import View
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
-STRATEGY = Choice(name="strategy", label="Next token by", options=STRATEGIES, style="row")
+STRATEGY = Choice(name="strategy", label="Decoding strategy", options=STRATEGIES, style="row")
 LENGTH = Integer(
     name="length",
     label="New tokens",
@@ -32,7 +32,7 @@ TEMPERATURE = Real(
     high=3.0,
     step=0.1,
     width=170,
-    help="Below 1 the likely tokens gain, above 1 the unlikely ones.",
+    help="Below 1 sharpens the distribution, above 1 flattens it.",
 )
 TOP_K = Integer(name="top_k", label="Top-k", low=0, high=1000, width=110, help="Keep the k best tokens; 0 keeps all.")
 TOP_P = Real(
@@ -45,7 +45,7 @@ TOP_P = Real(
     width=170,
     help="Keep the fewest tokens that together reach probability p; 1 keeps all.",
 )
-SEED = Seed(help="The same seed gives the same random draw at each step, whatever was changed before.")
+SEED = Seed(help="The same seed gives the same random draw at each step, whatever you changed earlier.")
 BEAMS = Integer(name="beams", label="Beams", default=4, low=1, high=8, width=110)
 DECODING = (STRATEGY, LENGTH, TEMPERATURE, TOP_K, TOP_P, SEED, BEAMS)
 

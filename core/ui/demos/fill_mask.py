@@ -41,7 +41,7 @@ def draw(view: DemoView) -> None:
         view.note("Languages")
     marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
     if marked is not None:
-        st.caption(f"{marked} asks for {next(probe.asks for probe in PROBES if probe.name == marked)}.")
+        st.caption(f"{marked} tests {next(probe.asks for probe in PROBES if probe.name == marked)}.")
     text = TEXT.draw(state, tag="mask")
     with sentences():
         tokens = view.computed("", prepare, text).tokens
@@ -88,7 +88,7 @@ def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
-    """The sentence with the best predictions in place, and bars for each mask."""
+    """The sentence with the top predictions in place, and bars for each mask."""
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
     parts = refill(view.checkpoint, sentence, predictions)
     refilled = [(part.text, "" if part.position is None else line) for part in parts]
@@ -98,7 +98,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
         token = sentence.tokens[prediction.position]
         name = f"Mask {number}" if token.special else f"Mask {number}, in place of “{token.text}”"
         stood = "" if token.special else token.text
-        columns: Columns = {"mask": number, "token": prediction.position, "stood there": stood}
+        columns: Columns = {"mask": number, "token": prediction.position, "original": stood}
         shown.append(Prediction(f"{name} (token {prediction.position})", prediction, columns))
     across = max(2, min(_IN_A_ROW, len(shown)))
     view.predictions("guesses", "Predictions for every mask with their probabilities", shown, across)
@@ -106,31 +106,31 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
 
 def _all_probes(view: DemoView) -> None:
     """All ten probes asked of this model at once, measured now."""
-    with st.expander("All ten probes, asked of this model"):
+    with st.expander("All ten probes, run on this model"):
         key = view.state.key("probes")
         if not st.toggle(
-            "Ask them", key=key, persist_state="page", help="Runs the model ten times; nothing here is stored"
+            "Run the probes", key=key, persist_state="page", help="Runs the model ten times; nothing here is stored"
         ):
             view.note("Probes")
             return
-        verdicts, he, she = view.computed("Asking the ten probes", _verdicts)
+        verdicts, he, she = view.computed("Running the ten probes", _verdicts)
         data_table(
             [
                 {
                     "probe": verdict.probe.name,
-                    "asks for": verdict.probe.asks,
-                    "best predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3])
+                    "tests": verdict.probe.asks,
+                    "top predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3])
                     or "longer than this model's positions",
-                    "best right word": (verdict.answer or "not one token here")
+                    "highest-ranked right word": (verdict.answer or "not a single token here")
                     if verdict.probe.answers
                     else "none is right",
-                    "its rank": verdict.rank,
+                    "rank": verdict.rank,
                     "sentence": verdict.probe.text,
                 }
                 for verdict in verdicts
             ],
             "probes",
-            alt="The ten probes with the model's best predictions and the rank of a right word",
+            alt="The ten probes with the model's top predictions and the rank of a right word",
         )
         ranks = [verdict.rank for verdict in verdicts if verdict.probe.answers]
         five = sum(rank is not None and rank <= 5 for rank in ranks)
@@ -154,4 +154,4 @@ def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[Verdict, ...], float | None
     return tuple(verdicts), he, she
 
 
-MASKS = Demo("masks", draw, lambda spec: spec.offers("fills masks"), (TEXT, MASK))
+MASKS = Demo("masks", draw, lambda spec: spec.offers("predicts masked tokens"), (TEXT, MASK))

@@ -74,7 +74,7 @@ def draw(view: DemoView) -> None:
         except OutOfRange as error:
             if not forced:
                 raise
-            warning(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
+            warning(f"{error} The tokens that were chosen by hand are dropped.", icon=":material/info:")
             choose_path(state, ())
             run = _generate(view, prompt, decoding, (), covered)
     except AtlasError as error:
@@ -133,10 +133,10 @@ def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
             type="primary",
             icon=":material/play_arrow:",
             on_click=again,
-            help="From the beginning, without tokens chosen by hand",
+            help="From the prompt, without tokens chosen by hand",
         )
         if run.stopped:
-            st.button("Go on", key=state.key("on"), on_click=run.go_on)
+            st.button("Continue", key=state.key("on"), on_click=run.go_on)
         if forced := run.wanted[-1]:
             st.caption(f"Step {len(forced)} was chosen by hand; the steps before it are kept.")
 

@@ -184,12 +184,12 @@ def filled_masks(
     if not view.uncovered(ONE if len(masks) == 1 else FIRST, judge, *question):
         return
     for number, mask in enumerate(masks, 1):
-        st.markdown(f"**What the mask becomes** · {plain(mask.context)}")
+        st.markdown(f"**Predictions for the mask** · {plain(mask.context)}")
         Panel(
             f"{name}-mask-{number}",
-            f"Probabilities of the likeliest words for mask {number}",
+            f"Probabilities of the most probable words for mask {number}",
             compared_bars(list(ways), mask.words[:most], list(ways.values()), theme=theme()),
-            f"Probabilities of the likeliest words for the mask: {', '.join(ways)}.",
+            f"Probabilities of the most probable words for the mask: {', '.join(ways)}.",
             Table(("Word", *ways), tuple((word, *chances) for word, chances in mask.words)),
             note=plain(mask.said),
         ).draw(view.state)
@@ -209,7 +209,7 @@ def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None
         "Attention",
         "Scores (all layers and heads)",
         "Attention, seconds",
-        "Whole pass, seconds",
+        "Forward pass, seconds",
         "Passes",
         "Peak of one head, bytes",
         "Scores of a layer, bytes",
@@ -227,7 +227,7 @@ def growth(state: PageState, costs: Sequence[Cost], here: int, name: str) -> Non
         f"{name}-costs",
         "Scores of one head by the length of the text",
         figures.cost_curve(costs, here, name, theme=theme()),
-        f"Scores of one head against the length: full attention grows with the square, {name} along a line.",
+        f"Scores of one head against the length: full attention grows quadratically, {name} linearly.",
         Table.from_records(figures.cost_table(costs)),
     ).draw(state)
 

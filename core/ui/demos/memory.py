@@ -22,12 +22,12 @@ from core.ui.param import Choice, Integer, Text
 TEXT = Text(name="passage", label="Text, longer than a segment", height=150)
 SEGMENT = Choice(
     name="segment",
-    label="Tokens of a segment",
+    label="Segment length, tokens",
     default="64",
     options={length: length for length in ("16", "32", "64", "128")},
     style="row",
 )
-MEMORY = Integer(name="memory", label="Memory, in tokens", default=4096, low=1, high=4096, style="slider")
+MEMORY = Integer(name="memory", label="Memory length, tokens", default=4096, low=1, high=4096, style="slider")
 
 
 def draw(view: DemoView) -> None:
@@ -126,7 +126,7 @@ def _by_position(reading: Reading) -> None:
         data_table(
             rows,
             "bits-by-position",
-            alt="Mean cost of a token with the memory and without, by its position in a segment after the first",
+            alt="Mean surprisal of a token with the memory and without, by its position in a segment after the first",
             column_config={
                 name: st.column_config.NumberColumn(format="%.2f")
                 for name in ("bits with the memory", "bits without", "saved")
@@ -145,7 +145,7 @@ def _groups(segment: int) -> list[tuple[int, int]]:
 def _reach(view: DemoView, reading: Reading) -> None:
     """How far back keys are, and how far back something can have an influence through several layers."""
     count = len(reading.hears)
-    st.markdown("**How far back it reaches**, in tokens, counted in this text")
+    st.markdown("**Reach of the attention**, in tokens, counted in this text")
     data_table(
         [
             {

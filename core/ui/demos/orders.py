@@ -34,10 +34,10 @@ SAMPLES = (
     "In winter the river is covered with ice.",
 )
 TEXT = Text(name="text", label="Sentence", default=SAMPLES[0], height=68, hide_label=True)
-WORDS = Carried(name="words", label="Words to predict, in their order", as_=link.Integers(high=599, most=64))
+WORDS = Carried(name="words", label="Prediction order", as_=link.Integers(high=599, most=64))
 FED = Choice(
     name="fed",
-    label="Fed back after each step",
+    label="Token fed back after each step",
     options={"truth": "The original token", "own": "The model's own prediction"},
     style="row",
 )
@@ -92,7 +92,7 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
             key=slot,
             persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
-            help="Take words out and put them in again to change the order",
+            help="Remove words and add them again to change the order",
         )
     )
     with st.container(horizontal=True):
@@ -113,7 +113,7 @@ def _shuffle(state: PageState, slot: str, seed: int) -> None:
 def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ...], fed: str) -> bool:
     """Whether the steps may be shown; else ask for a guess at their words first."""
     several = len(unknown.words) > 1
-    label = "What does the model expect? One word for each step" if several else "What does the model expect?"
+    label = "What does the model predict? One word for each step" if several else "What does the model predict?"
     place = st.empty()
     judge = judge_of(unknown.tokens, [step.guess for step in found])
     most = SENTENCE_CHARS if several else MAX_CHARS
@@ -128,16 +128,16 @@ def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> Non
     shown = []
     for number, step in enumerate(found, 1):
         at = next((i for i, word in enumerate(step.guess.tokens) if word == step.truth), None)
-        cost = f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank "
+        cost = f"Original “{step.truth}”: {percent(step.probability)}, {step.bits:.1f} bits, rank "
         title = f"Step {number}: {_sees(unknown, number)}"
         shown.append(Prediction(title, step.guess, {}, at, plain(cost) + f"{step.rank:,}"))
-    title = "Every step with its best predictions and what the word that stood there cost"
+    title = "Every step with its top predictions and the surprisal of the original word"
     view.predictions("steps-in-order", title, shown, _IN_A_ROW, table=False)
     rows = [
         {
             "step": number,
             "token": step.guess.position,
-            "stood there": step.truth,
+            "original": step.truth,
             "probability": step.probability,
             "bits": step.bits,
             "rank": step.rank,
@@ -190,9 +190,9 @@ def _costs_table(view: DemoView, unknown: Unknown) -> None:
         {"word": names[place], **{order: bits[place] for order, bits in orders.items()}} for place in sorted(names)
     ]
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
-    st.markdown("**What the same words cost in three orders**, in bits")
+    st.markdown("**Surprisal of the same words in three orders**, in bits")
     data_table(
-        [*rows, {"word": "all together", **sums}],
+        [*rows, {"word": "total", **sums}],
         "bits-by-order",
         alt="Bits of each word in your order, from left to right and from right to left, and their sums",
         column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},

@@ -32,7 +32,7 @@ def draw(view: DemoView) -> None:
     text = TEXT.draw(view.state, tag="parts")
     masks = 0
     with sentences():
-        parts = view.computed("Taking the scores apart", parts_of, text)
+        parts = view.computed("Decomposing the scores", parts_of, text)
         masks = len(parts.masks)
         first = parts.masks[0] if parts.masks else 1
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -83,7 +83,7 @@ def _row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> Non
             for i, token in enumerate(parts.tokens)
         ],
         "parts-of-scores",
-        alt=f"The row of {plain(parts.tokens[query])}: distance, the three parts, their sum and the weight",
+        alt=f"The row of {plain(parts.tokens[query])}: distance, the three components, their sum and the weight",
         column_config={
             **{name: st.column_config.NumberColumn(format="%.2f") for name in (*NAMES, "sum")},
             "weight": st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0),
@@ -93,10 +93,10 @@ def _row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> Non
 
 
 def _masked(view: DemoView, text: str, masks: int) -> None:
-    """The masked word, of the whole model and without each part; it may wait for a guess, which no score tells."""
-    found = view.computed("Predicting without each part", guesses_without, text)
+    """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
+    found = view.computed("Predicting without each component", guesses_without, text)
     whole = found[0]
-    st.markdown("**The masked word, when a part is left out of every score**")
+    st.markdown("**The masked word, when a component is left out of every score**")
     label = ONE if masks == 1 else FIRST
     if not view.uncovered(label, lambda guess: verdict(guess, whole.tokens, whole.probabilities), text):
         return
@@ -108,7 +108,7 @@ def _masked(view: DemoView, text: str, masks: int) -> None:
         )
         for guess in found
     ]
-    title = "Predictions for the masked word, whole and without each part"
+    title = "Predictions for the masked word, whole and without each component"
     view.predictions("guesses-without-parts", title, shown, len(shown))
     view.try_and_notice("without")
 
@@ -116,6 +116,6 @@ def _masked(view: DemoView, text: str, masks: int) -> None:
 PARTS = Demo(
     "parts",
     draw,
-    lambda spec: spec.offers("fills masks") and spec.offers("disentangled attention"),
+    lambda spec: spec.offers("predicts masked tokens") and spec.offers("disentangled attention"),
     (TEXT, LAYER, HEAD, TOKEN),
 )

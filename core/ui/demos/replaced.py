@@ -34,7 +34,7 @@ def draw(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
         own = TEXT.with_(default=OWN).draw(state, tag="replaced")
-        _show(view, view.computed("Judging", judge_own, own))
+        _show(view, view.computed("Running the discriminator", judge_own, own))
         return
     text = TEXT.draw(state, tag="replaced")
     masked = mask_chips(
@@ -57,9 +57,7 @@ def _show(view: DemoView, judged: Judged) -> None:
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
     ids = tuple(token.id for token in judged.after)
-    shown = view.uncovered(
-        "Which token does the discriminator find most probably replaced?", _judge(judged), ids, on=hidden
-    )
+    shown = view.uncovered("Which token has the highest probability of being replaced?", _judge(judged), ids, on=hidden)
     story = _story(judged if shown else Judged(judged.after, judged.after, (), (), judged.verdicts), view.accent)
     place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
@@ -72,8 +70,8 @@ def _show(view: DemoView, judged: Judged) -> None:
     rows = [
         {
             "token": i,
-            "stood there": judged.before[i].text,
-            "stands there": judged.after[i].text,
+            "original": judged.before[i].text,
+            "in the input": judged.after[i].text,
             "generator's probability": chances.get(i),
             "replaced": i in judged.replaced,
             "verdict": judged.verdicts[i],
@@ -137,4 +135,4 @@ def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Judged
     return replace_and_judge(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 
 
-REPLACED = Demo("replaced", draw, lambda spec: spec.offers("judges tokens"), (TEXT, MASK, SEED))
+REPLACED = Demo("replaced", draw, lambda spec: spec.offers("detects replaced tokens"), (TEXT, MASK, SEED))

@@ -21,7 +21,7 @@ from core.ui.param import Integer
 BYTES = 160
 """Bytes that are written at most, unless the visitor says otherwise."""
 _WIDE = 4
-RATE = Integer(name="rate", label="Letters hit", low=0, high=100, style="slider", format="%d %%", width=260)
+RATE = Integer(name="rate", label="Noise rate", low=0, high=100, style="slider", format="%d %%", width=260)
 
 
 def rate_of(kind: Noise, state: PageState) -> float | None:
@@ -54,10 +54,10 @@ def respell_panel(view: DemoView, clean: str, given: str, written: str) -> None:
         )
         Panel(
             "pieces",
-            "What the noise costs a reader of bytes, and readers of subwords",
+            "Tokens of the clean and the noisy text, by bytes and by subwords",
             token_bars(cuts, view.accent, theme=theme()),
             f"Tokens of the clean and the noisy text. {said}.",
-            Table(("read by", "text", "tokens", "unknown", "pieces"), rows),
+            Table(("tokenizer", "text", "tokens", "unknown", "pieces"), rows),
             heading=True,
         ).draw(view.state)
         if clean == given:
@@ -73,12 +73,12 @@ def _changes(view: DemoView, clean: str, given: str, written: str) -> None:
     st.html(paragraph(parts, "margin:0", "Changed by the model, underlined"))
     if clean == given:
         edits = distance(given, written)
-        st.caption("Left as it was." if not edits else f"{edits} characters were changed.")
+        st.caption("Unchanged." if not edits else f"{edits} characters were changed.")
         return
     left, before = distance(written, clean), distance(given, clean)
     st.caption(
-        f"From the sentence before the damage the noisy one is {before} edits away, and the written one "
-        + ("none: it is exactly right." if not left else f"{left}.")
+        f"Edit distance to the clean sentence: noisy text {before}, generated text "
+        + ("0, an exact reconstruction." if not left else f"{left}.")
     )
 
 
@@ -86,7 +86,7 @@ def _bytes(view: DemoView, given: str) -> None:
     """Every character that the model read with its bytes; most have one."""
     rows = characters(given)
     wide = [row for row in rows if len(row.bytes) > 1]
-    with st.expander("The bytes that it read"):
+    with st.expander("Input bytes"):
         size = sum(len(row.bytes) for row in rows)
         more = f"{len(wide)} of them have more than one" if wide else "each has one"
         view.say("UTF-8", characters=len(rows), bytes=size, wide=more)

@@ -18,6 +18,7 @@ from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding
 from core.links import parameters as link
 from core.objectives.corruptions import CORRUPTIONS, damage_text
+from core.ui.demos import steps
 from core.ui.demos.alignment import attention_map, attention_panel
 from core.ui.demos.cover import keep_step, step_of, switch
 from core.ui.demos.covered_text import kept, text_uncovered
@@ -25,19 +26,6 @@ from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effectiv
 from core.ui.demos.demo import Demo, DemoView, paragraph
 from core.ui.demos.respell import BYTES, RATE, rate_of, respell_panel
 from core.ui.demos.samples import every_sample, sample_pills, task_samples
-from core.ui.demos.steps import (
-    CARET,
-    FORCED,
-    STEP,
-    Run,
-    alternatives_panel,
-    beams_table,
-    by_hand,
-    choose_path,
-    grown,
-    how_it_ended,
-    steps_table,
-)
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain
@@ -50,9 +38,9 @@ DAMAGE = Choice(
     label="Corruption",
     options={kind: kind for kind in (*KINDS, *CORRUPTIONS, *NOISES, AS_IT_IS)},
     width=230,
-    help="What is done to your sentence before it is read",
+    help="How your sentence is corrupted before the encoder reads it",
 )
-TEXT = Text(name="text", label="Text in", height=72)
+TEXT = Text(name="text", label="Source text", height=72)
 SEED = Seed(again="Corrupt it another way")
 
 
@@ -137,25 +125,25 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: str, state: P
 
 def _write(
     view: DemoView, request: Request, given: str, decoding: Decoding, hidden: bool, original: str | None
-) -> tuple[Run, bool]:
+) -> tuple[steps.Run, bool]:
     """The answer that is asked for, and whether it is shown.
 
     :param hidden: whether it waits for a guess.
     :param original: the text before the damage that is to be undone; None where there was none.
     """
     state, checkpoint, task = view.state, view.checkpoint, request.task.slug
-    forced = by_hand(state, (request.text, task))
+    forced = steps.by_hand(state, (request.text, task))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html('<p style="margin:0;font-size:.875rem">Text out</p>', width="content")
+        st.html('<p style="margin:0;font-size:.875rem">Output</p>', width="content")
         stop = st.empty()
     place, buttons = st.empty(), st.empty()
     style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
 
     def draw_text(text: str, growing: bool) -> None:
-        parts = [(text, ""), (CARET if growing else "", "")]
+        parts = [(text, ""), (steps.CARET if growing else "", "")]
         place.html(paragraph(parts, f"{style};min-height:2.2em"))
 
-    run = grown(
+    run = steps.grown(
         state,
         (view.spec.slug, request.text, task, effective(decoding), forced),
         decoding.strategy,
@@ -167,12 +155,14 @@ def _write(
     shown = not hidden or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
     if run.steps and shown:
         draw_text(run.steps[-1].text, False)
-    ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], view.spec.name) if run.steps else ""
+    ended = "Stopped." if run.stopped else steps.how_it_ended(run.steps[-1], view.spec.name) if run.steps else ""
     chosen = f" Step {len(forced)} was chosen by hand." if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(run.path)} tokens. {ended}{chosen}" if shown else f"Written, and covered.{chosen}")
+        st.caption(f"{len(run.path)} tokens. {ended}{chosen}" if shown else f"Generated, and covered.{chosen}")
         if forced:
-            st.button("Back to its own choice", key=state.key("unforce"), on_click=choose_path, args=(state, ()))
+            st.button(
+                "Back to the model's own choice", key=state.key("unforce"), on_click=steps.choose_path, args=(state, ())
+            )
     state.set(forced=forced)
     return run, shown
 
@@ -181,21 +171,21 @@ def _aligned(checkpoint: Checkpoint, given: str, task: str, ids: tuple[int, ...]
     return translate.align(checkpoint, translate.prepare(checkpoint, given, task), ids)
 
 
-def _explore(view: DemoView, task: Task, run: Run, alignment: Alignment, decoding: Decoding) -> None:
+def _explore(view: DemoView, task: Task, run: steps.Run, alignment: Alignment, decoding: Decoding) -> None:
     """What each generated token attends to, and what else could have come in its place."""
     state = view.state
     slot = state.key("step")
     chosen = attention_panel(alignment, step_of(state, slot, len(run.path)), state)
     keep_step(state, slot, chosen.step)
-    other = alternatives_panel(run.path, chosen.step, decoding, key=state.key("steps"), branch=view.spec.branch)
+    other = steps.alternatives_panel(run.path, chosen.step, decoding, key=state.key("steps"), branch=view.spec.branch)
     if other is not None:
-        choose_path(state, (*(step.token.id for step in run.path[: chosen.step]), other))
+        steps.choose_path(state, (*(step.token.id for step in run.path[: chosen.step]), other))
         st.rerun()
-    beams_table(run.steps, chosen.step)
+    steps.beams_table(run.steps, chosen.step)
     names = {"repair": task.repairs, "respell": task.respells, "denoise": task.denoises, "fuse": task.slug == "fuse"}
     view.try_and_notice(next((name for name, fits in names.items() if fits), "translate" if task.languages else ""))
     attention_map(alignment, chosen, state)
-    steps_table(run.path)
+    steps.steps_table(run.path)
 
 
 def _pivot(view: DemoView, given: str, task: Task, direct: str, decoding: Decoding) -> None:
@@ -208,17 +198,17 @@ def _pivot(view: DemoView, given: str, task: Task, direct: str, decoding: Decodi
     if way is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
-    st.markdown("**At once, and by way of English**")
+    st.markdown("**Direct, and with English as pivot**")
     with sentences():
-        found = view.computed("Translating by way of English", translate.through, given, way, decoding)
+        found = view.computed("Translating with English as pivot", translate.through, given, way, decoding)
         left, right = st.columns(2, gap="medium")
-        steps = (
-            (left, f"{source} to {target} at once", direct),
+        columns = (
+            (left, f"{source} to {target}, direct", direct),
             (right, f"{source} to English", found.middle),
             (right, f"that English to {target}", found.end),
         )
         style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
-        for column, name, text in steps:
+        for column, name, text in columns:
             column.html(paragraph([(text, "")], style, name))
         st.caption("The two answers are the same." if found.end == direct.strip() else "The two answers differ.")
         view.try_and_notice("pivot", source=source)
@@ -229,13 +219,13 @@ def _both_measured(spec: CheckpointSpec, task: str) -> None:
     """What the card says of translating at once and by way of English."""
     stated = {(m.name, m.on): m.value for m in spec.card.measures} if spec.card else {}
     rows = [
-        {"measured on": on, "measure": kind, "at once": f"{value:.1f}", "by way of English": f"{other:.1f}"}
+        {"measured on": on, "measure": kind, "direct": f"{value:.1f}", "English as pivot": f"{other:.1f}"}
         for (name, on), value in stated.items()
         for kind in [name.removeprefix(f"{task} ")]
         if (other := stated.get((f"{task} through English {kind}", on))) is not None
     ]
     if rows:
-        with st.expander("How good both ways are"):
+        with st.expander("Quality of both ways"):
             st.table(rows, border="horizontal", hide_index=True, alt="Quality of both ways of translating")
             st.caption("From the model's card.")
 
@@ -251,8 +241,8 @@ REWRITE = Demo(
         RATE,
         Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
         Carried(name="head", label="Head", as_=link.Integer(None, 1, 256)),
-        FORCED,
-        STEP,
+        steps.FORCED,
+        steps.STEP,
         TEXT,
         SEED,
     ),

@@ -21,7 +21,7 @@ TEXT = Text(
 def draw(view: DemoView) -> None:
     """Draw the demo."""
     text = TEXT.draw(view.state, tag="passes")
-    passes = view.computed("Reading after each pass", guesses_by_layer, view.computed("", prepare, text))[1:]
+    passes = view.computed("Predicting after each pass", guesses_by_layer, view.computed("", prepare, text))[1:]
     last = passes[-1]
     if view.uncovered(ONE, lambda guess: verdict(guess, last.tokens, last.probabilities), text):
         shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
@@ -33,7 +33,7 @@ def draw(view: DemoView) -> None:
 def _savings(view: DemoView) -> None:
     layer, passes, vocabulary, narrow, wide = view.computed("", _sizes)
     st.markdown("**What sharing and factorizing save**")
-    own = "with layers of their own and wide embeddings"
+    own = "without sharing and factorization"
     data_table(
         [
             {"": "layers", "here": f"1 × {layer:,}", own: f"{passes} × {layer:,} = {passes * layer:,}"},
@@ -57,4 +57,6 @@ def _sizes(checkpoint: Checkpoint) -> tuple[int, int, int, int, int]:
     return layer, config.num_hidden_layers, config.vocab_size, config.embedding_size, config.hidden_size
 
 
-PASSES = Demo("passes", draw, lambda spec: spec.offers("fills masks") and spec.offers("shared layers"), (TEXT,))
+PASSES = Demo(
+    "passes", draw, lambda spec: spec.offers("predicts masked tokens") and spec.offers("shared layers"), (TEXT,)
+)

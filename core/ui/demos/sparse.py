@@ -42,7 +42,9 @@ BLOCK = Menu(
     alone=True,
 )
 _box = partial(Integer, width=170)
-RANDOM = _box(name="random", label="Random blocks", default=3, low=0, high=8, help="Drawn at random by each row")
+RANDOM = _box(
+    name="random", label="Random blocks", default=3, low=0, high=8, help="Sampled at random for each query block"
+)
 WINDOW = _box(
     name="window",
     label="Window (blocks)",
@@ -56,9 +58,13 @@ GLOBAL = _box(
     name="global", label="Global blocks", default=2, low=0, high=8, help="At the two ends of the text, in turn"
 )
 SEED = _box(
-    name="seed", label="Seed of the random blocks", low=Seed.low, high=Seed.high, help="Another seed, other blocks"
+    name="seed",
+    label="Seed of the random blocks",
+    low=Seed.low,
+    high=Seed.high,
+    help="A new seed gives other random blocks",
 )
-LAYER = _box(name="layer", label="Layer shown", default=1, low=1, high=200, help="Each draws its own blocks")
+LAYER = _box(name="layer", label="Layer shown", default=1, low=1, high=200, help="Each has its own random blocks")
 HEAD = LAYER.with_(name="head", label="Head shown", high=256)
 LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096)
 
@@ -125,7 +131,7 @@ def _filled(word: MaskedWord) -> Filled:
     """What one mask becomes under both, and how much that changes."""
     full = max(word.answers, key=lambda answer: answer.full).text
     sparse = max(word.answers, key=lambda answer: answer.sparse).text
-    alike = f"Both put “{full}” first."
+    alike = f"Both have the top prediction “{full}”."
     said = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
     share = f"{100 * word.distance:.0f} % of the probability lies on other words under sparse attention."
     return Filled(word.context, [(one.text, (one.sparse, one.full)) for one in word.answers], f"{said} {share}")

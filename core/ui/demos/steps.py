@@ -55,7 +55,7 @@ class Run:
         self.path = ()
 
 
-def going(state: PageState, name: str, what: object, place: DeltaGenerator, again: str = "Go on") -> bool:
+def going(state: PageState, name: str, what: object, place: DeltaGenerator, again: str = "Continue") -> bool:
     """Whether ``what`` is to be computed now: a button stops it, and where that was done, one takes it up again.
 
     Args:
@@ -151,7 +151,7 @@ def step_chips(
         selected=[min(max(step, 0), len(path) - 1)],
         key=f"{key}.path",
         accent=branch,
-        label="Generated tokens; choose a step to see what else could have come",
+        label="Generated tokens; choose a step to see its alternatives",
         bars=[s.token.probability for s in path],
         notes=notes,
         clearable=False,
@@ -170,7 +170,7 @@ def alternatives_panel(
     labels = [visible(option.text) for option in options]
     taken = next(i for i, option in enumerate(options) if option.id == now.token.id)
     sampling = decoding.strategy == "sample"
-    st.markdown(f"**Step {step + 1}: what could have come here**")
+    st.markdown(f"**Step {step + 1}: candidates**")
     chart(
         guess_bars(
             labels,
@@ -185,14 +185,14 @@ def alternatives_panel(
     )
     if sampling:
         caption("Colored: the model's own probability. Gray, and after the arrow: after temperature and truncation.")
-    st.caption("Take another token here and go on from it:")
+    st.caption("Choose another token here and continue from it:")
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(
         labels,
         selected=[taken],
         key=f"{key}.other.{step}.{now.token.id}",
         accent=branch,
-        label=f"Tokens for step {step + 1}; choosing another one generates anew from there",
+        label=f"Tokens for step {step + 1}; choosing another one generates again from there",
         notes=[percent(option.probability) for option in options],
         clearable=False,
     ) or (taken,)
@@ -245,9 +245,9 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
 def how_it_ended(last: GenerationStep, name: str) -> str:
     """Why generation stopped, in a sentence; empty while it has not."""
     return {
-        "end": "The model chose its end token.",
-        "length": "It stopped at the number of tokens that you asked for.",
-        "positions": plain(f"It stopped because {name} has no positions left for more tokens."),
+        "end": "The model generated its end token.",
+        "length": "Generation stopped at the number of new tokens that you set.",
+        "positions": plain(f"Generation stopped because {name} has no positions left for more tokens."),
     }.get(last.reason, "")
 
 

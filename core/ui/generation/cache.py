@@ -24,7 +24,7 @@ from core.ui.section import Section, View
 
 GROW = Integer(
     name="grow",
-    label="Up to tokens",
+    label="Maximum length, tokens",
     default=200,
     low=16,
     high=1000,

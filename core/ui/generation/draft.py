@@ -25,7 +25,9 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
 AHEAD = Integer(name="ahead", label="Draft tokens", default=4, low=1, high=12, width=140)
-HOW = Choice(name="how", label="Both models decode by", options={"greedy": "Greedy", "sample": "Sampling"}, style="row")
+HOW = Choice(
+    name="how", label="Decoding of both models", options={"greedy": "Greedy", "sample": "Sampling"}, style="row"
+)
 TEMPERATURE = Real(
     name="temperature", label="Temperature", default=0.7, low=0.1, high=3.0, step=0.1, style="box", width=120
 )
@@ -222,7 +224,7 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
             icon=":material/timer:",
             on_click=st.session_state.__setitem__,
             args=(slot, key),
-            help=f"Generates the text {TURNS} times with the draft model and without, by turns",
+            help=f"Generates the text {TURNS} times with the draft model and without, alternating",
         )
         view.note("Not measured")
         return

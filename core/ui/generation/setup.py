@@ -48,7 +48,7 @@ PENALTY = Real(
     high=3.0,
     step=0.1,
     style="box",
-    help="Above 1, tokens that the model has read get lower scores. 1 changes nothing.",
+    help="Above 1, tokens of the context get lower scores. 1 changes nothing.",
 )
 NO_REPEAT = Integer(
     name="norepeat",

@@ -84,7 +84,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         for number in missing:
             texts[number] = tuple(run.steps.get(number, ()))
             canvas.steps(number, texts[number] or (), False)
-        canvas.button.button("Go on", key=state.key("go-on"), icon=":material/play_arrow:", on_click=run.resume)
+        canvas.button.button("Continue", key=state.key("go-on"), icon=":material/play_arrow:", on_click=run.resume)
     return [steps or () for steps in texts], run.stopped and bool(missing)
 
 

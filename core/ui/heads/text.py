@@ -72,7 +72,7 @@ class Chosen:
     @property
     def adapters(self) -> str | None:
         """The task whose adapters run."""
-        return self.task if self.spec.offers("answers tasks") else None
+        return self.task if self.spec.offers("classifies texts") else None
 
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
         """Run the model; with ``vectors``, queries and keys are kept.
@@ -105,7 +105,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
             count = COUNT.draw(state)
         elif spec.offers("rewrites"):
             task = draw_task(spec, state)
-        elif spec.offers("answers tasks"):
+        elif spec.offers("classifies texts"):
             options = {NONE: "no task", **task_names(spec)}
             chosen = ADAPTERS.with_(options=options, default=NONE).draw(state, tag=f"adapters.{spec.slug}")
             task = None if chosen == NONE else chosen
@@ -145,7 +145,7 @@ def task_names(spec: CheckpointSpec) -> dict[str, str]:
     from core.language.tasks import tasks
 
     checkpoint = session.checkpoint(spec.slug)
-    if spec.offers("answers tasks"):
+    if spec.offers("classifies texts"):
         return {task.slug: task.name for task in adapters.tasks(checkpoint)}
     return {task.slug: task.label for task in tasks(checkpoint)}
 

@@ -17,7 +17,7 @@ from core.ui.demos.cover import Judge
 from core.ui.objectives.entry import Given, Stage, style
 from core.ui.objectives.picture import shown
 
-LABEL = "Your guesses, in order, with blanks between"
+LABEL = "Your guesses, in order, separated by spaces"
 _MOST = 12
 BLANK = "▢"
 
@@ -140,7 +140,7 @@ def targets_judge(asked: Given, stages: Sequence[Stage]) -> Judge:
 def _found(words: Sequence[str], replaced: Sequence[str]) -> str:
     """How many of the replaced tokens were named, and how many others."""
     if not replaced:
-        return f"{'Wrong' if words else 'Right'}: no token is another one than before."
+        return f"{'Wrong' if words else 'Right'}: no token was replaced."
     left, hits = list(replaced), 0
     for word in words:
         at = next((i for i, token in enumerate(left) if same_word(word, token)), None)

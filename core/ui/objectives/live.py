@@ -42,7 +42,7 @@ def _asked(kind: Kind, slug: str, example: Example, part: Part | None = None) ->
     return _losses(kind, slug, part, replace(example, original=(), visible=()))
 
 
-@session.cached("Asking the model")
+@session.cached("Running the model")
 def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
     from core.language import losses
 
@@ -50,7 +50,7 @@ def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losse
     return found
 
 
-@session.cached("Asking both models")
+@session.cached("Running both models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     """Scores of both over the vocabulary at every hidden place."""
     from core.language import losses
@@ -58,7 +58,7 @@ def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
-@session.cached("Asking the generator")
+@session.cached("Running the generator")
 def samples(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
     """What the generator of ``slug`` writes at each asked place of ``source``, as the vocabulary writes it."""
     from core.language.limits import check_length

@@ -74,7 +74,7 @@ SEED = Seed(label="Seed", width=100, again="Again")
 MODEL = Choice(name="model", label="Model", options={}, width=200)
 UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
 COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
-RELATIVE = Toggle(name="relative", label="Ask a relative", help="No model here was trained with this objective")
+RELATIVE = Toggle(name="relative", label="Run a related model", help="No model here was trained with this objective")
 _OF_THREE = {
     "encoder": "Attention mask of the encoder",
     "decoder": "Attention mask of the decoder",
@@ -173,7 +173,7 @@ def _model(entry: Entry, names: Mapping[str, str], state: PageState) -> str:
 def _asks(entry: Entry, view: View, name: str) -> bool:
     """Whether a live model is asked: at once where it was trained with the objective, a relative on request."""
     if view.words.has("Relative"):
-        return RELATIVE.with_(label=f"Ask {name}, a relative").draw(view.state, tag=entry.slug)
+        return RELATIVE.with_(label=f"Run {name}, a related model").draw(view.state, tag=entry.slug)
     view.state.set(relative=None)
     return entry.answer is not None
 
@@ -213,7 +213,7 @@ def _draw(
         places = f"{len(example.asked)} of {len(example.source)} positions have a loss"
         row(example.source, losses.source, f"{name}: {places}; the table has all.")
         if example.decoder:
-            reads = "What the decoder reads, above what it must answer"
+            reads = "Decoder input, above the targets"
             st.markdown(f"**{reads}**")
             drawn.append(heading(reads))
             row(example.decoder, losses.decoder, f"{name}: the decoder's input and targets; the table has all.")
@@ -255,11 +255,11 @@ def _about(entry: Entry, view: View, slug: str, names: Mapping[str, str], live: 
     """Who cut the text and who answered, or why nobody did."""
     name, has = names.get(slug, slug), view.words.has
     if live and has("Relative"):
-        return f"Tokenized and answered by {name}. {view.words.part('Relative')}"
+        return f"Tokenized and predicted by {name}. {view.words.part('Relative')}"
     said = view.words.part(f"Model: {slug}" if has(f"Model: {slug}") else "Model")
     if live:
-        return f"Tokenized and answered by {name}. {said}"
-    ask = f" “Ask {name}, a relative” shows its loss at the same positions." if has("Relative") else ""
+        return f"Tokenized and predicted by {name}. {said}"
+    ask = f" “Run {name}, a related model” shows its loss at the same positions." if has("Relative") else ""
     return f"Tokenized by {name}. {said}{ask}"
 
 
@@ -339,7 +339,7 @@ def _amount(value: float, unit: str) -> str:
     return f"{value:.1f} {unit}" if unit else f"{value:.2f}"
 
 
-@session.cached("Drawing")
+@session.cached("Sampling")
 def _drawn(
     objective: str, slug: str, text: str, seed: int, options: tuple[tuple[str, int | str], ...]
 ) -> tuple[Share, ...]:
@@ -355,10 +355,10 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
         for place, cell in enumerate(cells):
             done = cell.note or DONE[cell.change] or cell.change
             read = {"side": stage.title or side, "place": place, "reads": cell.token, "done": done}
-            found.append(read | {"must answer": cell.target} | _paid(paid.get(place)))
+            found.append(read | {"target": cell.target} | _paid(paid.get(place)))
     for number, label in enumerate(example.labels):
         asked = {"side": label.name, "place": None, "reads": None, "done": None}
-        found.append(asked | {"must answer": label.choices[label.answer]} | _paid(losses.labels.get(number)))
+        found.append(asked | {"target": label.choices[label.answer]} | _paid(losses.labels.get(number)))
     return found
 
 

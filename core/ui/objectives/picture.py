@@ -129,10 +129,10 @@ def _column(
 
 def _said(cell: Cell, place: PlaceLoss | None, index: int, style: Style) -> str:
     """One column in words."""
-    words = [f"place {index}: {shown(cell.token, style, cell.change == 'special')}"]
+    words = [f"position {index}: {shown(cell.token, style, cell.change == 'special')}"]
     if cell.note or DONE[cell.change]:
         words.append(cell.note or DONE[cell.change])
-    words.append(f"asked: {shown(cell.target, style)}" if cell.target is not None else "no loss")
+    words.append(f"target: {shown(cell.target, style)}" if cell.target is not None else "no loss")
     if place is not None:
         words.append(f"{place.nats:.2f} nats = {place.nats * BITS:.2f} bits, target at {percent(place.probability)}")
         if place.guess:
@@ -174,7 +174,7 @@ def answer_bars(label: Label, number: int, losses: Losses, color: str, unit: str
     target = label.choices[label.answer]
     alt = f"Predicted once for the whole input: {label.name}. The target is: {target}."
     if chances is not None:
-        alt += " The model says " + ", ".join(
+        alt += " Model: " + ", ".join(
             f"{choice} {percent(chance)}" for choice, chance in zip(label.choices, chances, strict=True)
         )
     drawn = _html(color, alt, rows)

@@ -100,14 +100,14 @@ def points(view: View) -> None:
     blind = f"{math.log(count):.3f} = ln {count}."
     if kind != "clip":
         blind = f"{n * math.log(n - 1):.3f} = {n} · ln {n - 1}, the sum over {n} points."
-    st.markdown(f"**L = {loss.value:.3f} nats.** With all points in one place it would be {blind}")
+    st.markdown(f"**L = {loss.value:.3f} nats.** With all points at one angle it would be {blind}")
     left, right = st.columns([1, 1], gap="large")
     with left:
         CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss))
         with st.container(horizontal=True):
-            st.button("One step downhill", key=state.key("points.step"), on_click=down, args=(1,))
-            st.button("Twenty steps", key=state.key("points.steps"), on_click=down, args=(20,))
-            st.button("From the start", key=state.key("points.start"), on_click=put, args=(begun,))
+            st.button("One gradient step", key=state.key("points.step"), on_click=down, args=(1,))
+            st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
+            st.button("Reset the points", key=state.key("points.start"), on_click=put, args=(begun,))
     with right:
         _maps(view, kind, loss, count)
     view.try_and_notice(kind)
@@ -134,9 +134,7 @@ def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, .
     if slot not in st.session_state:
         linked = state.integers("angles") if state.key("points.seen") not in st.session_state else ()
         if linked and len(linked) != len(begun):
-            instead(
-                state, f"The link has {len(linked)} angles for {len(begun)} points. They begin where they usually do."
-            )
+            instead(state, f"The link has {len(linked)} angles for {len(begun)} points. The default points are used.")
         st.session_state[slot] = linked if len(linked) == len(begun) else begun
     st.session_state[state.key("points.seen")] = True
     sent = CIRCLE.sent(f"{slot}.circle")

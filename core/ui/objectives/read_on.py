@@ -28,7 +28,7 @@ from core.ui.param import Carried, Choice, Integer
 from core.ui.section import View
 
 MASKS = {
-    "drawn": "Drawn as published",
+    "drawn": "Sampled as published",
     "both": "Both sides (1/3)",
     "seq2seq": "Sequence to sequence (1/3)",
     "left": "Left to right (1/6)",
@@ -36,7 +36,7 @@ MASKS = {
 }
 PREFIX = Integer(name="prefix", label="Prefix, tokens", low=0, high=200, width=140)
 MASK = Choice(name="mask", label="Mask", default="seq2seq", options=MASKS, width=160)
-K = Integer(name="k", label="Asked: one in", default=6, low=1, high=12, width=140)
+K = Integer(name="k", label="Predicted: one token in", default=6, low=1, high=12, width=140)
 _LONGEST = 128
 ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=_LONGEST))
 
@@ -60,7 +60,11 @@ def _prefix(given: Given) -> tuple[Stage, ...]:
     wanted = given.number("prefix")
     example = prefix.corrupt(pieces, given.rng(), min(wanted, len(pieces) - 1) if wanted and len(pieces) > 1 else None)
     count = sum(cell.segment == 0 for cell in example.source)
-    return (Stage(example, note=f"The first {count} tokens are the prefix: they see each other, and none is asked."),)
+    return (
+        Stage(
+            example, note=f"The first {count} tokens are the prefix: they attend to each other, and none has a loss."
+        ),
+    )
 
 
 def _unified(given: Given) -> tuple[Stage, ...]:
@@ -105,7 +109,7 @@ def _ask(view: View, given: Given) -> Options:
         first = sign not in st.session_state
         fresh = first and sorted(linked) == list(range(count))
         if first and linked and not fresh:
-            instead(state, f"The link's order is none of {count} tokens. The one that the seed draws is shown.")
+            instead(state, f"The link's order is none of {count} tokens. The order sampled with the seed is shown.")
         st.session_state[slot] = linked if fresh else drawn
         st.session_state[sign] = now
 
@@ -124,13 +128,13 @@ def _ask(view: View, given: Given) -> Options:
         "tokens": [_chip(replace(t, text=BLANK, piece=BLANK) if at in later else t, at) for at, t in enumerate(tokens)],
         "order": list(st.session_state[slot]),
         "asked": asked,
-        "label": "Tokens in the order in which they are found",
+        "label": "Tokens in the order in which they are predicted",
         "accent": accented,
         "onAccent": on_colour(accented),
     }
     ORDER_ROW.draw(key, data)
     forward = tuple(range(count))
-    named = {"Left to right": forward, "Right to left": forward[::-1], "As drawn": drawn}
+    named = {"Left to right": forward, "Right to left": forward[::-1], "As sampled": drawn}
     with st.container(horizontal=True):
         for name, order in named.items():
             st.button(name, key=state.key(f"permutation.{name}"), on_click=put, args=(order,))
@@ -157,7 +161,7 @@ def permuted(given: Given) -> tuple[Stage, ...]:
     )
     found = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
-    note = f"Found in this order: {found}{more}. All others are known from the start."
+    note = f"Predicted in this order: {found}{more}. All others are context from the start."
     return (Stage(example, note=note, tells=True),)
 
 

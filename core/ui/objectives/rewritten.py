@@ -34,14 +34,14 @@ DAMAGE = Words(
 )
 CHOOSE = Choice(
     name="choose",
-    label="Which sentences",
+    label="Sentence selection",
     options={
         "ind-orig": "Principal, each by itself (Ind-Orig)",
         "ind-uniq": "Principal, words counted once (Ind-Uniq)",
         "seq-orig": "Principal, one after the other (Seq-Orig)",
         "seq-uniq": "Both (Seq-Uniq)",
         "lead": "The first ones",
-        "random": "At random",
+        "random": "Random",
     },
     width=160,
 )
@@ -89,10 +89,10 @@ def _scores(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
     words, chosen, how = _chosen(given)
     scores = zip(sentences(given.text), gaps.scores(words, unique=how.endswith("uniq")), strict=True)
     found = [(part, score, number in chosen) for number, (part, score) in enumerate(scores)]
-    st.markdown("**How much each sentence says of the rest**")
-    rows = [(part, f"{score:.2f}", "taken out" if gone else "stays") for part, score, gone in found]
+    st.markdown("**ROUGE1-F1 of each sentence against the others**")
+    rows = [(part, f"{score:.2f}", "removed" if gone else "kept") for part, score, gone in found]
     text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
-    table = Table(("sentence", "ROUGE1-F1", "taken out"), tuple(found))
+    table = Table(("sentence", "ROUGE1-F1", "removed"), tuple(found))
     download_csv(table, "gap-sentences", view.state.key("gaps.csv"))
     if how.startswith("seq"):
         view.note("One after the other")
@@ -118,7 +118,7 @@ GAPS = Entry(
     _gaps,
     settings=(
         CHOOSE,
-        RATE.with_(label="Share taken out, %", default=30, low=10, high=70),
+        RATE.with_(label="Gap-sentence ratio, %", default=30, low=10, high=70),
     ),
     more=_scores,
     several=True,

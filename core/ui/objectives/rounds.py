@@ -42,7 +42,7 @@ _SEEDS = 2**31
 Take = Callable[[str | int | None], None]
 BRANCHES = {"masked": "encoder", "next": "decoder", "replaced": "encoder", "order": "decoder"}
 _TEXT = "font-size:1.3rem;line-height:1.6;margin:.2rem 0 .3rem;overflow-wrap:anywhere"
-_GAP = '<span role="img" aria-label="hidden word" style="border-bottom:3px solid {0};padding:0 1.6em">&nbsp;</span>'
+_GAP = '<span role="img" aria-label="masked word" style="border-bottom:3px solid {0};padding:0 1.6em">&nbsp;</span>'
 LETTERS = "AB"
 _CELLS = {
     None: '<td aria-label="not yet answered">·</td>',
@@ -67,7 +67,7 @@ KIND = Choice(
     name="kind",
     label="Guess",
     options={
-        "masked": "The hidden word",
+        "masked": "The masked word",
         "next": "The next word",
         "replaced": "The replaced word",
         "order": "Which came first",
@@ -210,7 +210,7 @@ def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) ->
                 args=(kind, state, ahead),
             )
         st.button(
-            "Question before",
+            "Previous question",
             key=state.key("rounds.back"),
             disabled=number == 0,
             on_click=_to,
@@ -218,7 +218,7 @@ def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) ->
         )
 
 
-@session.cached("Asking the model")
+@session.cached("Running the model")
 def _asked(slug: str, question: Question) -> Answer:
     from core.language.rounds import answer
 
@@ -271,7 +271,7 @@ def _typed(key: str, take: Take) -> None:
         )
         _show(key, take)
     if st.session_state.get(slot):
-        st.caption("There is no word in that. Type one word, or choose Show.")
+        st.caption("That holds no word. Type one word, or choose Show.")
 
 
 def _two(question: Question, key: str, take: Take) -> None:
@@ -396,7 +396,7 @@ def scoreboard(rows: Sequence[Row], name: str, seed: int, at: int) -> None:
 def finish(rows: Sequence[Row], name: str, kind: Kind, seed: int, state: PageState) -> None:
     """The end of a round: the score, every question, and the same as a file."""
     _, mine, theirs = points(rows)
-    verdict = "You knew more." if mine > theirs else "The model knew more." if theirs > mine else "A draw."
+    verdict = "You scored higher." if mine > theirs else "The model scored higher." if theirs > mine else "A tie."
     st.markdown(f"##### You {mine} of {LENGTH}, {plain(name)} {theirs} of {LENGTH}. {verdict}")
     found = [_told(number, row) for number, row in enumerate(rows, 1)]
     text_table(

@@ -70,7 +70,7 @@ def _fates(draw: Draw) -> Callable[[Given], tuple[Share, ...]]:
             Share("tokens with a loss", 100 * found.share, given.number("rate")),
             Share("of these, [MASK]", 100 * found.change("masked"), 80.0),
             Share("of these, a random token", 100 * found.change("random"), 10.0),
-            Share("of these, left as they were", 100 * found.change("unchanged"), 10.0),
+            Share("of these, unchanged", 100 * found.change("unchanged"), 10.0),
         )
 
     return shares
@@ -82,7 +82,7 @@ def _epoch(given: Given) -> tuple[Stage, ...]:
     example = epochs.corrupt(
         given.framed, given.vocabulary, given.rng(), epoch, copies=copies if static else None, **usual(given)
     )
-    seen = f"copy {(epoch - 1) % copies + 1} of {copies}" if static else "drawn for this epoch alone"
+    seen = f"copy {(epoch - 1) % copies + 1} of {copies}" if static else "sampled for this epoch alone"
     return (Stage(example, f"Epoch {epoch}: {seen}"),)
 
 
@@ -103,7 +103,7 @@ def _all_epochs(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
                 f"{way}-masks",
                 f"{way.capitalize()}: {distinct} different masks in {epochs.EPOCHS} epochs",
                 epoch_map(asked, names, accent("encoder"), theme=theme(), here=here),
-                f"{way} masks: epochs by tokens, a filled cell is asked. {distinct} different masks.",
+                f"{way} masks: epochs by tokens, a filled cell is a target. {distinct} different masks.",
                 Table.from_records(epoch_table(asked, names)),
                 view.words.part(
                     "Coverage",
@@ -159,7 +159,7 @@ def _span_shares(given: Given) -> tuple[Share, ...]:
     mean = float((np.arange(1, longest + 1) * law).sum())
     return (
         *_fates(_spans)(given),
-        Share("mean length drawn, in words", float(drawn.mean()), mean, ""),
+        Share("mean sampled length, in words", float(drawn.mean()), mean, ""),
         *(
             Share(f"spans of {length}", 100 * float(np.mean(drawn == length)), 100 * float(law[length - 1]))
             for length in range(1, longest + 1)
@@ -188,7 +188,7 @@ def _knowledge(given: Given) -> tuple[Stage, ...]:
     units, level = _units(given), given.word("level")
     if not units:
         raise InputUnusable(
-            "The typed units stand nowhere in this text. Type words as they stand there, with commas between the units."
+            "The typed units do not occur in this text. Type words as the text has them, with commas between the units."
             if given.word("units").strip()
             else f"The rule finds no {level} in this text. Type the units yourself, under More, with commas between "
             "them."

@@ -34,7 +34,7 @@ def _detect(given: Given) -> tuple[Stage, ...]:
     samples = live.samples(given.slug, hidden.source, given.seed)
     judged = replaced.corrupt(given.framed, samples, given.fixed)
     right = sum(judged.source[place].change == "unchanged" for place in hidden.asked)
-    lucky = f"{right} of {len(hidden.asked)} samples happen to be right and count as original." if right else ""
+    lucky = f"{right} of {len(hidden.asked)} samples equal the original token and count as original." if right else ""
     return (
         Stage(hidden),
         Stage(
@@ -51,7 +51,7 @@ def _detect_shares(given: Given) -> tuple[Share, ...]:
     rate = given.number("rate")
     found = tally(lambda rng: replaced.hide(given.framed, rng, rate=rate / 100, fixed=given.fixed))
     return (
-        Share("tokens the generator fills", 100 * found.share, float(rate)),
+        Share("tokens the generator predicts", 100 * found.share, float(rate)),
         Share("tokens the discriminator classifies", 100.0, 100.0),
     )
 

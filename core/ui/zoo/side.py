@@ -119,7 +119,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         kept = carry_over(st.session_state[before], now, st.session_state[slot])
         st.session_state[slot] = usual(words) if kept is None else kept
     st.session_state[before] = now
-    fillers = [spec for spec in pair if spec.offers("fills masks")]
+    fillers = [spec for spec in pair if spec.offers("predicts masked tokens")]
     if not fillers:
         state.set(mask=())
         return ()
