@@ -117,7 +117,7 @@ Verdict = Literal["same", "copies", "moved", "size", "kind", "fused", "left", "r
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "same": ("=", "the same"),
     "copies": ("×", "same shape, more or fewer of it"),
-    "moved": ("↕", "same shape, another place"),
+    "moved": ("↕", "same shape, another position"),
     "size": ("≠", "another size"),
     "kind": ("~", "another kind"),
     "fused": ("∪", "in one matrix or in several"),

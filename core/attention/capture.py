@@ -239,7 +239,7 @@ def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> _
     encoding = tokenizer(*pair, verbose=False)
     ids = _checked(checkpoint, encoding["input_ids"])
     if set(ids) <= set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}:
-        raise InputEmpty("The tokeniser leaves nothing of this text. Type a few words, or choose a sample.")
+        raise InputEmpty("The tokenizer gives no token for this text. Type a few words, or choose a sample.")
     second = _second(tokenizer, encoding, pair[1]) if len(pair) > 1 else None
     return _Inputs({name: torch.tensor([values]) for name, values in encoding.items()}, second)
 
@@ -291,7 +291,7 @@ def _map(
     if any(not isinstance(layer, torch.Tensor) or tuple(layer.shape) != shape for layer in layers):
         raise NoAttentionMatrix(
             f"This model's attention is no matrix of {len(queries)} by {len(keys)} tokens, so it cannot be drawn. It "
-            "comes in blocks, windows or a state; models whose tokens see each other one by one, such as BERT, GPT-2 "
+            "comes in blocks, windows or a state; models with full attention between tokens, such as BERT, GPT-2 "
             "or T5, work."
         )
     weights = shapes.stacked(layers)

@@ -160,8 +160,8 @@ def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ig
     """(L, n, n) the mean over heads with its residual, rows summing to one; and where an edge is."""
     if found.kind not in ("encoder", "decoder") or found.query_tokens != found.key_tokens:
         raise NoAttentionMatrix(
-            "Following attention through the layers needs a text that looks at itself. Between two texts, or in "
-            "XLNet's second stream, the tokens of one layer are not those that the next one looks at."
+            "Attention flow and rollout need self-attention. Between two texts, or in "
+            "XLNet's second stream, the tokens of one layer are not the keys of the next."
         )
     n = len(found.query_tokens)
     same = np.eye(n)

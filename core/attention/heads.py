@@ -53,7 +53,7 @@ MEANING = {
     "self": "weight on the token itself",
     "same token": "weight on other copies of the token",
     "induction": "weight on what came after an earlier copy of the token",
-    "same place": "weight on the source token at the same place",
+    "same place": "weight on the source token at the same position",
     "first": "weight on the first token",
     "last": "weight on the last source token",
     "marks": "weight on special tokens other than the first",

@@ -83,7 +83,7 @@ def check_place(found: AttentionMap, layer: int | None = None, head: int | None 
     """Raises :class:`OutOfRange` for a layer or head, from 0, that a map does not have."""
     for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
         if number is not None and not 0 <= number < size:
-            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} here.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

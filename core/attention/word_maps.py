@@ -126,8 +126,8 @@ def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
     """Raises :class:`InputUnusable` where tokens cannot be told to stand in words."""
     if not able:
         raise InputUnusable(
-            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
-            "attention cannot be told word by word. Its heads can be seen token by token under One head."
+            f"The tokenizer of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
+            "attention cannot be told word by word. Its heads are shown token by token under One head."
         )
 
 

@@ -126,7 +126,7 @@ ORDERS = {
     "few": "fewest parameters",
     "many": "most parameters",
     "bytes": "fewest bytes",
-    "tokens": "most tokens seen",
+    "tokens": "most training tokens",
     "quality": "quality, like with like",
     "fast": "shortest time",
 }

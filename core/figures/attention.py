@@ -250,7 +250,7 @@ def alignment_table(source: Sequence[Token], target: Sequence[Token], weights: W
     for index, (token, line) in enumerate(zip(target, weights, strict=True)):
         row: dict[str, object] = {"Step": index + 1, "Written": token.text or token.piece}
         for rank, s in enumerate(np.argsort(-line)[:3].tolist(), start=1):
-            row[f"Looked at ({rank})"] = source[s].text or source[s].piece
+            row[f"Attends to ({rank})"] = source[s].text or source[s].piece
             row[f"Weight ({rank})"] = round(float(line[s]), 3)
         rows.append(row)
     return rows

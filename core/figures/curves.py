@@ -1,4 +1,4 @@
-"""The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
+"""The learning curves of several models in one picture: a measure over the training tokens, a line for each model.
 
 A line has its branch's color in one of three shades, and a dash and a marker that no other line has. A few lines are
 named in a legend. Of many, a line is named at its end where no other line is in the way; the others under the pointer.
@@ -57,7 +57,7 @@ def learning_curves(
     mark: int | None = None,
     theme: Theme,
 ) -> go.Figure:
-    """``measure`` against the tokens seen.
+    """``measure`` against the training tokens.
 
     :param log: whether tokens are on a logarithmic scale.
     :param mark: so many tokens are marked by an upright line.
@@ -77,7 +77,7 @@ def learning_curves(
         margin={"l": 0, "r": 8 if few else 128, "t": 12, "b": 44},
         showlegend=few,
         xaxis={
-            **title("tokens seen"),
+            **title("training tokens"),
             "type": "log" if log else "linear",
             "range": span,
             "showgrid": True,
@@ -98,7 +98,7 @@ def curves_alt(lines: Sequence[Line], measure: str) -> str:
         f"after {line.tokens[-1] / 1e6:.3g} million tokens"
         for line in lines
     )
-    return f"{measure} over the tokens seen. {said}."
+    return f"{measure} over the training tokens. {said}."
 
 
 def _trace(line: Line, number: int, color: str) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme:
     return line_chart(
         lines,
         measure,
-        across="tokens seen, millions",
+        across="training tokens, millions",
         hover="%{x:.2f} M tokens: %{y:.4g}",
         markers=all(len(line.places) <= 60 for line in lines),
         height=260,

@@ -52,7 +52,10 @@ def _sees(allowed: Bools, rows: Sequence[str], columns: Sequence[str]) -> list[l
     """Each cell in words, escaped."""
     down, across = [label(name) for name in rows], [label(name) for name in columns]
     return [
-        [f"{row} {'sees' if cell else 'cannot see'} {column}" for column, cell in zip(across, line, strict=True)]
+        [
+            f"{row} {'attends to' if cell else 'cannot attend to'} {column}"
+            for column, cell in zip(across, line, strict=True)
+        ]
         for row, line in zip(down, allowed.tolist(), strict=True)
     ]
 
@@ -263,7 +266,10 @@ def epoch_map(asked: Bools, tokens: Sequence[str], color: str, *, here: int | No
     epochs, count = asked.shape
     texts = [label(token) for token in tokens]
     words = [
-        [f"epoch {epoch}, {name}: {'asked' if cell else 'not asked'}" for name, cell in zip(texts, row, strict=True)]
+        [
+            f"epoch {epoch}, {name}: {'predicted' if cell else 'not predicted'}"
+            for name, cell in zip(texts, row, strict=True)
+        ]
         for epoch, row in enumerate(asked.tolist(), 1)
     ]
     across = names(tokens if count <= 40 else (), tickangle=-60, side="bottom", tickfont={"size": 12})

@@ -268,7 +268,7 @@ def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
     if n > limit:
         raise InputTooLong(f"The text has {n:,} tokens and this model has {limit:,} positions. Shorten the text.")
     if any(not 0 <= position < n for position in positions):
-        raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was asked for.")
+        raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was requested.")
 
 
 class Gather:

@@ -191,7 +191,7 @@ def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises a bare Exception for whatever is wrong with a file
-        raise CheckpointRefused(f"The tokeniser in {path.parent.name} cannot be read.") from error
+        raise CheckpointRefused(f"The tokenizer in {path.parent.name} cannot be read.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -105,8 +105,8 @@ def search_page(view: View) -> None:
     if not hits:
         info(view.words.part("No match"))
         return
-    many = f"{len(hits)} places" if len(hits) > 1 else "One place"
-    st.caption(f"{many}, the best kind first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} places.")
+    many = f"{len(hits)} results" if len(hits) > 1 else "One result"
+    st.caption(f"{many}, best matches first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} results.")
     with st.container(gap=None, key="atlas-found"):
         for kind, group in by_kind(hits):
             st.subheader(_KINDS.get(kind, kind), anchor=False)

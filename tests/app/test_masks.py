@@ -125,7 +125,7 @@ def test_a_hostile_text_is_drawn_as_text() -> None:
 def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
     at = page(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
     assert board(at)["flips"] == [0]
-    assert "1 row sees nothing" in shown(at)
+    assert "1 row attends to nothing" in shown(at)
 
 
 def test_the_pages_links_are_understood() -> None:

@@ -57,12 +57,14 @@ def test_walked_by_keyboard(bare: BrowserContext) -> None:
     for _ in range(3):
         page.keyboard.press("ArrowDown")
     expect(said).to_contain_text(
-        "Token 4, “\u2068sat\u2069”, looks most at “\u2068cat\u2069” 0.75, “\u2068[SEP]\u2069” 0.25."
+        "Token 4, “\u2068sat\u2069”, attends most to “\u2068cat\u2069” 0.75, “\u2068[SEP]\u2069” 0.25."
     )
     rows = page.get_by_role("table", name="Its ten strongest keys").locator("tbody tr")
     expect(rows).to_have_text(["1cat 30.75", "2[SEP] 80.25"])
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("Layer 2, head 2. Token 4, “\u2068sat\u2069”, looks most at “\u2068[CLS]\u2069” 1.00.")
+    expect(said).to_contain_text(
+        "Layer 2, head 2. Token 4, “\u2068sat\u2069”, attends most to “\u2068[CLS]\u2069” 1.00."
+    )
     page.keyboard.press("Escape")
     expect(page.locator("#all")).to_be_focused()
     expect(page.locator("#row")).to_be_hidden()
@@ -79,7 +81,7 @@ def test_pointed_at(bare: BrowserContext) -> None:
     at = {"x": place["side"] + 1.5 * place["cell"], "y": place["top"] + 2.5 * place["cell"]}
     page.locator("#one").hover(position=at)
     expect(page.get_by_role("status")).to_contain_text(
-        "Token 3, “\u2068cat\u2069”, looks most at “\u2068the\u2069” 0.75"
+        "Token 3, “\u2068cat\u2069”, attends most to “\u2068the\u2069” 0.75"
     )
     expect(page.get_by_role("status")).to_contain_text("At “\u2068the\u2069”: 0.75.")
     shaded = page.locator("#shaded bdi")
@@ -101,7 +103,7 @@ def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
     back = {"light": [255, 255, 255], "dark": [18, 22, 27]}[theme]
     assert _pixel(page, 5, 2) == back
     assert _pixel(page, 2, 5) != back
-    expect(page.get_by_text("not computed: the model never looks there")).to_be_visible()
+    expect(page.get_by_text("not computed: masked or outside the attention pattern")).to_be_visible()
     expect(page.locator("#shaded .not")).to_have_count(7)  # the first token sees itself alone
     assert trouble == []
     page.close()
@@ -126,7 +128,7 @@ def test_differences_have_a_colour_for_each_sign(bare: BrowserContext) -> None:
 def test_sixteen_bits_have_more_decimals(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2, bits=16))
     page.locator("#one").press("ArrowDown")
-    expect(page.get_by_role("status")).to_contain_text("looks most at “\u2068[CLS]\u2069” 0.7500")
+    expect(page.get_by_role("status")).to_contain_text("attends most to “\u2068[CLS]\u2069” 0.7500")
     assert trouble == []
     page.close()
 
@@ -154,7 +156,7 @@ def test_special_tokens_can_be_hidden(bare: BrowserContext) -> None:
     expect(page.get_by_role("status")).to_contain_text("Token 2, “\u2068the\u2069”, has no weight above zero.")
     page.locator("#one").press("ArrowDown")
     expect(page.get_by_role("status")).to_contain_text(
-        "Token 3, “\u2068cat\u2069”, looks most at “\u2068the\u2069” 0.75."
+        "Token 3, “\u2068cat\u2069”, attends most to “\u2068the\u2069” 0.75."
     )
     assert page.evaluate("[border('rows'), border('columns')]") == [0.6, 0.6]
     assert trouble == []

@@ -541,7 +541,7 @@ def test_modernberts_windows_are_what_the_library_computes() -> None:
     assert [bool(layer.all()) for layer in seen] == [True, False, False, True]
     assert np.flatnonzero(seen[1, 0, 6]).tolist() == [3, 4, 5, 6, 7, 8, 9]
     assert found.note == (
-        "2 of 4 layers see 3 tokens on each side and compute nothing beyond; the others see the whole text."
+        "2 of 4 layers see 3 tokens on each side and compute nothing beyond; the others attend to the whole text."
     )
     everywhere = capture(tinyfamilies.make("bert"), PLAIN).encoder
     assert everywhere is not None

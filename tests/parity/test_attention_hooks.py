@@ -205,8 +205,8 @@ def test_what_the_score_is_beside_the_product_is_said() -> None:
     assert [name for name, note in notes.items() if sink in note] == ["gpt_oss"]
     assert "Their product is multiplied by 0.378, not" in notes["gemma2"]  # 7 ** -0.5, where the width is 6
     assert the_map("decoder gpt_oss", vectors=False).note == (
-        "Rows sum to less than one: every head has a sink, a learnt number beside the scores that takes a share of the "
-        "weight and stands for no token."
+        "Rows sum to less than one: every head has a sink, a learned score that takes a share of the "
+        "weight and belongs to no token."
     )
     distances = vectors(tinyhosts.make("both umt5"), inputs_of(tinyhosts.make("both umt5")))
     assert "one more term, a number for the distance" in distances["encoder"].note
@@ -246,7 +246,7 @@ def test_both_sides_of_a_t5gemma_say_what_they_see() -> None:
     assert trace.decoder is not None
     assert trace.decoder.query_tokens[0] == checkpoint.tokenizer.convert_ids_to_tokens(2)
     assert trace.encoder.note == (
-        "1 of 2 layers see 5 tokens on each side and compute nothing beyond; the others see the whole text."
+        "1 of 2 layers see 5 tokens on each side and compute nothing beyond; the others attend to the whole text."
     )
     assert trace.encoder.computed(0, 0)[10].nonzero()[0].tolist() == list(range(5, 16))
     assert trace.decoder.note == ""

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertModel
 
-from core import checkpoints
+from core import catalogue, checkpoints
 from core.checkpoints import loading, package, registry
 from core.errors import CheckpointRefused
 from core.language.fill_mask import masked_logits
@@ -28,6 +28,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Cal
     """
     from transformers import BertForMaskedLM
 
+    catalogue.systems()  # its records name bundled models, so it is read before the folder is another
     monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
     use_checkpoints(tmp_path / "nowhere")
     trunk = tiny.tiny_bert(tmp_path / "trunk")

@@ -100,4 +100,4 @@ def test_the_alignment_heat_map_and_table(theme: Theme) -> None:
     assert np.asarray(figure.data[0].customdata)[1, 1].tolist() == ["chat", ESCAPED]
     assert np.asarray(figure.data[0].z).shape == (2, 3)
     row = attention.alignment_table(source, target, WEIGHTS[0, 0])[1]
-    assert (row["Written"], row["Looked at (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)
+    assert (row["Written"], row["Attends to (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)

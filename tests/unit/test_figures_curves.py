@@ -59,7 +59,7 @@ def test_the_even_scale_begins_at_nothing() -> None:
 
 def test_the_picture_in_words() -> None:
     said = curves_alt([ONE], "loss")
-    assert said == "loss over the tokens seen. One from 4 to 2 after 0.01 million tokens."
+    assert said == "loss over the training tokens. One from 4 to 2 after 0.01 million tokens."
 
 
 def test_a_value_between_two_measurements_is_on_the_straight_line() -> None:

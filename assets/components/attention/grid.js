@@ -258,7 +258,7 @@ function say() {
   shade(at);
   const three = keys.slice(0, 3).map(([, key, weight]) => `${quoted(data.keys[key])} ${written(weight, at)}`);
   const pointed = state.key === null ? "" : ` At ${quoted(data.keys[state.key])}: ${computed(at, state.query, state.key) ? written(number(at, state.query, state.key), at) : "not computed"}.`;
-  const verb = data.signed ? "differs most at" : "looks most at";
+  const verb = data.signed ? "differs most at" : "attends most to";
   by("said").textContent = `${where} Token ${state.query + 1}, ${token}, ${three.length ? `${verb} ${three.join(", ")}.` : "has no weight above zero."}${pointed}`;
 }
 

@@ -108,7 +108,7 @@ def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], obj
             reason = str(error)
         done()
     if not lost:
-        raise InputUnusable(f"{checkpoint.spec.name} can be asked none of {len(texts)} texts: {reason}")
+        raise InputUnusable(f"{checkpoint.spec.name} can run none of {len(texts)} texts: {reason}")
     return lost
 
 

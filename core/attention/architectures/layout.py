@@ -120,7 +120,7 @@ TABLE: dict[str, Kinds] = {
     "longformer": {
         "encoder": _bert(
             score="sliding_window",
-            note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
+            note="Queries and keys of the window; the first token, which attends to all, has projections of its own.",
         )
     },
     "deberta-v2": {"encoder": _bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)},

@@ -122,8 +122,8 @@ def around(config: Any, n: int) -> Bools | None:
 
 
 _SINKS = (
-    "Rows sum to less than one: every head has a sink, a learnt number beside the scores that takes a share of the "
-    "weight and stands for no token."
+    "Rows sum to less than one: every head has a sink, a learned score that takes a share of the "
+    "weight and belongs to no token."
 )
 _ROUNDED = 1e-2
 """How far from one a sum may be that is one but for rounding."""
@@ -165,8 +165,8 @@ def _windowed(config: Any) -> str:
     layers, near = len(sides(config)), [side for side in sides(config) if side is not None]
     if not near:
         return ""
-    rest = "; the others see the whole text" if len(near) < layers else ""
-    return f"{len(near)} of {layers} layers see {near[0]} tokens on each side and compute nothing beyond{rest}."
+    rest = "; the others attend to the whole text" if len(near) < layers else ""
+    return f"{len(near)} of {layers} layers attend to {near[0]} tokens on each side and compute nothing beyond{rest}."
 
 
 def _listed(numbers: list[int]) -> str:

@@ -130,7 +130,7 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
 
     if has(model.config, "hashing"):
         raise NoAttentionMatrix(
-            "A Reformer sorts the text into buckets and looks within them; that pass cannot be asked here. Its demo "
+            "A Reformer sorts the text into buckets and attends within them; that pass cannot run here. Its demo "
             "shows the buckets of your text."
         )
     given = dict(inputs) | more

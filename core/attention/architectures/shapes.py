@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Tokens = tuple[str, ...]
 
-MEMORY = "Read in segments. What a row sees before its own segment is memory, computed before and not changed since."
+MEMORY = "Read in segments. Keys before a query's own segment are cached hidden states of earlier segments."
 
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
@@ -39,7 +39,7 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     layers, heads, n, _ = weights.shape
     allowed = seen(sparsity, n, layers, heads)
     note = (
-        f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that every one sees all others."
+        f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that each attends to all others."
         if allowed.all()
         else f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
     )
@@ -55,8 +55,8 @@ def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     sides = sides_of(model)
     width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
     note = (
-        f"A window of {width} tokens on each side. The first token sees all and is seen by all; its own row is "
-        "computed with projections of its own."
+        f"A window of {width} tokens on each side. The first token attends to all tokens and all attend to it; its own "
+        "row is computed with projections of its own."
     )
     seen = np.stack([allowed(len(tokens), side, GLOBAL).numpy() for side in sides])  # (L, n, n)
     return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[:, None]), note=note)
@@ -68,7 +68,8 @@ def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
     found = encode(model, ids)
     note = (
-        "Layers that hash show what a token met in any round. A token looks at itself only where it meets nothing else."
+        "Layers that hash show the keys that share a bucket with the query in any round. A token attends to itself "
+        "only where its bucket holds nothing else."
     )
     met = frozen(np.concatenate([one.numpy() for one in found.met]))
     return AttentionMap("decoder", tokens, tokens, stacked(found.weights), met, note=note)
@@ -120,7 +121,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
     content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
     seen = ~blind | np.eye(n, dtype=np.bool_)
     found = frozen(query[:, :, places])  # the library computes a row for every token, wanted or not
-    order = "Words are found from left to right; special tokens are known from the start."
+    order = "Tokens are predicted from left to right; special tokens are visible from the start."
     return (
         AttentionMap(
             "decoder",
@@ -129,7 +130,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
             content,
             frozen(seen[None, None]),
             label="Content stream",
-            note=f"{order} Each row knows the token that it stands at.",
+            note=f"{order} Each query has the content of its own token.",
         ),
         AttentionMap(
             "query",
@@ -138,7 +139,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
             found,
             frozen(~blind[places][None, None]),
             label="Query stream",
-            note=f"{order} Each row is to find the token that it stands at, and does not see it.",
+            note=f"{order} Each query predicts its own token, which is masked from it.",
         ),
     )
 

@@ -159,7 +159,7 @@ def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionS
                 f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}",
                 values,
                 HEADS,
-                "For the row of the first token, which sees all.",
+                "For the query of the first token, which attends to all.",
                 f"{attn.module}.{GLOBALS[letter]}",
             )
     yield from _scored(part, attn, scores)
@@ -203,7 +203,7 @@ TERMS = {
     ("relative_bias", "position"): (
         "distance",
         r"b_{j-i}",
-        "A number for the bucket of the distance, learnt for each head.",
+        "A bias for the bucket of the distance, learned for each head.",
     ),
     ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "What two words are."),
     ("disentangled", "c2p"): (

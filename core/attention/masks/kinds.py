@@ -71,7 +71,7 @@ KINDS: dict[str, Kind] = {
             "prefix",
             "Prefix",
             lambda axes, n: patterns.prefix(n[0]),
-            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the beginning that all attend to"),),
+            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the start that all attend to"),),
         ),
         Kind(
             "padding",

@@ -106,7 +106,7 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
     """
     if not checkpoint.tokenizer.is_fast:
         raise InputUnusable(
-            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
+            f"The tokenizer of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
             "attention cannot be told word by word."
         )
     tally, roles, counted, skipped = None, HeadSums(), 0, 0
@@ -290,7 +290,7 @@ def cli_heads(
             print(f"{spec.slug} over {name}: {found.sentences:,} sentences", end="")
             print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
             if found.causal:
-                print("It sees to the left only, so links to the right are not judged.")
+                print("It attends to the left only, so links to the right are not scored.")
             print(table(found.relations), end="\n\n")
         if spec.offers("continues"):
             roles.extend(role_rows(RANDOM, induction(checkpoint)))

@@ -15,8 +15,8 @@ one head. A link of weight zero is no link.
   dependent to head where the head comes first, the head to dependent where the dependent does. A column of such a map
   favors early rows, which share their weight among fewer keys.
 * **Possessors** ("the girl 's ball"): where 's follows, the link from 's is judged, as in the paper.
-* **Coreference**: the head word of a mention with an antecedent looks most at the head word of one of its antecedents,
-  among the nouns, names and pronouns that stand before it (an antecedent is always one of them). The paper states the
+* **Coreference**: the head word of a mention with an antecedent attends most to the head word of one of its
+  antecedents, among the nouns, names and pronouns before it (an antecedent is always one of them). The paper states the
   measure but released no code for it; this choice among earlier ones is ours, and makes causal models comparable.
 * **Baseline**: the word at a fixed distance (:data:`REACH` at most), for each relation and direction the distance that
   is right most often on the very same links; in coreference the k-th noun, name or pronoun back.

@@ -115,7 +115,7 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
     legend = [f'<span id="low"></span> <span id="ramp"></span> <span id="high"></span> {what}']
     legend.append(f'<span class="swatch zero"></span> computed, {"no difference" if signed else "and zero"}')
     if some_unknown:
-        legend.append('<span class="swatch none"></span> not computed: the model never looks there')
+        legend.append('<span class="swatch none"></span> not computed: masked or outside the attention pattern')
     if found.second is not None:
         legend.append('<span class="dash"></span> the second sentence begins')
     steps = {(False, 8): "255", (False, 16): "65,535", (True, 8): "127", (True, 16): "32,767"}[signed, bits]
@@ -143,7 +143,7 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 </div>
 <div class="numbers">
 <section id="row" hidden>
-<h2>Where <span id="asked"></span> {"differs" if signed else "looks"}</h2>
+<h2>Where <span id="asked"></span> {"differs" if signed else "attends"}</h2>
 <p id="shaded" aria-hidden="true"></p>
 <table><caption>Its ten strongest keys</caption>
 <thead><tr><th>#</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
@@ -152,8 +152,8 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 <table><caption>The ten strongest links of this head</caption>
 <thead><tr><th>#</th><th>Query</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
 <tbody id="links"></tbody></table>
-<p class="hint">The small number beside a token is its place in the text. Numbers are carried in {steps} steps up to the
-largest of their head. In long texts a point of a small picture shows the strongest of the cells that it stands for.</p>
+<p class="hint">The small number beside a token is its position in the text. Weights are rounded to {steps} steps up to
+the largest of their head. In long texts a pixel of a small picture shows the largest of the weights that it covers.</p>
 </div>
 </div>
 </main>"""

@@ -167,9 +167,7 @@ def _chosen(
     def lacking(asked: Numbers) -> None:
         numbers = ", ".join(map(str, asked[1:]))
         named = f"layer {asked[0]}" + (f", head {numbers}" if numbers else "") if asked else "such head"
-        warning(
-            f"There is no {named} here: {size} are. The view begins with its usual choice.", icon=":material/link_off:"
-        )
+        warning(f"There is no {named} here: {size} are. The view begins with its default.", icon=":material/link_off:")
 
     begun, now = chosen_inside(
         "bertviz",

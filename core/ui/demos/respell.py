@@ -61,7 +61,7 @@ def respell_panel(view: DemoView, clean: str, given: str, written: str) -> None:
             heading=True,
         ).draw(view.state)
         if clean == given:
-            view.note("Nothing damaged")
+            view.note("Nothing corrupted")
         view.try_and_notice("bytes")
     _bytes(view, given)
 

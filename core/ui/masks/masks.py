@@ -189,7 +189,7 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     view.note("Symbols")
     if board.blind:
         rows = len(board.blind)
-        view.note("Blind rows", rows=f"{rows} {'row sees' if rows == 1 else 'rows see'}")
+        view.note("Blind rows", rows=f"{rows} {'row attends to' if rows == 1 else 'rows attend to'}")
     kinds = dict.fromkeys(term.kind for term in choice.terms)
     for line in dict.fromkeys(line for kind in kinds for line in _papers(describe(kind))):
         st.caption(line)

@@ -169,7 +169,7 @@ def circle_data(kind: str, angles: Sequence[int], loss: Loss) -> dict[str, Any]:
         ],
         "ties": [[i, count + i] for i in range(count)] if clip else [],
         "keys": [{"name": name, "shape": _SHAPES[i][0], "color": _SHAPES[i][1]} for i, name in enumerate(groups)],
-        "label": "Points on a circle; each can be turned with the arrow keys",
+        "label": "Points on a circle; the arrow keys rotate each",
         "title": f"{LOSS.options[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; "
         f"loss {loss.value:.3f}",
     }

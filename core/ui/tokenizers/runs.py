@@ -58,7 +58,7 @@ def block(cut: Cut) -> str:
     """A tokeniser's name, its counts, its run and what is lost, as HTML."""
     one = cut.by
     size = f"{one.size:,} {'words' if one.family == 'words' else 'pieces'}" if one.size else "no vocabulary"
-    alone = " · learnt here, read by no model" if one.family == "letter-bpe" else ""
+    alone = " · trained here, used by no model" if one.family == "letter-bpe" else ""
     of = alone if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
     more = f" and {len(one.readers) - 1} more" if len(one.readers) > 1 else ""
     tokens = f"{cut.count:,} token{'' if cut.count == 1 else 's'}"
@@ -110,7 +110,7 @@ def run(
 
 def _foot(cut: Cut) -> str:
     if not cut.tokens:
-        return "There is nothing here that this tokeniser can see: the whole text is lost."
+        return "This tokenizer drops every character of the text: the whole text is lost."
     found = lost(cut)
     said = found.told()
     return f"{said[0].upper()}{said[1:]}."

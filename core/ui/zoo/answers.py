@@ -117,7 +117,7 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
             st.caption(plain(note))
         return
     if isinstance(answer, Judged):
-        tokens, label = answer.after, f"Tokens that {spec.name} judges"
+        tokens, label = answer.after, f"Tokens that {spec.name} classifies"
         notes = [f"replaced: {percent(verdict)}" for verdict in answer.verdicts]
         _chips(spec, tokens, key, label, answer.verdicts, notes=notes)
         view.note("Nothing masked")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
 UNMEASURED = "not measured yet"
-HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Tokens seen", "Quality", "Time")
+HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Training tokens", "Quality", "Time")
 WIDTHS = (14, 18, 15, 14, 9, 17, 13)
 _PLANNED = "zoo-to-measure"
 _FAILED = "zoo-not-measured"
