@@ -101,7 +101,7 @@ def without_mark(text: str) -> str:
     end = _END.search(text)
     bare = text[: end.start() if end else None].rstrip(_MARKS)
     if not bare:
-        raise InputEmpty("There is no text before the mask. Type a sentence of a few words, or choose a sample.")
+        raise InputEmpty("There is no text before the punctuation. Type a sentence of a few words, or choose a sample.")
     return bare
 
 

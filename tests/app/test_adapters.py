@@ -106,9 +106,9 @@ def test_a_link_carries_text_and_task() -> None:
 def test_a_text_of_marks_is_enough_for_all_tasks_but_one() -> None:
     at = page(text="?!", task="question")
     assert not at.exception
-    assert "no text before the mask" in shown(at)
+    assert "no text before the punctuation" in shown(at)
     rows = at.dataframe[-1].value["adapters"].tolist()
-    assert "no text before the mask" in rows[2]
+    assert "no text before the punctuation" in rows[2]
     assert all("%" in row for row in rows[:2])
 
 

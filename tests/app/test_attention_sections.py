@@ -83,7 +83,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
     assert {"story", "conversation"} <= set(again.dataframe[0].value["best answer after"])
     bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
-    assert "no text before the mask" in bare.warning[0].value
+    assert "no text before the punctuation" in bare.warning[0].value
 
 
 def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]) -> None:

@@ -135,4 +135,4 @@ def test_heads_of_windows_and_of_hashing_are_drawn() -> None:
     at = page("reformer", tab="heads")
     assert not at.exception
     assert not at.warning
-    assert "what a token met in any round" in shown(at)
+    assert "share a bucket with the query in any round" in shown(at)

@@ -246,7 +246,7 @@ def test_both_sides_of_a_t5gemma_say_what_they_see() -> None:
     assert trace.decoder is not None
     assert trace.decoder.query_tokens[0] == checkpoint.tokenizer.convert_ids_to_tokens(2)
     assert trace.encoder.note == (
-        "1 of 2 layers see 5 tokens on each side and compute nothing beyond; the others attend to the whole text."
+        "1 of 2 layers attend to 5 tokens on each side and compute nothing beyond; the others attend to the whole text."
     )
     assert trace.encoder.computed(0, 0)[10].nonzero()[0].tolist() == list(range(5, 16))
     assert trace.decoder.note == ""

@@ -254,5 +254,5 @@ def test_what_is_refused() -> None:
         drafted(model(0, 24), model(3, 8), PROMPT, 20, ahead=0)
     with pytest.raises(OutOfRange, match="end a generation"):
         drafted(model(0, 24), model(3, 8), PROMPT, 20, common=Decoding(stop=("x",) * 9))
-    with pytest.raises(InputUnusable, match="other tokens"):
+    with pytest.raises(InputUnusable, match="another vocabulary"):
         drafted(model(0, 24), model(3, 8, size=99), PROMPT, 20)

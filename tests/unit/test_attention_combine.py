@@ -65,7 +65,7 @@ def test_what_a_token_can_reach_grows_with_the_layers() -> None:
 
 def test_what_cannot_be_followed_is_said() -> None:
     for kind in ("cross", "query"):
-        with pytest.raises(NoAttentionMatrix, match="looks at itself"):
+        with pytest.raises(NoAttentionMatrix, match="need self-attention"):
             combine.rollout(_map(TWO, kind))  # type: ignore[arg-type]
     long = AttentionMap("encoder", ("a",) * 33, ("a",) * 33, np.full((1, 1, 33, 33), 1 / 33, np.float32))
     with pytest.raises(InputTooLong, match="33 tokens"):

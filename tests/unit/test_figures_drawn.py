@@ -51,8 +51,8 @@ def test_it_is_drawn_and_text_stays_text(what: str, theme: Theme) -> None:
 def test_what_is_allowed_has_a_dot_and_says_so() -> None:
     (cells,) = masks.mask_map(SEEN, NAMES, NAMES, BLUE, theme=LIGHT).data
     assert [[cell == "●" for cell in row] for row in cells.text] == SEEN.tolist()
-    assert cells.customdata[1][0] == "&lt;b&gt;&amp; sees a"
-    assert cells.customdata[0][1] == "a cannot see &lt;b&gt;&amp;"
+    assert cells.customdata[1][0] == "&lt;b&gt;&amp; attends to a"
+    assert cells.customdata[0][1] == "a cannot attend to &lt;b&gt;&amp;"
 
 
 def test_levels_stand_in_their_cells_and_blanks_are_blank() -> None:
@@ -66,4 +66,4 @@ def test_an_epoch_is_framed() -> None:
     figure = masks.epoch_map(np.eye(12, 3, dtype=np.bool_), NAMES, BLUE, here=2, theme=LIGHT)
     assert (figure.layout.shapes[0].y0, figure.layout.shapes[0].y1) == (0.5, 1.5)
     assert figure.layout.yaxis.ticktext == ("1", "10")
-    assert figure.data[0].customdata[1][1] == "epoch 2, &lt;b&gt;&amp;: asked"
+    assert figure.data[0].customdata[1][1] == "epoch 2, &lt;b&gt;&amp;: predicted"

@@ -138,7 +138,7 @@ def test_the_files_are_tidy_and_treebanks_stand_beside_each_other(
         cli_heads(["dir-tiny-bert", "dir-tiny-gpt2"], treebank, count, tmp_path / "out")
     said = capsys.readouterr().out
     assert "dir-tiny-bert over atlas: 4 sentences\n" in said
-    assert "links to the right are not judged" in said
+    assert "links to the right are not scored" in said
     found = rows(tmp_path / "out" / "dir-tiny-bert.csv")
     assert tuple(found[0]) == RELATION_COLUMNS
     assert {row["treebank"] for row in found} == {"atlas", "other"}

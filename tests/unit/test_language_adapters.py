@@ -50,7 +50,7 @@ def test_a_question_is_asked_about_without_its_mark(checkpoint: Checkpoint) -> N
     assert without_mark("It cost 3.50 in all") == "It cost 3.50 in all"
     assert without_mark("... Well?!") == "Well"
     for text in ("?", "...", '"!"'):
-        with pytest.raises(InputEmpty, match="before the mark"):
+        with pytest.raises(InputEmpty, match="before the punctuation"):
             without_mark(text)
 
 

@@ -144,7 +144,7 @@ def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
         permuted.prepare(xlnet, TEXT, [0])  # [CLS] is no word
     with pytest.raises(InputEmpty):
         permuted.prepare(xlnet, "  ", [1])
-    with pytest.raises(InputUnusable, match="leaves nothing"):
+    with pytest.raises(InputUnusable, match="gives no token"):
         permuted.prepare(xlnet, "\u200b", [1])
     with pytest.raises(InputTooLong):
         permuted.prepare(xlnet, "cat " * 80, [1])

@@ -111,7 +111,7 @@ def test_every_division_is_equally_likely() -> None:
 
 
 def test_a_span_corruption_needs_two_tokens_and_enough_sentinels() -> None:
-    with pytest.raises(InputUnusable, match="One token"):
+    with pytest.raises(InputUnusable, match="single token"):
         sentinels.corrupt(["one"], np.random.default_rng(0))
     with pytest.raises(InputUnusable, match="sentinels"):
         sentinels.corrupt(["w"] * 400, np.random.default_rng(0), rate=0.5, mean=1.0)

@@ -34,8 +34,8 @@ def test_two_maps_with_a_dot_in_each_cell_that_is_seen() -> None:
     assert np.array_equal(left.z, content.astype(int))
     assert np.array_equal(right.z, query.astype(int))
     assert [[cell == "●" for cell in row] for row in right.text] == query.tolist()
-    assert right.customdata[1][1] == "a&lt;b (2) cannot see a&lt;b (2)"
-    assert right.customdata[1][2] == "a&lt;b (2) sees cat (1)"
+    assert right.customdata[1][1] == "a&lt;b (2) cannot attend to a&lt;b (2)"
+    assert right.customdata[1][2] == "a&lt;b (2) attends to cat (1)"
     long = stream_maps(["x"] * 40, [0] * 40, np.ones((40, 40), bool), np.ones((40, 40), bool), VERMILION, theme=LIGHT)
     assert not any(cell for row in long.data[0].text for cell in row)
 
