@@ -70,7 +70,11 @@ def named(name: str, field: str = "architecture") -> Any:
     modules = (own, own_transformer)
     found = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
     if found is None:
-        raise RecordUnusable(f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py.")
+        close = get_close_matches(name, dir(transformers), n=2, cutoff=0.6)
+        raise RecordUnusable(
+            f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py"
+            + (f"; is {' or '.join(close)} meant?" if close else ".")
+        )
     return found
 
 

@@ -1,34 +1,28 @@
-"""The Transformer of 2017 and Transformer-XL in their papers' terms, classes that transformers lacks.
+"""The Transformer of 2017 and Transformer-XL, which transformers lacks, as skeletons: shapes and names only.
 
-Attention Is All You Need (Vaswani et al., 2017), sections 3.1 to 3.5. A sub-layer adds its input back and normalizes
-last (post-norm), LayerNorm(x + Sublayer(x)). The sub-layers are
+Attention Is All You Need (Vaswani et al., 2017), sections 3.1 to 3.5. A sub-layer adds its input and normalizes last
+(post-norm), LayerNorm(x + Sublayer(x)). The sub-layers are
 
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O,  head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d_k)) V W_i^V
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
 
-and one matrix E of d_model numbers for each token serves input, output and the last linear map; where it embeds, it is
-multiplied by sqrt(d_model). Positions are added as PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos
-of the same angle: they are computed, so there is no longest text and no parameter. W^Q, W^K, W^V and W^O have no bias,
-as the paper writes them.
+and one embedding matrix serves input, output and the pre-softmax projection. Sinusoidal positional encodings have no
+parameters. W^Q, W^K, W^V and W^O have no bias, as the paper writes them.
 
 The configuration is transformers' MarianConfig, which has a field for each of the paper's numbers: encoder_layers and
 decoder_layers are N, d_model and vocab_size are called so, the two ffn_dim are d_ff and the two attention_heads are h.
 
-Shapes: B texts, S and T tokens of source and target, d d_model, h heads, d_k = d / h.
+**Transformer-XL** for words, after its authors' code (Dai et al., 2019, arXiv 1901.02860; kimiyoung/transformer-xl).
+What runs here is transformers' XLNet class, whose one embedding matrix would double the large size.
 
-**Transformer-XL** for words, a skeleton after its authors' code: shapes and names, nothing that runs. What runs here is
-its XLNet class, whose one table of words would double the large size. Dai et al., 2019, arXiv 1901.02860; code of
-kimiyoung/transformer-xl.
-
-The vocabulary, sorted by frequency, is cut at c_1 < c_2 < ... into bins. Words of bin i = 0, 1, ... have vectors of
-d / v^i numbers, which a matrix of the bin maps to the width d; with v = 1 all bins share one table and need no matrix.
-Scores go the same way back (an adaptive softmax): the first bin's words stand beside an entry for each rarer bin, which
-is looked into by itself,
+The vocabulary, sorted by frequency, is cut at c_1 < c_2 < ... into bins. Words of bin i = 0, 1, ... have embeddings of
+d / v^i dimensions, which a matrix of the bin projects to the hidden size d; with v = 1 all bins share one table and no
+matrix. The output is an adaptive softmax: the first bin's words stand beside an entry for each rarer bin,
 
     p(w) = p(w | bin 0)  or  p(bin i) p(w | bin i).
 
-Word vectors serve on both sides, and so do the matrices of the rarer bins; the first bin has one for each side. A layer
-is post-norm, without biases in its attention, whose score is
+Word embeddings are tied to the output, and so are the matrices of the rarer bins; the first bin has one for each side.
+A layer is post-norm, without biases in its attention, whose score is
 
     (q_i + u) . k_j + (q_i + w) . W_r r_(i-j),   r sinusoids of the distance, u and w learned,
 
@@ -42,22 +36,12 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers import MarianConfig, PreTrainedConfig, PreTrainedModel
 
 
-def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
-    """The positional encodings of places 0 to ``length - 1``, float32 [length, width]; ``width`` is even."""
-    pos = torch.arange(length, dtype=torch.float32, device=device)[:, None]
-    angle = pos / 10000 ** (torch.arange(0, width, 2, dtype=torch.float32, device=device) / width)
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # sine and cosine in turn
-
-
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoids to embedded tokens [B, T, d]."""
-
-    def forward(self, embedded: Tensor) -> Tensor:
-        return embedded + sinusoids(embedded.shape[1], embedded.shape[2], embedded.device)
+    """Adds sinusoids to the embedded tokens; without parameters."""
 
 
 class ScaledMultiHeadAttention(nn.Module):
@@ -71,18 +55,6 @@ class ScaledMultiHeadAttention(nn.Module):
         self.W_V = nn.Linear(d_model, d_model, bias=False)
         self.W_O = nn.Linear(d_model, d_model, bias=False)
 
-    def forward(self, queries: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """[B, T, d] looks at [B, S, d]; ``allowed`` (bool, broadcast to [B, h, T, S]) says what may be seen."""
-        q, k, v = (
-            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, h, T or S, d_k]
-            for part in (self.W_Q(queries), self.W_K(memory), self.W_V(memory))
-        )
-        scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5
-        if allowed is not None:
-            scores = scores.masked_fill(~allowed, float("-inf"))
-        out: Tensor = self.W_O((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
-        return out
-
 
 class PositionwiseFeedForward(nn.Module):
     """FFN(x): every position by itself, d_model to d_ff and back."""
@@ -92,10 +64,6 @@ class PositionwiseFeedForward(nn.Module):
         self.W_1 = nn.Linear(d_model, d_ff)
         self.activation = nn.ReLU()
         self.W_2 = nn.Linear(d_ff, d_model)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.W_2(self.activation(self.W_1(x)))
-        return out
 
 
 class PostNormEncoderLayer(nn.Module):
@@ -108,11 +76,6 @@ class PostNormEncoderLayer(nn.Module):
         self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
-        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, allowed)))
-        out: Tensor = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-        return out
 
 
 class PostNormDecoderLayer(nn.Module):
@@ -127,13 +90,6 @@ class PostNormDecoderLayer(nn.Module):
         self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
-
-    def forward(self, y: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
-        causal = torch.ones(y.shape[1], y.shape[1], dtype=torch.bool, device=y.device).tril()
-        y = self.self_attention_norm(y + self.dropout(self.self_attention(y, y, causal)))
-        y = self.encoder_attention_norm(y + self.dropout(self.encoder_attention(y, memory, allowed)))
-        out: Tensor = self.feed_forward_norm(y + self.dropout(self.feed_forward(y)))
-        return out
 
 
 class Transformer2017(PreTrainedModel):  # type: ignore[misc]
@@ -153,26 +109,6 @@ class Transformer2017(PreTrainedModel):  # type: ignore[misc]
         self.decoder = nn.ModuleList(PostNormDecoderLayer(*writing) for _ in range(config.decoder_layers))
         self.lm_head = nn.Linear(d_model, config.vocab_size, bias=False)
         self.lm_head.weight = self.embedding.weight
-
-    def forward(self, source: Tensor, target: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """Scores [B, T, V] of what follows each token of ``target`` [B, T], given ``source`` [B, S].
-
-        ``allowed`` (bool [B, S]) is False where the source is only padding.
-        """
-        seen = None if allowed is None else allowed[:, None, None]
-        memory = self._embedded(source)
-        for layer in self.encoder:
-            memory = layer(memory, seen)
-        y = self._embedded(target)
-        for layer in self.decoder:
-            y = layer(y, memory, seen)
-        scores: Tensor = self.lm_head(y)
-        return scores
-
-    def _embedded(self, tokens: Tensor) -> Tensor:
-        """E[tokens] times the root of d_model, plus positions, with dropout on the sum: [B, T, d]."""
-        out: Tensor = self.dropout(self.positional_encoding(self.embedding(tokens) * self.config.d_model**0.5))
-        return out
 
 
 class TransformerXLConfig(PreTrainedConfig):  # type: ignore[misc]

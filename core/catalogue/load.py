@@ -7,7 +7,9 @@ anything is made of it: a :class:`BadRecord` names the file and, for every fault
 
 from __future__ import annotations
 
+import os
 import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -15,10 +17,10 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from core.catalogue import checks
+from core import settings
 from core.catalogue.faults import faults
 from core.catalogue.schema import Ancestor, Citation, Row, SharedFile, System
-from core.errors import AtlasError
+from core.errors import AtlasError, SettingUnusable
 
 DATA = Path(__file__).parent / "data"
 SYSTEMS = DATA / "systems"
@@ -45,7 +47,6 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
     record = checked(System, text, file)
     known = shared | {citation.key: citation for citation in record.citations}
     wrong = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
-    wrong += checks.builds(record)
     if wrong:
         raise BadRecord(file, wrong)
     used = dict.fromkeys(key for _, key in record.used())
@@ -64,9 +65,9 @@ def checked(kind: type[File], text: str, file: str) -> File:
         raise BadRecord(file, faults(error, kind, table)) from error
 
 
-def _no_such(what: str, key: str, known: dict[str, Citation] | set[str]) -> str:
-    close = get_close_matches(key, known, n=2, cutoff=0.6)
-    return f"there is no {what} named {key!r}" + (f"; is {' or '.join(close)} meant?" if close else "")
+def _no_such(what: str, name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
+    return f"there is no {what} named {name!r}" + (f"; is {' or '.join(close)} meant?" if close else "")
 
 
 def read_text(path: Path) -> str:
@@ -100,10 +101,42 @@ def load_all() -> tuple[System, ...]:
     for record in records:
         if record.parent is not None and record.parent not in known:
             raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or ancestor', record.parent, known)}"])
-    for slug, reason in checks.descent({record.slug: record.parent for record in records}):
+    for slug, reason in circular_parents({record.slug: record.parent for record in records}):
         raise BadRecord(f"{slug}.toml", [reason])
     published = {checkpoint.short_name for record in records for checkpoint in record.hub}
     for record in records:
-        for reason in checks.runs(record.live.checkpoint, published):
-            raise BadRecord(f"{record.slug}.toml", [reason])
+        if fault := unknown_model(record.live.checkpoint, published):
+            raise BadRecord(f"{record.slug}.toml", [fault])
     return tuple(sorted(records, key=lambda record: (record.year, record.month, record.name.lower())))
+
+
+def circular_parents(parents: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
+    """Slugs whose line of parents returns to themselves, each with the fault."""
+    for slug in parents:
+        line: list[str] = [slug]
+        while (parent := parents.get(line[-1])) is not None and parent not in line:
+            line.append(parent)
+        if parent == slug:
+            path = " → ".join([*line, slug])
+            yield slug, f"parent: {'it is the system itself' if len(line) == 1 else f'it comes back to {slug}: {path}'}"
+
+
+def unknown_model(name: str, published: Collection[str]) -> str:
+    """The fault where the live model ``name`` is neither bundled nor in the host's folder nor published; else "".
+
+    One that has a recipe is bundled, even where an installation lacks its weights, which its page says.
+    """
+    bundled = settings.ASSETS / "checkpoints"
+    folders = [bundled]
+    try:
+        own = settings.settings().checkpoint_dir
+    except SettingUnusable:  # the pages say so
+        own = None
+    folders += [own] if own else []
+    known = {file.stem for file in (settings.ASSETS / "recipes").glob("*.toml")} | set(published)
+    for folder in folders:
+        try:
+            known |= {entry.name for entry in os.scandir(folder) if entry.is_dir()}
+        except OSError:  # missing or unreadable, which the pages say
+            continue
+    return f"live.checkpoint: {_no_such('model', name, known)}" if bundled.is_dir() and name not in known else ""

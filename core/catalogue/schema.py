@@ -154,6 +154,14 @@ class Fact(Row):
     note: str = ""
 
 
+_COUNTS = re.compile(
+    r"(encoder_|decoder_)?(n_(layers?|heads?|embd|positions)|(num_)?(hidden_|decoder_)?layers|(num_)?(attention_)?heads"
+    r"|num_key_value_heads|hidden_(size|dim)|d_(model|kv|ff|inner)|(emb_|ffn_|head_)?dim|(embedding|intermediate)_size"
+    r"|vocab_size|max_position_embeddings)"
+)
+"""Arguments of configurations that count something of which there is at least one."""
+
+
 class Size(Row):
     """One published size and how to build it on the meta device from a transformers class.
 
@@ -181,6 +189,16 @@ class Size(Row):
     """False when the published figure counts other parts than the module tree has; then ``note`` says which."""
     note: str = ""
 
+    @field_validator("overrides")
+    @classmethod
+    def _counts(cls, overrides: dict[str, Any]) -> dict[str, Any]:
+        for name, value in overrides.items():
+            if isinstance(value, dict):
+                cls._counts(value)
+            elif _COUNTS.fullmatch(name) and (type(value) is not int or value < 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, and it is {str(value)[:40]!r}")
+        return overrides
+
     @model_validator(mode="after")
     def _together(self) -> Size:
         given = {"published": self.published, "published_as": self.published_as, "source": self.source}
@@ -189,6 +207,10 @@ class Size(Row):
             raise ValueError(f"published, published_as and source belong together; {' and '.join(missing)} is missing")
         if not self.comparable and not self.note:
             raise ValueError("comparable = false needs a note that says what the published figure counts")
+        for half in ("encoder", "decoder") if self.config == "EncoderDecoderConfig" else ():
+            table = self.overrides.get(half)
+            if not isinstance(table, dict) or not isinstance(table.get("config"), str):
+                raise ValueError(f"overrides.{half} must be a table that names its config")
         return self
 
 

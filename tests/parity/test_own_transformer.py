@@ -1,25 +1,12 @@
-"""The Transformer of 2017 as built here: its numbers by hand, torch's post-norm layers, and its paper's own counts."""
+"""The Transformer of 2017 as built here: its parameters by hand and against its paper's table 3; mT5's own output."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
-import torch
-from torch import nn
-from transformers import MarianConfig
 
 from core.anatomy.build import build_model, describe
-from core.anatomy.own_transformer import (
-    PostNormDecoderLayer,
-    PostNormEncoderLayer,
-    ScaledMultiHeadAttention,
-    Transformer2017,
-    sinusoids,
-)
-
-D, FF, H = 8, 16, 2
 
 
 def shaped(layers: int = 6, d: int = 512, ff: int = 2048, h: int = 8, vocabulary: int = 37000) -> dict[str, Any]:
@@ -34,85 +21,6 @@ def shaped(layers: int = 6, d: int = 512, ff: int = 2048, h: int = 8, vocabulary
 
 def counted(**sizes: int) -> int:
     return describe(build_model("Transformer2017", "MarianConfig", shaped(**sizes))).parameters
-
-
-def tiny() -> Transformer2017:
-    torch.manual_seed(0)
-    return Transformer2017(MarianConfig(**shaped(layers=2, d=D, ff=FF, h=H, vocabulary=11))).eval()
-
-
-def test_sinusoids_by_hand() -> None:
-    # d_model = 4: the second pair turns 10000^(2/4) = 100 times as slowly as the first
-    by_hand = [[math.sin(p), math.cos(p), math.sin(p / 100), math.cos(p / 100)] for p in (0, 1, 2)]
-    assert torch.allclose(sinusoids(3, 4), torch.tensor(by_hand))
-
-
-def into(attention: ScaledMultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    """Our weights in torch's attention, whose biases become zero."""
-    theirs.in_proj_weight.copy_(torch.cat([attention.W_Q.weight, attention.W_K.weight, attention.W_V.weight]))
-    theirs.in_proj_bias.zero_()
-    theirs.out_proj.weight.copy_(attention.W_O.weight)
-    theirs.out_proj.bias.zero_()
-
-
-def varied(module: nn.Module) -> None:
-    """Random numbers in all parameters: fresh norms are ones and zeros, which would hide a mistake."""
-    for parameter in module.parameters():
-        parameter.copy_(torch.randn_like(parameter) / 2)
-
-
-@torch.no_grad()
-def test_the_layers_give_what_torchs_post_norm_layers_give() -> None:
-    torch.manual_seed(1)
-    x, y = torch.randn(3, 5, D), torch.randn(3, 4, D)
-    ours, theirs = PostNormEncoderLayer(D, FF, H, 0.0), nn.TransformerEncoderLayer(D, H, FF, 0.0, batch_first=True)
-    varied(ours)
-    into(ours.self_attention, theirs.self_attn)
-    pairs = [(theirs.linear1, ours.feed_forward.W_1), (theirs.linear2, ours.feed_forward.W_2)]
-    pairs += [(theirs.norm1, ours.self_attention_norm), (theirs.norm2, ours.feed_forward_norm)]
-    for their, our in pairs:
-        their.load_state_dict(our.state_dict())
-    assert torch.allclose(ours(x), theirs(x), atol=1e-5)
-
-    ours, theirs = PostNormDecoderLayer(D, FF, H, 0.0), nn.TransformerDecoderLayer(D, H, FF, 0.0, batch_first=True)
-    varied(ours)
-    into(ours.self_attention, theirs.self_attn)
-    into(ours.encoder_attention, theirs.multihead_attn)
-    pairs = [(theirs.linear1, ours.feed_forward.W_1), (theirs.linear2, ours.feed_forward.W_2)]
-    pairs += [(theirs.norm1, ours.self_attention_norm), (theirs.norm2, ours.encoder_attention_norm)]
-    for their, our in [*pairs, (theirs.norm3, ours.feed_forward_norm)]:
-        their.load_state_dict(our.state_dict())
-    causal = nn.Transformer.generate_square_subsequent_mask(4)
-    assert torch.allclose(ours(y, x), theirs(y, x, tgt_mask=causal), atol=1e-5)
-
-
-@torch.no_grad()
-def test_the_decoder_sees_the_whole_source_and_only_the_past_of_the_target() -> None:
-    model = tiny()
-    source, target = torch.tensor([[1, 2, 3]]), torch.tensor([[4, 5, 6, 7]])
-    scores = model(source, target)
-    assert scores.shape == (1, 4, 11)
-    later = model(source, torch.tensor([[4, 5, 6, 8]]))
-    assert torch.equal(scores[:, :3], later[:, :3])
-    assert not torch.allclose(scores[:, 3], later[:, 3])
-    other = model(torch.tensor([[1, 2, 9]]), target)
-    assert not torch.allclose(scores[:, 0], other[:, 0])
-
-
-@torch.no_grad()
-def test_padding_of_the_source_changes_nothing_and_order_does() -> None:
-    model = tiny()
-    target = torch.tensor([[4, 5]])
-    short = model(torch.tensor([[1, 2, 3]]), target)
-    padded = model(torch.tensor([[1, 2, 3, 0, 0]]), target, torch.tensor([[True, True, True, False, False]]))
-    assert torch.allclose(short, padded, atol=1e-6)
-    assert not torch.allclose(short, model(torch.tensor([[3, 2, 1]]), target))
-
-
-def test_one_matrix_serves_input_and_output() -> None:
-    model = tiny()
-    assert model.lm_head.weight is model.embedding.weight
-    assert not any("positional" in name for name, _ in model.named_parameters())
 
 
 def test_base_counts_what_its_formula_says() -> None:
