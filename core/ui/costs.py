@@ -18,7 +18,7 @@ from core.costs.shape import usual_length
 from core.costs.special import LETTERS, kept_by_token, kept_by_word, states_by_token, towers, word_work
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
-from core.ui.glossary import caption, linking, plain_terms
+from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path
 from core.ui.text_table import Link, Row, TextTable, text_table
 
@@ -159,10 +159,10 @@ def _by_word(slug: str, size: str) -> list[Line]:
 def computed_table(system: System, size: str) -> None:
     """The lines of one size, and a link that opens the calculators with it where they can take it."""
     found = lines(system.slug, size)
-    with linking("costs") as linker:
-        rows: list[Row] = [
-            (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
-        ]
+    linker = Linker("costs")
+    rows: list[Row] = [
+        (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
+    ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
     if not no_editor(system.slug, size):

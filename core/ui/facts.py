@@ -14,7 +14,7 @@ from core.catalogue.shape import shape
 from core.content import Content, content
 from core.errors import AtlasError
 from core.ui.costs import computed_panel
-from core.ui.glossary import caption, linking, plain_terms, rich_terms
+from core.ui.glossary import Linker, caption, plain_terms, rich_terms
 from core.ui.links import page_link
 from core.ui.notices import sentences
 from core.ui.page import base_path, plain
@@ -84,20 +84,20 @@ def _parent(system: System) -> tuple[str | None, str] | None:
 
 def _properties(system: System, help_: str) -> None:
     st.subheader("Properties and figures", anchor=False, help=help_)
-    with linking("facts.properties") as linker:
-        rows: list[Row] = [
-            (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
-            for heading, statement in system.statements()
-            if statement.sources != ("words",)
-        ]
-        rows += [
-            (
-                linker.rich(fact.label),
-                (linker.rich(f"{fact.value} {fact.unit}".strip()), linker.rich(fact.note)),
-                _source_cell(system, (fact.source,)),
-            )
-            for fact in system.facts
-        ]
+    linker = Linker("facts.properties")
+    rows: list[Row] = [
+        (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
+        for heading, statement in system.statements()
+        if statement.sources != ("words",)
+    ]
+    rows += [
+        (
+            linker.rich(fact.label),
+            (linker.rich(f"{fact.value} {fact.unit}".strip()), linker.rich(fact.note)),
+            _source_cell(system, (fact.source,)),
+        )
+        for fact in system.facts
+    ]
     text_table(
         TextTable(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28))
     )
@@ -157,10 +157,8 @@ def _results(system: System) -> None:
     if not found:
         return
     st.subheader("Results", anchor=False)
-    with linking("results.brief") as linker:
-        rows: list[Row] = [
-            (linker.rich(row.measure.title), row.printed, _whose(row)) for row in main_results(slug, found)
-        ]
+    linker = Linker("results.brief")
+    rows: list[Row] = [(linker.rich(row.measure.title), row.printed, _whose(row)) for row in main_results(slug, found)]
     every = f"All {len(found)} figures of {title}, each with its source" if len(found) > 1 else "The figure's source"
     rows.append((Link(every, f"{base_path()}/results?system={slug}"), "", ""))
     text_table(TextTable(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))
@@ -199,16 +197,16 @@ def _corrections(system: System) -> None:
     if not system.corrections:
         return
     st.subheader("Where the sources err", anchor=False)
-    with linking("facts.corrections") as linker:
-        rows: list[Row] = [
-            (
-                linker.rich(item.claim),
-                _short(system.citation(item.claimed_by)),
-                linker.rich(item.finding),
-                _source_cell(system, item.sources),
-            )
-            for item in system.corrections
-        ]
+    linker = Linker("facts.corrections")
+    rows: list[Row] = [
+        (
+            linker.rich(item.claim),
+            _short(system.citation(item.claimed_by)),
+            linker.rich(item.finding),
+            _source_cell(system, item.sources),
+        )
+        for item in system.corrections
+    ]
     text_table(
         TextTable(
             ("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22)

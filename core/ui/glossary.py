@@ -1,17 +1,15 @@
 """Terms in our own texts as links to the glossary: the first mention of each on a page, and no more.
 
 ``terms`` takes Markdown of ours and leaves code, formulas, links and headings alone; ``plain_terms`` takes
-plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, ``linking`` those of a whole table, and
-``kept`` is for a table that is made once for every visitor. What a visitor typed comes here only within the “…” of a
-notice (``core.ui.notices``): ``quoting_terms`` escapes it and links nothing in it. One pattern of all names is compiled
-once; which terms a page has linked is forgotten when its header is drawn anew.
+plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, a ``Linker`` those of a whole table. What a
+visitor typed comes here only within the “…” of a notice (``core.ui.notices``): ``quoting_terms`` escapes it and links
+nothing in it. Which terms a page has linked is forgotten when its header is drawn anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import lru_cache
 
 import streamlit as st
@@ -42,13 +40,12 @@ def caption(text: str) -> None:
 
 def terms(text: str) -> str:
     """``text``, Markdown of our own, with the first mention of each term as a link whose tooltip says what it means."""
-    pieces = _pieces(text, text)
-    return "".join(piece if found is None else _markdown(piece, found) for piece, found in pieces)
+    return "".join(piece if term is None else _markdown(piece, term) for piece, term in Linker(text).pieces(text))
 
 
 def plain_terms(text: str) -> str:
     """``text``, plain and of our own, as Markdown in which nothing but the links has a meaning."""
-    return "".join(plain(piece) if found is None else _markdown(piece, found) for piece, found in _pieces(text, text))
+    return _escaped(text, text)
 
 
 def quoting_terms(text: str) -> str:
@@ -56,63 +53,49 @@ def quoting_terms(text: str) -> str:
 
     Neither is the name of a file.
     """
-    read = _DOTTED.sub(_blank, _QUOTED.sub(_blank, text))
-    pieces = _pieces(text, text, read)
-    return "".join(plain(piece) if found is None else _markdown(piece, found) for piece, found in pieces)
+    return _escaped(text, _DOTTED.sub(_blank, _QUOTED.sub(_blank, text)))
 
 
 def rich_terms(text: str) -> Rich:
     """``text``, plain and of our own, as the content of a table's cell."""
-    return Rich(
-        tuple(piece if found is None else Link(piece, href(found), tip(found)) for piece, found in _pieces(text, text))
-    )
+    return Linker(text).rich(text)
 
 
 class Linker:
-    """The first mentions over many texts that are drawn together; ``before``: slugs that stand linked already."""
+    """Links the first mentions on a page in texts that are drawn together, such as the cells of a table.
 
-    def __init__(self, before: frozenset[str] = frozenset()) -> None:
-        self._before = before
-        self._mine: dict[str, None] = {}
+    ``owner`` names them: drawn again, by a fragment, they keep their links. It may be the text itself; a line of
+    results is the same line with other numbers.
+    """
 
-    @property
-    def linked(self) -> frozenset[str]:
-        """The slugs of the terms that were linked here."""
-        return frozenset(self._mine)
+    def __init__(self, owner: str) -> None:
+        self._owner = _NUMBERS.sub("", owner)
+        self._linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
+        self._mine: set[str] = set()
+
+    def pieces(self, text: str, read: str | None = None) -> Iterator[tuple[str, Term | None]]:
+        """``text`` in pieces, each with its term where it is to be a link.
+
+        ``read``: as long as ``text``, with blanks for what names no term.
+        """
+        done = 0
+        for start, end, term in _mentions(text if read is None else read):
+            if term.slug in self._mine or self._linked.get(term.slug, self._owner) != self._owner:
+                continue
+            self._linked[term.slug] = self._owner
+            self._mine.add(term.slug)
+            if start > done:
+                yield text[done:start], None
+            yield text[start:end], term
+            done = end
+        if done < len(text):
+            yield text[done:], None
 
     def rich(self, text: str) -> Rich:
         """``text``, plain and of our own, as the content of a table's cell."""
-        parts: list[str | Link] = []
-        done = 0
-        for start, end, found in _mentions(text):
-            if found.slug not in self._before and found.slug not in self._mine:
-                self._mine[found.slug] = None
-                parts += [text[done:start], Link(text[start:end], href(found), tip(found))]
-                done = end
-        return Rich(tuple(part for part in (*parts, text[done:]) if part))
-
-
-@contextmanager
-def linking(owner: str) -> Iterator[Linker]:
-    """A linker for one table of a page, which knows what the page has linked before and says what it has linked.
-
-    ``owner`` names the table: drawn again, by a fragment, it keeps its links.
-    """
-    linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
-    linker = Linker(frozenset(slug for slug, by in linked.items() if by != owner))
-    yield linker
-    linked |= dict.fromkeys(linker.linked, owner)
-
-
-def kept(owner: str, build: Callable[[frozenset[str]], tuple[str, frozenset[str]]]) -> str:
-    """A text that is kept for every visitor, with its terms linked where the page has not linked them yet.
-
-    ``build`` takes the slugs that are linked before and returns the text and those that it links itself.
-    """
-    linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
-    text, mine = build(frozenset(slug for slug, by in linked.items() if by != owner))
-    linked |= dict.fromkeys(mine, owner)
-    return text
+        return Rich(
+            tuple(piece if term is None else Link(piece, href(term), tip(term)) for piece, term in self.pieces(text))
+        )
 
 
 def begin_page() -> None:
@@ -146,27 +129,9 @@ def _blank(found: re.Match[str]) -> str:
     return " " * len(found.group())
 
 
-def _pieces(text: str, owner: str, read: str | None = None) -> Iterator[tuple[str, Term | None]]:
-    """``text`` cut into pieces, each with its term where it is to be a link.
-
-    ``read``: as long as ``text``, with blanks for what names no term; nothing else of it is looked at, nor kept.
-    """
-    linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
-    owner = _NUMBERS.sub("", owner)  # a line of results is the same line with other numbers
-    here: set[str] = set()
-    done = 0
-    for start, end, found in _mentions(text if read is None else read):
-        # the same text drawn again, by a fragment, keeps its links
-        if found.slug in here or linked.get(found.slug, owner) != owner:
-            continue
-        linked[found.slug] = owner
-        here.add(found.slug)
-        if start > done:
-            yield text[done:start], None
-        yield text[start:end], found
-        done = end
-    if done < len(text):
-        yield text[done:], None
+def _escaped(text: str, read: str) -> str:
+    pieces = Linker(text).pieces(text, read)
+    return "".join(plain(piece) if term is None else _markdown(piece, term) for piece, term in pieces)
 
 
 @lru_cache(maxsize=8192)

@@ -18,7 +18,7 @@ the run, or was told another one since; which also makes the history's steps. Th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,8 @@ class PageState:
     epoch: int
     memory: dict[str, object] = field(default_factory=dict)
     """Plain results that outlive a rerun but not a navigation."""
+    helps: Mapping[str, str] = field(default_factory=dict)
+    """What the controls say on hover, by the name of their parameter."""
     above: DeltaGenerator | None = None
     """A place over the page for what is said of its link."""
 
@@ -102,7 +104,7 @@ class PageState:
         return tuple(str(part) for part in value) if isinstance(value, tuple) else None
 
 
-def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
+def open_page(page: str) -> PageState:
     """The page's state for this run; says in a sentence what a link asked for in vain."""
     through_page_table()
     query = st.query_params.to_dict()
@@ -116,7 +118,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     # From the sidebar one comes without a query, and finds the view that was left.
     addressed = linked or by_history() or (elsewhere and bool(query))
     if kept is None or (addressed and query != kept.link):
-        values, refused = links.read(page, query, choices)
+        values, refused = links.read(page, query)
         shown = None if _EPOCH in st.session_state else _epoch_shown(page)
         kept = _Kept(
             values,
@@ -133,7 +135,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     for sentence in kept.refused:
         # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
         st.warning(plain(f"{sentence} The page uses its default instead."), icon=":material/link_off:")
-    return PageState(page, dict(kept.values), kept.epoch, kept.memory, st.container())
+    return PageState(page, dict(kept.values), kept.epoch, kept.memory, above=st.container())
 
 
 def close_page(state: PageState) -> None:

@@ -24,7 +24,6 @@ from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.ui.links import PageState, instead
-from core.ui.text_box import text_box
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -74,6 +73,7 @@ class Control(Param[T]):
     """A parameter that a visitor sets with a control of its own."""
 
     help: str | None = None
+    """What it says on hover; None where the page's words have it, under its name in ``[help]``."""
     width: Width = "stretch"
     resets: tuple[str, ...] = ()
     """Parameters that start afresh when a visitor changes this one."""
@@ -103,9 +103,14 @@ class Control(Param[T]):
         state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
         return chosen
 
-    @property
-    def _visibility(self) -> Literal["visible", "collapsed"]:
-        return "collapsed" if self.hide_label else "visible"
+    def _look(self, state: PageState, slot: str) -> dict[str, Any]:
+        """What all widgets take."""
+        return {
+            "key": state.key(slot),
+            "help": self.help or state.helps.get(self.name),
+            "width": self.width,
+            "label_visibility": "collapsed" if self.hide_label else "visible",
+        }
 
 
 def _quoted(raw: Value) -> str:
@@ -137,32 +142,14 @@ class Choice(Control[str]):
         raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
-        key, options = state.key(slot), list(self.options)
+        options, look = list(self.options), self._look(state, slot) | {"format_func": self.options.__getitem__}
         if self.style == "menu":
             menu: Callable[..., str] = st.selectbox
-            return menu(
-                self.label,
-                options,
-                index=options.index(value),
-                format_func=self.options.__getitem__,
-                key=key,
-                help=self.help,
-                width=self.width,
-                label_visibility=self._visibility,
-            )
+            return menu(self.label, options, index=options.index(value), **look)
+        if self.width == "stretch":
+            look["width"] = "content"  # whole rather than clipped in a row of others
         draw: Callable[..., str] = st.segmented_control if self.style == "row" else st.pills
-        width = "content" if self.width == "stretch" else self.width  # whole rather than clipped in a row of others
-        return draw(
-            self.label,
-            options,
-            default=value,
-            required=True,
-            format_func=self.options.__getitem__,
-            key=key,
-            help=self.help,
-            width=width,
-            label_visibility=self._visibility,
-        )
+        return draw(self.label, options, default=value, required=True, **look)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,31 +222,13 @@ class Words(Control[tuple[str, ...]]):
         return words[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
-        key, options = state.key(slot), list(self.options)
+        options, look = list(self.options), self._look(state, slot)
+        look |= {"default": value, "format_func": self.options.__getitem__}
         if self.style == "menu":
-            chosen = st.multiselect(
-                self.label,
-                options,
-                default=value,
-                format_func=self.options.__getitem__,
-                max_selections=self.most,
-                key=key,
-                help=self.help,
-                placeholder=self.placeholder,
-                width=self.width,
-                label_visibility=self._visibility,
-            )
+            look |= {"max_selections": self.most, "placeholder": self.placeholder}
+            chosen = st.multiselect(self.label, options, **look)
         else:
-            chosen = st.pills(
-                self.label,
-                options,
-                selection_mode="multi",
-                default=value,
-                format_func=self.options.__getitem__,
-                key=key,
-                help=self.help,
-                label_visibility=self._visibility,
-            )
+            chosen = st.pills(self.label, options, selection_mode="multi", **look | {"width": "content"})
         taken = tuple(chosen if self.as_chosen else (word for word in options if word in chosen))
         return taken if self.may_be_empty else taken or self.default
 
@@ -293,10 +262,7 @@ class _Number(Control[T]):
             None if value is None else number(value),
             step=self.step,
             format=self.format,
-            key=state.key(slot),
-            help=self.help,
-            width=self.width,
-            label_visibility=self._visibility,
+            **self._look(state, slot),
             **({"placeholder": self.placeholder} if self.placeholder else {}),
         )
         return self.default if chosen is None else number(chosen)
@@ -334,15 +300,13 @@ class Integer(_Number[int]):
         if self.style != "menu":
             return super().widget(state, slot, value)
         st.session_state.setdefault(state.key(slot), value)  # a button beside it may choose, too
-        return st.selectbox(
+        menu: Callable[..., int] = st.selectbox
+        return menu(
             self.label,
             range(self.low, self.high + 1, self.step),
             format_func=lambda number: (self.format or "%d") % number,
-            key=state.key(slot),
-            help=self.help,
-            width=self.width,
-            label_visibility=self._visibility,
             persist_state="page",
+            **self._look(state, slot),
         )
 
 
@@ -415,7 +379,8 @@ class Toggle(Control[bool]):
         return raw == self.on
 
     def widget(self, state: PageState, slot: str, value: bool) -> bool:
-        return st.toggle(self.label, value, key=state.key(slot), help=self.help, label_visibility=self._visibility)
+        toggle: Callable[..., bool] = st.toggle
+        return toggle(self.label, value, **self._look(state, slot) | {"width": "content"})
 
     def written(self, value: bool) -> str:
         return self.on if value else "no"
@@ -442,21 +407,18 @@ class Text(Control[str]):
     def checked(self, raw: Value) -> str:
         return str(raw)
 
+    def standing(self, state: PageState, slot: str = "") -> str:
+        """What stands in the box, also before it is drawn."""
+        return str(st.session_state.get(state.key(slot or self.name), self.value(state)) or "")
+
     def widget(self, state: PageState, slot: str, value: str) -> str:
-        typed = text_box(
-            state,
-            self.name,
-            self.label,
-            self.default,
-            key=slot,
-            height=self.height,
-            max_chars=self.most,
-            help=self.help,
-            placeholder=self.placeholder,
-            icon=self.icon,
-            width=self.width,
-            hidden_label=self.hide_label,
-        )
+        look: dict[str, Any] = self._look(state, slot) | {"max_chars": self.most, "placeholder": self.placeholder}
+        draw: Callable[..., str | None] = st.text_area
+        if self.height is None:
+            draw, look["icon"] = st.text_input, self.icon
+        else:
+            look["height"] = self.height
+        typed = draw(self.label, self.standing(state, slot), **look) or ""
         if self.samples:
             key = state.key(slot)
             with st.popover("Samples"):

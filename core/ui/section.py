@@ -121,6 +121,7 @@ class Page:
             state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
             view = replace(view, words=section.words(self.slug))
+            state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)
             if self.below is not None:

@@ -24,12 +24,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Rich:
-    """A text with links in it."""
+    """A text with links and marks in it."""
 
-    parts: tuple[str | Link, ...]
+    parts: tuple[str | Link | Mark | Rich, ...]
 
 
-Part = str | Link | Rich
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What stands out in a text."""
+
+    part: str | Rich
+
+
+Part = str | Link | Rich | Mark
 Cell = Part | tuple[Part, ...]
 """A text, or a text and smaller remarks under it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
@@ -44,6 +51,8 @@ _STYLE = """
 .atlas-table small{display:block;font-size:.82rem;opacity:.78}
 .atlas-table th small{font-weight:400}
 .atlas-table a{color:inherit;text-decoration:underline;text-underline-offset:.2em}
+.atlas-table mark{color:inherit;background:color-mix(in srgb,var(--atlas-orange) 24%,transparent);
+  text-decoration:underline 2px;text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
 .atlas-table tr:has(+.below)>*{border-bottom:0;padding-bottom:0}
 .atlas-table .below td{padding:.1rem 0 .6rem}
 .atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
@@ -81,12 +90,7 @@ class TextTable:
 
 def text_table(content: TextTable) -> None:
     """Draw the table."""
-    drawn(html(content))
-
-
-def drawn(text: str) -> None:
-    """Draw what :func:`html` made; for a caller that keeps it, because its rows hold nothing of the visitor's."""
-    st.html(_STYLE + text)
+    st.html(_STYLE + html(content))
 
 
 def html(content: TextTable) -> str:
@@ -123,6 +127,8 @@ def inline(part: Part) -> str:
     """A part as HTML, escaped."""
     if isinstance(part, Rich):
         return "".join(map(inline, part.parts))
+    if isinstance(part, Mark):
+        return f"<mark>{inline(part.part)}</mark>"
     if isinstance(part, Link):
         title = f' title="{escape(part.tip)}"' if part.tip else ""
         return f'<a href="{escape(part.href)}"{title}>{escape(part.text)}</a>'

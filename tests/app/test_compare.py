@@ -58,7 +58,7 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
     sheet = html[html.index("atlas-sheet") :]
     assert sheet.count('<th scope="col">') == 3
     assert "BERT and GPT-2" in shown(at)
-    assert "atlas-pins" in html
+    assert "BERT and GPT-2, property by property" in html
     assert 'Sources of BERT"' not in html  # it is of 2018, and stays pinned all the same
     order = [system.slug for system in catalogue.systems() if system.year >= 2019]
     assert rows(at) == len(order)
@@ -67,7 +67,7 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
 
 def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_table() -> None:
     at = opened("compare", pins="bert,gpt-2")
-    pinned = next(proto.body for proto in protos(at, "html") if 'class="atlas-pins"' in proto.body)
+    pinned = next(proto.body for proto in protos(at, "html") if 'class="atlas-table"' in proto.body)
     linked = re.findall(r'href="/glossary\?term=([\w-]+)"', pinned)
     assert linked
     everywhere = re.findall(r"/glossary\?term=([\w-]+)", html_of(at))

@@ -14,7 +14,7 @@ def page() -> None:
 
     from core.ui.links import close_page, link_row, open_page
 
-    state = open_page("decoder", {"system": ["gpt", "gpt-2"]})
+    state = open_page("decoder")
     beams = st.slider("beams", 1, 8, state.number("beams", 4), key=state.key("beams"))
     text = st.text_input("text", state.text("text", "Once"), key=state.key("text"))
     if st.button("six", key=state.key("six")):

@@ -13,16 +13,17 @@ def page() -> None:
     import streamlit as st
 
     from core.ui.links import close_page, link_row, open_page
-    from core.ui.text_box import standing, text_box
+    from core.ui.param import Text
 
     state = open_page("decoder")
+    box = Text(name="text", label="Text", default="Once")
 
     def take() -> None:
         st.session_state[state.key("text")] = "Long ago"
 
-    st.caption(f"before: {standing(state, 'text', 'Once')}")
+    st.caption(f"before: {box.standing(state)}")
     if not st.checkbox("elsewhere"):
-        st.caption(f"after: {text_box(state, 'text', 'Text', 'Once')}")
+        st.caption(f"after: {box.draw(state)}")
     st.button("sample", on_click=take)
     link_row(state)
     close_page(state)

@@ -76,7 +76,7 @@ def test_a_line_is_shown_whole_whatever_its_branches() -> None:
 
 def test_the_steps_of_a_line_are_its_changes_in_order() -> None:
     line = tuple(entry for entry in FAMILY if entry.slug in ("transformer", "bert", "roberta"))
-    rows = steps(line, Linker())
+    rows = steps(line, Linker("line"))
     said = [getattr(row[0][0], "text", row[0][0]) for row in rows]
     assert said == ["Transformer → BERT", "BERT → RoBERTa"]
     assert rows[1][1] == "July 2019"

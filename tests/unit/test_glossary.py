@@ -13,7 +13,7 @@ from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.load import BadData
 from core.ui import glossary as ui
-from core.ui.glossary import Linker, kept, linking, plain_terms, rich_terms, terms
+from core.ui.glossary import Linker, plain_terms, rich_terms, terms
 from core.ui.pages import pages
 from core.ui.text_table import Link, TextTable, html, inline
 
@@ -114,38 +114,16 @@ def test_plain_texts_are_escaped_around_their_links() -> None:
     assert "\\[x\\]\\(y\\)" in shown
 
 
-def test_a_table_links_the_first_mention_in_all_its_cells() -> None:
-    linker = Linker(frozenset({"softmax"}))
-    cells = [linker.rich(text) for text in ("A softmax and <b>", "the perplexity", "the perplexity", "")]
-    linked = [[part.text for part in cell.parts if isinstance(part, Link)] for cell in cells]
-    assert linked == [[], ["perplexity"], [], []]
-    assert "".join(map(inline, cells)).startswith("A softmax and &lt;b&gt;the <a href=")
-    assert linker.linked == {"perplexity"}
-    assert cells[3].parts == ()
-
-
 def test_a_table_goes_on_from_what_the_page_has_linked_and_keeps_its_links_when_drawn_again() -> None:
     terms("A softmax.")
     for _ in range(2):
-        with linking("a table") as linker:
-            shown = inline(linker.rich("softmax and perplexity"))
-        assert shown.count("<a ") == 1
-        assert "term=perplexity" in shown
-    with linking("another table") as linker:
-        assert "<a " not in inline(linker.rich("softmax and perplexity"))
-    assert "/glossary" not in terms("The perplexity.")
-
-
-def test_what_is_kept_for_every_visitor_leaves_out_what_this_page_has_linked() -> None:
-    asked: list[frozenset[str]] = []
-
-    def build(before: frozenset[str]) -> tuple[str, frozenset[str]]:
-        asked.append(before)
-        return "text", frozenset({"perplexity"})
-
-    terms("A softmax.")
-    assert kept("a list", build) == kept("a list", build) == "text"
-    assert asked == [frozenset({"softmax"})] * 2
+        linker = Linker("a table")
+        cells = [linker.rich(text) for text in ("A softmax and <b>", "the perplexity", "the perplexity", "")]
+        linked = [[part.text for part in cell.parts if isinstance(part, Link)] for cell in cells]
+        assert linked == [[], ["perplexity"], [], []]
+        assert "".join(map(inline, cells)).startswith("A softmax and &lt;b&gt;the <a href=")
+        assert cells[3].parts == ()
+    assert "<a " not in inline(Linker("another table").rich("softmax and perplexity"))
     assert "/glossary" not in terms("The perplexity.")
 
 
@@ -162,7 +140,7 @@ def test_every_name_that_may_be_linked_leads_to_its_term() -> None:
     for term in TERMS:
         for name in term.names if term.linked else ():
             st.session_state.clear()
-            found = [where for piece, where in ui._pieces(f"Here {name} stands.", name) if where is not None]
+            found = [where for piece, where in Linker(name).pieces(f"Here {name} stands.") if where is not None]
             assert found == [term], name
 
 

@@ -303,6 +303,6 @@ def test_a_paper_or_a_readme_that_was_read_has_its_version() -> None:
 
 def test_the_table_says_where_no_version_is_stated() -> None:
     known = {bool(row.version): row for row in data.results() if row.place}
-    assert "version not stated" in str(drawn._row(known[False], Linker()))
-    cell = drawn._row(known[True], Linker())[3]
+    assert "version not stated" in str(drawn._row(known[False], Linker("row")))
+    cell = drawn._row(known[True], Linker("row"))[3]
     assert cell[1] == f"{known[True].version}, {known[True].place}"

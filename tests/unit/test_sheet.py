@@ -23,7 +23,9 @@ from core.anatomy.sheet import (
     sheet_table,
 )
 from core.catalogue.differences import marked
-from core.ui.compare.sheet import pins_html, sheet_html
+from core.ui.compare.sheet import pins_table, sheet_html
+from core.ui.glossary import Linker
+from core.ui.text_table import html as table_html
 
 ALL = [column.slug for column in COLUMNS]
 
@@ -158,13 +160,14 @@ def test_markdown_numbers_its_sources_and_keeps_its_columns() -> None:
 def test_html_escapes_everything() -> None:
     nasty = Cell(("</td><script>alert(1)</script> \"'&",))
     odd = replace(row("bert"), cells={**row("bert").cells, "objective": nasty, "data": nasty})
-    for html in (sheet_html([odd], ALL), pins_html([odd, row("gpt-2")], ALL)):
+    pins = pins_table([odd, row("gpt-2")], ALL, Linker("pins"))
+    for html in (sheet_html([odd], ALL, Linker("table")), table_html(pins)):
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
 
 
 def test_html_names_every_source() -> None:
-    html = sheet_html([row("bert")], ["name", "objective"])
+    html = sheet_html([row("bert")], ["name", "objective"], Linker("table"))
     assert "Sources of BERT" in html
     assert "A stored copy of the paper" in html
     assert 'href="/encoder?system=bert&amp;tab=facts"' in html
@@ -189,9 +192,10 @@ def test_marked_words(text: str, others: list[str], new: list[str]) -> None:
 
 
 def test_pins_mark_what_differs_and_say_so() -> None:
-    html = pins_html([row("bert"), row("roberta")], ["activation", "vocabulary", "unknown"])
+    linker = Linker("pins")
+    html = table_html(pins_table([row("bert"), row("roberta")], ["activation", "vocabulary", "unknown"], linker))
     assert "<mark>" in html
     assert "differs" in html
-    same = pins_html([row("bert"), row("bert")], ["activation"])
+    same = table_html(pins_table([row("bert"), row("bert")], ["activation"], linker))
     assert "the same" in same
     assert "<mark>" not in same

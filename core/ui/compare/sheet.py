@@ -1,12 +1,12 @@
-"""The big table and pinned systems as HTML; sources unfold by row, and on a narrow screen rows are cards.
+"""The table of all systems as HTML, and pinned systems side by side.
 
-Everything is escaped. Two boxes to tick in each row work without the server: one shows where every cell was read, one
-(on a narrow screen only) shows the properties that a card leaves out at first.
+Everything is escaped. Two check boxes in each row work without the server: one shows the source of every cell, one (on
+a narrow screen, where rows are cards) the properties that a card leaves out at first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from core import links
@@ -14,8 +14,8 @@ from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow, cited
 from core.catalogue import Citation
 from core.catalogue.differences import marked
 from core.ui.glossary import Linker
-from core.ui.page import accent
-from core.ui.text_table import inline
+from core.ui.page import accent, base_path
+from core.ui.text_table import Mark, Part, Rich, Row, TextTable, inline
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17
@@ -61,20 +61,14 @@ STYLE = """<style>
 </style>"""
 
 
-def sheet_html(
-    rows: Sequence[SheetRow], columns: Sequence[str], *, base: str = "", linker: Linker | None = None
-) -> str:
-    """The table of ``rows``; ``columns`` are slugs, the name first. ``base`` stands before the app's paths.
-
-    The first mention of each term in the cells is a link, unless ``linker`` knows of one before.
-    """
-    linker = linker or Linker()
+def sheet_html(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker) -> str:
+    """The table of ``rows``; ``columns`` are slugs, the name first."""
     headings = {column.slug: column.heading for column in COLUMNS}
     widths = [_WIDTHS.get(slug, _USUAL) for slug in columns]
     style = STYLE.replace("WIDTH", str(sum(widths))).replace("CARD", str(_IN_CARD + 1))
     cols = "".join(f'<col style="width:{width}rem">' for width in widths)
     head = "".join(f'<th scope="col">{escape(headings[slug])}</th>' for slug in columns)
-    body = "".join(f"<tr>{_name(row, base)}{_cells(row, columns, headings, linker)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_name(row)}{_cells(row, columns, headings, linker)}</tr>" for row in rows)
     return (
         f'{style}<div class="atlas-sheet" role="region" aria-label="Systems, property by property" tabindex="0"><table>'
         f"<caption>Systems, property by property</caption><colgroup>{cols}</colgroup>"
@@ -82,9 +76,9 @@ def sheet_html(
     )
 
 
-def _name(row: SheetRow, base: str) -> str:
+def _name(row: SheetRow) -> str:
     system = row.system
-    href = base + links.url(system.branch, {"system": system.slug, "tab": "facts"})
+    href = base_path() + links.url(system.branch, {"system": system.slug, "tab": "facts"})
     small = "".join(f"<small>{escape(line)}</small>" for line in row.cells["name"].lines[1:])
     live = "<small>runs here</small>" if system.live.exact else ""
     dot = f'<span class="dot" style="background:{accent(system.branch)}"></span>'
@@ -120,53 +114,23 @@ def _source(citation: Citation) -> str:
     return f'<small class="src">{who}{title}. {escape(citation.evidence.capitalize())}: {escape(citation.read)}</small>'
 
 
-_PINS_STYLE = """<style>
-.atlas-pins{width:100%;border-collapse:collapse;table-layout:fixed;font-size:.9rem;line-height:1.5;margin:0 0 .6rem}
-.atlas-pins caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.atlas-pins th,.atlas-pins td{text-align:left;vertical-align:top;padding:.5rem .8rem .5rem 0;overflow-wrap:anywhere;
-  border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-.atlas-pins th{font-weight:600}
-.atlas-pins small{display:block;font-size:.8rem;font-weight:400;opacity:.8}
-.atlas-pins mark{color:inherit;background:color-mix(in srgb,var(--atlas-orange) 24%,transparent);
-  text-decoration:underline 2px;  text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
-.atlas-pins a{color:inherit;text-decoration:underline dotted 1px;text-underline-offset:.2em}
-.atlas-pins .same td{opacity:.78}
-@media (max-width:640px){
-  .atlas-pins thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-  .atlas-pins,.atlas-pins tbody{display:block}
-  .atlas-pins colgroup{display:none}
-  .atlas-pins tr{display:block;padding:.6rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-  .atlas-pins th,.atlas-pins td{display:block;border:0;padding:.15rem 0}
-  .atlas-pins td::before{content:attr(data-h);display:block;font-size:.8rem;opacity:.8}
-}
-</style>"""
+def pins_table(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker) -> TextTable:
+    """Two systems or more, a column each, the properties as rows; words that no other column has are marked."""
+    names = tuple(row.system.name for row in rows)
+    body = [_property(column.slug, column.heading, rows, linker) for column in COLUMNS if column.slug in columns]
+    caption = f"{' and '.join(names)}, property by property"
+    return TextTable(("", *names), body, caption, (16, *[84 // len(rows)] * len(rows)))
 
 
-def pins_html(rows: Sequence[SheetRow], columns: Sequence[str], write: Callable[[str], str] = escape) -> str:
-    """Two systems or more, a column each, the properties as rows; ``write`` makes HTML of a cell's words."""
-    names = [row.system.name for row in rows]
-    width = 84 / len(rows)
-    cols = '<col style="width:16%">' + f'<col style="width:{width:.2f}%">' * len(rows)
-    head = "<th></th>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "".join(_property(column.slug, column.heading, rows, write) for column in COLUMNS if column.slug in columns)
-    return (
-        f'{_PINS_STYLE}<table class="atlas-pins"><caption>{escape(" and ".join(names))}, property by property</caption>'
-        f"<colgroup>{cols}</colgroup><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def _property(slug: str, heading: str, rows: Sequence[SheetRow], write: Callable[[str], str]) -> str:
+def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker) -> Row:
     cells = [row.cells[slug] for row in rows]
-    texts = [cell.text for cell in cells]
-    same = len(set(texts)) == 1
-    word = "nothing found" if not any(cell.lines for cell in cells) else "the same" if same else "differs"
-    shown = []
-    for at, (row, cell) in enumerate(zip(rows, cells, strict=True)):
+    same = len({cell.text for cell in cells}) == 1
+    verdict = "not stated" if not any(cell.lines for cell in cells) else "the same" if same else "differs"
+    shown: list[tuple[Part, ...]] = []
+    for at, cell in enumerate(cells):
         others = [other.text for place, other in enumerate(cells) if place != at and other.lines]
         # nothing stands out against an empty cell, and a missing text has no words to mark
         runs = marked(cell.text, others) if cell.lines and others and not same else ((cell.text, False),)
-        text = "".join(f"<mark>{write(run)}</mark>" if new else write(run) for run, new in runs)
-        evidence = f"<small>{escape(cell.evidence)}</small>" if cell.evidence else ""
-        shown.append(f'<td data-h="{escape(row.system.name)}">{text}{evidence}</td>')
-    state = ' class="same"' if same else ""
-    return f'<tr{state}><th scope="row">{escape(heading)}<small>{word}</small></th>{"".join(shown)}</tr>'
+        parts = [Mark(linker.rich(run)) if new else linker.rich(run) for run, new in runs]
+        shown.append((Rich(tuple(parts)), cell.evidence))
+    return ((heading, verdict), *shown)

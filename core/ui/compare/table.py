@@ -10,15 +10,15 @@ import streamlit as st
 from core.anatomy.sheet import COLUMNS, Filter, SheetRow, chosen, markdown, ordered, sheet, sheet_table
 from core.catalogue import BRANCHES
 from core.links.parameters import Integer
-from core.ui.compare.sheet import pins_html, sheet_html
+from core.ui.compare.sheet import pins_table, sheet_html
 from core.ui.export import download_csv, download_markdown
-from core.ui.glossary import linking
+from core.ui.glossary import Linker
 from core.ui.links import PageState, take_up
 from core.ui.notices import info
-from core.ui.page import BRANCH_TITLES, base_path, plain
+from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words
 from core.ui.section import Section, View
-from core.ui.text_table import inline
+from core.ui.text_table import text_table
 from core.ui.unbuilt import unbuilt
 
 MOST_CHARS = 80
@@ -93,8 +93,7 @@ def systems_table(view: View) -> None:
         return
     count = f"{len(found)} of {len(rows)} systems" if len(found) < len(rows) else f"{len(rows)} systems"
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))
-    with linking("compare.table") as linker:
-        st.html(sheet_html(found, columns, base=base_path(), linker=linker))
+    st.html(sheet_html(found, columns, Linker("compare.table")))
     tip = "These rows and columns, each cell with its sources"
     with st.container(horizontal=True):
         download_csv(sheet_table(found, columns), "systems", state.key("save.csv"), tip=tip)
@@ -143,8 +142,7 @@ def _side_by_side(view: View, pinned: Sequence[SheetRow], columns: Sequence[str]
     *first, last = (row.system.name for row in pinned)
     names = f"{', '.join(first)} and {last}"
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
-    with linking("pins") as linker:
-        st.html(pins_html(pinned, [slug for slug in columns if slug != "name"], lambda text: inline(linker.rich(text))))
+    text_table(pins_table(pinned, [slug for slug in columns if slug != "name"], Linker("pins")))
     view.note("Pinned", others="the other has not" if len(pinned) == 2 else "none of the others has")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)

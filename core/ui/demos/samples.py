@@ -11,7 +11,6 @@ from core.language.tasks import Task
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.param import Text
-from core.ui.text_box import standing
 
 
 def sample_pills(
@@ -28,7 +27,7 @@ def sample_pills(
     """
     named = samples if isinstance(samples, Mapping) else {plain(texts[0]): texts for texts in samples}
     slots = {f"{box.name}.{tag}" if tag else box.name: box for box in boxes}
-    shown = [standing(state, box.name, box.default, key=slot) for slot, box in slots.items()]
+    shown = [box.standing(state, slot) for slot, box in slots.items()]
     pills = state.key(f"{tag}.sample")
     st.session_state[pills] = marked = next((name for name, texts in named.items() if list(texts) == shown), None)
 

@@ -13,7 +13,7 @@ from core.figures.numbers import short
 from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import Linker, linking
+from core.ui.glossary import Linker
 from core.ui.notices import info
 from core.ui.page import base_path
 from core.ui.param import Choice, Integer
@@ -121,12 +121,10 @@ UNSTATED = "version not stated"
 
 def result_table(rows: Sequence[Result], caption: str) -> None:
     """Draw the figures; a note stands under its row."""
-    with linking("results.table") as linker:
-        drawn, below = [], []
-        for row in rows:
-            drawn.append(_row(row, linker))
-            below.append(_note(row, linker))
-    text_table(TextTable(_HEADINGS, drawn, caption=caption, widths=_WIDTHS, below=below))
+    linker = Linker("results.table")
+    drawn = [(_row(row, linker), _note(row, linker)) for row in rows]
+    lines, below = zip(*drawn, strict=True)
+    text_table(TextTable(_HEADINGS, lines, caption=caption, widths=_WIDTHS, below=below))
 
 
 def sources_page() -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 
 from core import catalogue, links
 from core.catalogue import Citation
 from core.catalogue.corrections import Found, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
-from core.ui.glossary import Linker, kept, rich_terms
+from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.sources.corrections import ALL_KINDS, number
-from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html, text_table
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
 _MEANING: dict[str, str] = {
@@ -33,7 +32,6 @@ EVIDENCE = Choice(name="evidence", label="How it was read", options={ALL: ALL} |
 def citations_list(view: View) -> None:
     """The filter by evidence, and a row for each text: the same text under two keys is one row."""
     grouped = _grouped()
-    base = base_path()
     counts: Counter[str] = Counter(group[0].evidence for group in grouped)
     options = {ALL: "In any way"} | {
         evidence: f"{evidence}: {words} ({counts[evidence]})"
@@ -41,22 +39,13 @@ def citations_list(view: View) -> None:
         if counts[evidence]
     }
     chosen = EVIDENCE.with_(options=options).draw(view.state)
-    fitting = sum(chosen in (ALL, group[0].evidence) for group in grouped)
-    view.say("Count", count=f"**{fitting} texts**" + (f" of {len(grouped)}" if fitting < len(grouped) else ""))
-    drawn(kept("sources.citations", lambda before: _list(chosen, base, before)))
-
-
-@lru_cache(maxsize=2 * len(_MEANING) + 2)
-def _list(evidence: str, base: str, before: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """The table as HTML, and the terms linked in what is said of the reading; the same for every visitor."""
-    uses, linker = _uses(base), Linker(before)
-    fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
+    fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
+    view.say("Count", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
+    uses, linker = _uses(base_path()), Linker("sources.citations")
     rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
-    text = html(TextTable(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
-    return text, linker.linked
+    text_table(TextTable(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
 
 
-@lru_cache(maxsize=1)
 def _grouped() -> list[list[Citation]]:
     """The citations, those of one text and one kind of evidence together, by author and title."""
     groups: dict[tuple[str, str], list[Citation]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import streamlit as st
 
@@ -14,13 +14,13 @@ from core.catalogue import Citation
 from core.catalogue.corrections import KINDS, OTHER, Found, Sum, corrections, documents
 from core.errors import AtlasError
 from core.ui.formulas import cited
-from core.ui.glossary import Linker, kept, plain_terms
+from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html, text_table
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
 ALL_KINDS = KINDS | {OTHER: "Not sorted yet"}
@@ -49,22 +49,11 @@ def corrections_list(view: View) -> None:
     if not fitting:
         info(view.words.part("None fits"))
         return
-    ids, base = tuple(entry.id for entry in fitting), base_path()
-    drawn(kept("sources.corrections", lambda before: _list(ids, base, before)))
-    view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
-
-
-@lru_cache(maxsize=32)
-def _list(ids: tuple[str, ...], base: str, before: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """The table of these corrections as HTML, and the terms linked in it; it is the same for every visitor."""
-    known = {entry.id: entry for entry in corrections()}
-    linker = Linker(before)
+    linker = Linker("sources.corrections")
+    rows: list[Row] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
     headings = ("As the source has it", "What holds", "Evidence")
-    rows: list[Row] = []
-    for entry in (known[one] for one in ids):
-        claim = _claim(entry, base, linker)
-        rows.append((claim, linker.rich(entry.finding), _shown(entry)))
-    return html(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34))), linker.linked
+    text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
 
 
 def _filtered(state: PageState, found: Sequence[Found]) -> list[Found]:
@@ -98,13 +87,13 @@ def number(key: str) -> str:
     return key.removeprefix("source-")
 
 
-def _claim(entry: Found, base: str, linker: Linker) -> Cell:
+def _claim(entry: Found, linker: Linker) -> Cell:
     """The claim, below it who makes it and in which words, and a link to it; no term in a quotation is linked."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
     said = f"{where}: “{entry.printed}”" if entry.printed else where
     about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
     link = Link(
-        "link", base + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
+        "link", base_path() + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
     )
     return (linker.rich(entry.claim), said, Rich((about, link)))
 

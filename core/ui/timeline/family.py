@@ -14,7 +14,7 @@ from core.figures.numbers import short
 from core.links.parameters import Integer
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import Linker, linking, plain_terms
+from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState
 from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, plain
@@ -134,8 +134,7 @@ def growth(shown: Sequence[Entry]) -> str:
 def _line_of_descent(line: Sequence[Entry], name: str, slug: str) -> None:
     """The changes along the chosen system's line, one sentence or two for each step."""
     st.subheader(plain(f"The line of {name}"), anchor=False)
-    with linking("timeline.line") as linker:
-        rows = steps(line, linker)
+    rows = steps(line, Linker("timeline.line"))
     if not rows:
         change = next(entry.change for entry in line if entry.slug == slug)
         st.markdown(plain(f"{name} has neither parent nor children here. ") + plain_terms(change))
@@ -156,18 +155,18 @@ def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
 
 def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
     """The picture's systems as a table to read."""
-    with linking("timeline.table") as linker:
-        rows: list[Row] = [
-            (
-                (_linked(entry, entry.name), entry.organization),
-                entry.date,
-                _branch(entry),
-                _parameters(entry),
-                names.get(entry.parent or "", ""),
-                linker.rich(entry.change),
-            )
-            for entry in seen
-        ]
+    linker = Linker("timeline.table")
+    rows: list[Row] = [
+        (
+            (_linked(entry, entry.name), entry.organization),
+            entry.date,
+            _branch(entry),
+            _parameters(entry),
+            names.get(entry.parent or "", ""),
+            linker.rich(entry.change),
+        )
+        for entry in seen
+    ]
     headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
     text_table(TextTable(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
 
