@@ -98,15 +98,12 @@ def train(
     minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads for torch; all if left out.", min=1)] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/checkpoints.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
-    further: Annotated[
-        bool, typer.Option("--further", help="Go on from the bundled checkpoint, where the recipe's tokens have grown.")
-    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
 ) -> None:
-    """Train a checkpoint by its recipe; an interrupted run goes on where it stopped."""
+    """Train a checkpoint by its recipe; an interrupted run resumes where it stopped."""
     from core.training import train as training
 
-    print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh, further=further))
+    print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
 
 
 @app.command()

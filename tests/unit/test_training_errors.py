@@ -97,7 +97,7 @@ def test_a_full_disk_keeps_the_old_state(tmp_path: Path, monkeypatch: pytest.Mon
             full()
 
     monkeypatch.setattr(files, "to_disk", half)
-    with pytest.raises(StorageError, match=r"disk is full: .*state\.pt .* same command goes on from step 5"):
+    with pytest.raises(StorageError, match=r"disk is full: .*state\.pt .* same command resumes at step 5"):
         trainer.run(quiet=True, save_seconds=0.0)
     assert (tmp_path / "state.pt").read_bytes() == before
     assert names(tmp_path) == ["curve.csv", "state.pt"]
@@ -193,7 +193,7 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_saved(tmp_path: Path
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     trainer = Trainer(toy(), Breaks(3, value), tmp_path, steps=20)
     trainer.resume()
-    with pytest.raises(Diverged, match=r"at step 8: training stopped.*goes on from step 5"):
+    with pytest.raises(Diverged, match=r"at step 8: training stopped.*resumes at step 5"):
         trainer.run(quiet=True, save_seconds=1e9, measure_share=0.5)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert all(parameter.isfinite().all() for parameter in trainer.trained)
@@ -232,9 +232,9 @@ def test_a_state_of_another_recipe_or_model_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, "another recipe.*: model, sources changed", model={"a": 1}, sources=(SourceFile("a.txt"),))
     other = Line()
     other.model[2] = torch.nn.Linear(8, 1, bias=False)
-    refused(tmp_path, re.escape("2.bias is of shape (1,) there and missing here"), other)
+    refused(tmp_path, re.escape("2.bias is (1,) there and None here"), other)
     other.model[2] = torch.nn.Linear(9, 1)
-    refused(tmp_path, re.escape("2.weight is of shape (1, 8) there and of shape (1, 9) here"), other)
+    refused(tmp_path, re.escape("2.weight is (1, 8) there and (1, 9) here"), other)
     refused(tmp_path, "other optimizers", optimizer={"rate": 0.01, "muon": 0.01})
     # what only says how long, how fast and how it is told may change
     trainer = Trainer(toy(tokens=999, card={"name": "x"}, optimizer={"rate": 0.5}), Line(), tmp_path)
@@ -251,9 +251,6 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
         refused(tmp_path, "is damaged")
     path.write_bytes(whole)
     change(tmp_path, model=None)
-    refused(tmp_path, "is damaged")
-    path.write_bytes(whole)
-    change(tmp_path, progress={"step": 3, "unheard-of": 1})
     refused(tmp_path, "is damaged")
     torch.save([1, 2], path)
     refused(tmp_path, "is damaged")
@@ -278,7 +275,7 @@ def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, num
 
     whole = Trainer(toy(), Line(), tmp_path / "whole", steps=20).run(quiet=True)
     before = signal.getsignal(number)
-    with pytest.raises(Interrupted, match=r"Stopped after step 8, as asked. The same command goes on from step 8"):
+    with pytest.raises(Interrupted, match=r"Stopped after step 8. The same command resumes at step 8"):
         Trainer(toy(), Signaled(), tmp_path / "cut", steps=20).run(quiet=True)
     assert signal.getsignal(number) == before
     rest = Trainer(toy(), Line(), tmp_path / "cut", steps=20)
@@ -305,7 +302,7 @@ def test_an_interrupt_before_the_first_step_is_a_sentence_too(tmp_path: Path, mo
         def __init__(self) -> None:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="begins where there is none"):
+    with pytest.raises(Interrupted, match="starts over where there is none"):
         tiny_run(tmp_path, monkeypatch, Early)
 
 
