@@ -15,7 +15,7 @@ from importlib import metadata
 from core import __version__, checkpoints
 from core import settings as configuration
 from core.checkpoints import hub_cache, package, registry
-from core.checkpoints.families.family import Branch
+from core.checkpoints.families import Branch
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, SettingUnusable
 

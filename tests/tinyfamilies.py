@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.checkpoints.families.family import Kind
+from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from tests import tiny
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from core.checkpoints.families.family import Kind
+from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
 from tests.tinyfamilies import BART, POSITIONS, T5, drawn, tokenizer_of
 

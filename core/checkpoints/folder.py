@@ -18,9 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.checkpoints.families import FAMILIES
+from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.families.architectures import kind_of, known_model_type
-from core.checkpoints.families.family import Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
 
 WEIGHTS = "model.safetensors"

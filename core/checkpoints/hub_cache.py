@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from core.checkpoints.families.family import Kind
+from core.checkpoints.families import Kind
 from core.checkpoints.folder import Inspected, inspect_again
 from core.errors import CheckpointRefused
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, hears_sentences, state_of, targets
-from core.checkpoints.families import FAMILIES
+from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.families.architectures import TRAITS
-from core.checkpoints.families.family import Kind
 from core.checkpoints.folder import Inspected, State, count_elements, inspect, inspect_again, read_json, state_of_files
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.directory import Refused, in_directory, tasks_of
-from core.checkpoints.families import FAMILIES
+from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
-from core.checkpoints.families.family import Branch, Kind
 from core.checkpoints.folder import read_json
 from core.checkpoints.spec import Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint

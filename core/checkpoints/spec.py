@@ -13,9 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.checkpoints.families import FAMILIES
+from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFamily
 from core.checkpoints.families.architectures import TRAITS, Trait
-from core.checkpoints.families.family import Ability, Branch, Kind, ModelFamily
 from core.errors import CheckpointRefused
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.checkpoints.families.architectures import has
-from core.checkpoints.families.masked_lm import word_head
+from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.limits import check_length, own_language

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.checkpoints.families.architectures import has
-from core.checkpoints.families.masked_lm import word_head
+from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import bilingual, permuted

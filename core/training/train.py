@@ -231,7 +231,7 @@ class Trainer:
 
 
 def progress_bar(trainer: Trainer, quiet: bool) -> Any:
-    """Share of the budget, loss, step and time left on the error stream: in a terminal one line, else a line a minute."""
+    """Share of the budget, loss, step and time left on the error stream: in a terminal one line, else one a minute."""
     terminal = sys.stderr.isatty()
     return tqdm(
         desc=trainer.recipe.slug,

@@ -15,7 +15,7 @@ from core.attention.capture import capture
 from core.attention.generated import continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
-from core.checkpoints.families.family import Kind
+from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tasks import tasks
 from core.sparse import reformer

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.attention.capture import capture
-from core.checkpoints.families.family import Kind
+from core.checkpoints.families import Kind
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import buckets

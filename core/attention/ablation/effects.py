@@ -37,7 +37,7 @@ from core.attention.ablation.ablate import Head, rank
 from core.attention.ablation.question import Where
 from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind
-from core.checkpoints.families.family import ModelFamily
+from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import tasks

@@ -19,8 +19,8 @@ from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
 from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
+from core.checkpoints.families import Ability
 from core.checkpoints.families.architectures import has
-from core.checkpoints.families.family import Ability
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from core.attention.tokens import labels
 from core.attention.trace import frozen
-from core.checkpoints.families.masked_lm import word_head
+from core.checkpoints.families.architectures import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.fill_mask import prepare

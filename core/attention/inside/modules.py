@@ -22,7 +22,7 @@ from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint
 from core.attention.inside.steps import GLOBALS, Part
-from core.checkpoints.families.family import ModelFamily
+from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
 
 _MOST_LAYERS = 200

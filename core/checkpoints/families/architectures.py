@@ -7,14 +7,16 @@ imports torch, so its source is parsed instead: the tables are literals, and pag
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from core.checkpoints.families import FAMILIES
-from core.checkpoints.families.family import Branch, Kind
+from core.checkpoints.families import FAMILIES, Branch, Kind
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Trait = Literal[
     "learned positions",
@@ -161,3 +163,26 @@ def positions_of(config: Mapping[str, Any]) -> int | None:
                 value -= (pad if isinstance(pad, int) else 1) + 1
             return value - int(config.get("model_type") in _AHEAD)
     return None
+
+
+_HEADS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m: m.cls.predictions),
+    **dict.fromkeys(
+        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet"), lambda m: m.lm_head
+    ),
+    **dict.fromkeys(("electra", "convbert"), lambda m: lambda h: m.generator_lm_head(m.generator_predictions(h))),
+    "albert": lambda m: m.predictions,
+    "distilbert": lambda m: lambda h: m.vocab_projector(m.vocab_layer_norm(m.activation(m.vocab_transform(h)))),
+    "deberta-v2": lambda m: m.cls if m.legacy else lambda h: m.lm_predictions(h, m.get_input_embeddings()),
+    "xlm": lambda m: lambda h: m.pred_layer(h)[0],
+    "modernbert": lambda m: lambda h: m.decoder(m.head(h)),
+}
+
+
+def word_head(model: Any) -> Callable[[Tensor], Tensor] | None:
+    """How a model's last states (..., width) become scores (..., V), where its head reads each position alone.
+
+    None for other architectures: those go through the model's own forward pass, which projects every position.
+    """
+    find = _HEADS.get(model.config.model_type)
+    return find(model) if find else None

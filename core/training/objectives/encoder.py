@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.attention.architectures.disentangled import position_scores, supported
-from core.checkpoints.families.masked_lm import word_head
+from core.checkpoints.families.architectures import word_head
 from core.errors import AtlasError
 from core.objectives import masked
 from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
