@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace, Floats
     from core.attention.word_maps import WordLook
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
-    from core.efficiency.compare import Comparison, LongText, WindowComparison
+    from core.efficiency.compare import Comparison, LongText
     from core.efficiency.timing import Timing
     from core.sparse.layout import Sparsity
     from core.vectors.contextual import Measured
@@ -289,7 +289,7 @@ def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
 
 def window_comparison(
     slug: str, long: LongText, side: int, global_at: tuple[int, ...], progress: Progress
-) -> WindowComparison:
+) -> Comparison:
     """``long`` through a window with global tokens and through full attention; otherwise as :func:`comparison`."""
     from core.efficiency.compare import compare_windows
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.efficiency.compare import Answer
 from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import label
 from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_words
 from core.figures.plot import ABOVE, Json, band, box, figure, note, scatter, title, upright
-from core.sparse.cost import Cost
-from core.sparse.layout import KIND_NAMES
+from core.sparse.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme
 
 if TYPE_CHECKING:
@@ -170,11 +168,6 @@ def cost_table(costs: Sequence[Cost]) -> list[dict[str, object]]:
         }
         for cost in costs
     ]
-
-
-def answers_table(found: Sequence[Answer]) -> list[dict[str, object]]:
-    """What either kind of attention finds likely."""
-    return [{"Word": answer.text, "Sparse": round(answer.sparse, 4), "Full": round(answer.full, 4)} for answer in found]
 
 
 def sorted_text(

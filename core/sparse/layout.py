@@ -1,35 +1,34 @@
-"""Which blocks look at which in BigBird (Zaheer et al. 2020, arXiv 2007.14062).
+"""Which blocks attend to which in BigBird, and how many scores that takes (Zaheer et al. 2020, arXiv 2007.14062).
 
-The text is cut into blocks of b tokens. A block of queries sees
+The text is cut into blocks of b tokens. A block of queries attends to
 
     window   the w neighboring blocks, itself in the middle
-    global   g blocks at the two ends, which also see everything themselves
+    global   g blocks at the two ends, which attend to everything themselves
     random   r more blocks, drawn per layer and head
 
 so a text of n tokens needs about (w + g + r) b n scores, plus g b n for the global rows, instead of n².
 
 Seeds: the draw of a layer and head is numpy's PCG64 seeded with (seed, layer, head); nothing else enters.
 
-Two ways of drawing are known. ``"paper"`` draws r different blocks outside window and global. ``"library"`` is what
-transformers 5.23 does in evaluation: its tables of random blocks are left at zero, so that every row that is not global
-looks at block 0 another r times, and those copies count again in the softmax. It is here to show and to test that.
+The cost is counted, not estimated, over real tokens: the filling of the last block is computed, but it is no score.
 
-Legend: n tokens, b block size, B = ⌈n / b⌉ blocks, R rows (blocks of queries that are not global), M blocks seen by
-one of them.
+    full      n²                         scores for n tokens in one head of one layer
+    sparse    Σ over pairs of blocks that are computed:  tokens in the query block × tokens in the key block
+
+Legend: n tokens, b block size, B = ⌈n / b⌉ blocks, R rows (blocks of queries that are not global), M blocks that one
+of them attends to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import OutOfRange
 from core.patterns import Pattern, blocks, global_at, mask, random, union, window
-
-Draw = Literal["paper", "library"]
 
 NONE, WINDOW, GLOBAL, RANDOM = 0, 1, 2, 3
 KIND_NAMES: tuple[str, ...] = ("not computed", "window", "global", "random")
@@ -60,7 +59,6 @@ class Sparsity:
     """Global blocks; the first of two at the beginning, the second at the end, and so on in turn."""
     random_blocks: int = 3
     seed: int = 0
-    draw: Draw = "paper"
 
     def __post_init__(self) -> None:
         for name, (low, high) in LIMITS.items():
@@ -86,8 +84,6 @@ class Sparsity:
 
     def random(self, total: int, layer: int = 0, head: int = 0) -> Pattern:
         """The random blocks of one layer and head, as a pattern between ``total`` blocks (global rows draw none)."""
-        if self.draw == "library":
-            return union()  # block 0 is global already; its copies are no pairs of their own
         return random(total, self.random_blocks, (self.seed, layer, head), without=self.local(total))
 
     def pattern(self, n: int, layer: int = 0, head: int = 0) -> Pattern:
@@ -117,10 +113,55 @@ class Sparsity:
         kinds = self.kinds(n, layer, head)
         ends = set(self.global_at(len(kinds)))
         rows = [i for i in range(len(kinds)) if i not in ends]
-        again = [0] * self.random_blocks if self.draw == "library" else []
-        lists = [[*np.flatnonzero(kinds[row]).tolist(), *again] for row in rows]
+        lists = [np.flatnonzero(kinds[row]) for row in rows]
         width = max((len(seen) for seen in lists), default=0)
         seen = np.full((len(rows), width), -1, dtype=np.int64)
         for i, row in enumerate(lists):
             seen[i, : len(row)] = row
         return np.asarray(rows, dtype=np.int64), seen
+
+
+BYTES_PER_SCORE = 4
+"""float32, in which the models run here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Scores of one head of one layer for a text of ``tokens`` tokens."""
+
+    tokens: int
+    full: int
+    sparse: int
+    by_kind: tuple[tuple[str, int], ...]
+    """(kind, scores) for window, global and random; they add up to ``sparse``."""
+
+    @property
+    def share(self) -> float:
+        """Sparse scores as a share of full ones, from 0 to 1 (1 for an empty text)."""
+        return self.sparse / self.full if self.full else 1.0
+
+
+def cost(n: int, sparsity: Sparsity, layer: int = 0, head: int = 0) -> Cost:
+    """The exact cost of ``n`` tokens in one head of one layer."""
+    kinds = sparsity.kinds(n, layer, head)
+    sizes = np.full(len(kinds), sparsity.block_size, dtype=np.int64)
+    if n % sparsity.block_size:
+        sizes[-1] = n % sparsity.block_size
+    pairs = np.outer(sizes, sizes)
+    by_kind = tuple((KIND_NAMES[kind], int(pairs[kinds == kind].sum())) for kind in (1, 2, 3))
+    return Cost(tokens=n, full=n * n, sparse=sum(scores for _, scores in by_kind), by_kind=by_kind)
+
+
+def curve(lengths: Sequence[int], sparsity: Sparsity) -> tuple[Cost, ...]:
+    """The cost at each of the lengths (layer 0, head 0: draws of other heads differ in place, hardly in number)."""
+    return tuple(cost(n, sparsity) for n in lengths)
+
+
+def total_scores(n: int, layers: int, heads: int, sparsity: Sparsity | None) -> int:
+    """Scores of a whole model: every layer and head, each with its own draw. None means full attention."""
+    if sparsity is None:
+        return n * n * layers * heads
+    same = not sparsity.random_blocks or n % sparsity.block_size == 0
+    if same:  # every draw has equally many whole blocks
+        return cost(n, sparsity).sparse * layers * heads
+    return sum(cost(n, sparsity, layer, head).sparse for layer in range(layers) for head in range(heads))

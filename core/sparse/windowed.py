@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import patterns
-from core.sparse.cost import Cost
-from core.sparse.layout import GLOBAL, NONE, WINDOW
+from core.sparse.layout import GLOBAL, NONE, WINDOW, Cost
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -90,15 +89,6 @@ def by_blocks(
         scores = (cut @ around(key).transpose(-1, -2)).mul_(width**-0.5)
         context = torch.softmax(scores.masked_fill_(hidden, -torch.inf), dim=-1) @ around(value)
     return context.reshape(rows, heads, blocks * side, width)[:, :, :n]
-
-
-def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Context (..., n, d) and weights (..., n, m) where ``seen`` (n, m) holds, everywhere without it; the reference."""
-    import torch
-
-    scores = (query @ key.transpose(-1, -2)).mul_(query.shape[-1] ** -0.5)
-    weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), dim=-1)
-    return weights @ value, weights
 
 
 SIDES = (16, 32, 64, 128, 256)

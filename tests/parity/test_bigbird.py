@@ -11,8 +11,9 @@ from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits
 from core.patterns import mask
 from core.sparse.bigbird import Gather, encode, forward, seen, sparse_attention
+from core.sparse.encoder import by_mask, split_heads
+from core.sparse.layout import RANDOM as DRAWN
 from core.sparse.layout import Sparsity
-from core.sparse.windowed import by_mask
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
@@ -48,11 +49,6 @@ def tokens(n, seed=1):
     return torch.randint(5, 50, (n,), generator=torch.Generator().manual_seed(seed)).tolist()
 
 
-def heads_of(n, width=8):
-    generator = torch.Generator().manual_seed(n)
-    return (torch.randn(n, width, generator=generator) * 2 for _ in range(3))
-
-
 @pytest.mark.parametrize("n", [1, 4, 30, 96])
 @pytest.mark.parametrize(
     "sparsity",
@@ -61,49 +57,38 @@ def heads_of(n, width=8):
         Sparsity(block_size=8, window=5, global_blocks=1, random_blocks=1, seed=9),
         Sparsity(block_size=4, window=1, global_blocks=0, random_blocks=2),
         Sparsity(block_size=4, window=3, global_blocks=4, random_blocks=0),
+        Sparsity(block_size=4, window=15),
     ],
 )
 def test_gathered_blocks_equal_the_dense_mask(n, sparsity):
-    query, key, value = heads_of(n)
+    query, key, value = torch.randn(3, n, 8, generator=torch.Generator().manual_seed(n)) * 2
     allowed = torch.from_numpy(mask(sparsity.pattern(n, layer=1, head=3), n))
-    expected, weights = by_mask(query, key, value, allowed)
-    context, dense = sparse_attention(query, key, value, Gather(sparsity, n, 1, 3), keep=True)
-    torch.testing.assert_close(context, expected)
-    torch.testing.assert_close(dense, weights)
-    torch.testing.assert_close(dense.sum(-1), torch.ones(n))
-
-
-def test_sparse_with_every_block_is_full():
-    query, key, value = heads_of(20)
-    everything = Sparsity(block_size=4, window=15)
-    expected, _ = by_mask(query, key, value, None)
-    torch.testing.assert_close(sparse_attention(query, key, value, Gather(everything, 20, 0, 0))[0], expected)
+    expected, _ = by_mask(query, key, value, allowed)
+    torch.testing.assert_close(sparse_attention(query, key, value, Gather(sparsity, n, 1, 3)), expected)
 
 
 def test_full_equals_transformers_full_attention():
-    reference = make("original_full")
-    ids = tokens(LONG - 3)
+    reference, ids = make("original_full"), tokens(LONG - 3)
     with torch.no_grad():
-        out = reference(torch.tensor([ids]), output_attentions=True)
-    run = forward(reference, ids, range(len(ids)), None, keep=[(0, 0), (1, 1)])
-    np.testing.assert_allclose(run.logits, out.logits[0].numpy(), atol=2e-5)
-    for (layer, head), weights in run.attention.items():
-        np.testing.assert_allclose(weights, out.attentions[layer][0, head].numpy(), atol=1e-5)
+        expected = reference(torch.tensor([ids])).logits[0].numpy()
+    np.testing.assert_allclose(forward(reference, ids, range(len(ids)), None).logits, expected, atol=2e-5)
 
 
 @pytest.mark.parametrize("n", [LONG, LONG - 3])
-def test_sparse_equals_transformers_with_the_librarys_random_blocks(n):
-    """In evaluation the library's random blocks are all block 0: then, and only then, the two agree."""
-    library = make()
-    ids = tokens(n)
+def test_sparse_equals_transformers_with_the_same_random_blocks(n):
+    """In evaluation the library's random blocks are all block 0; given ours, it computes what we compute."""
+    library, ids, sparsity = make(), tokens(n), Sparsity(block_size=BLOCK, random_blocks=RANDOM, seed=2)
+    ours = forward(library, ids, range(n), sparsity).logits
     with torch.no_grad():
+        all_block_zero = library(torch.tensor([ids])).logits[0].numpy()
+        for index, layer in enumerate(library.bert.encoder.layer):
+            kinds = [sparsity.kinds(n, index, head) for head in range(HEADS)]
+            draws = [np.stack([np.flatnonzero(row == DRAWN) for row in own[1:-1]]) for own in kinds]
+            layer.attention.self._bigbird_block_rand_mask_with_head = lambda draws=draws, **_: draws
         expected = library(torch.tensor([ids])).logits[0].numpy()
     assert library.bert.attention_type == "block_sparse"
-    settings = {"block_size": BLOCK, "random_blocks": RANDOM}
-    ours = forward(library, ids, range(n), Sparsity(draw="library", **settings)).logits
     np.testing.assert_allclose(ours, expected, atol=2e-5)
-    drawn = forward(library, ids, range(n), Sparsity(**settings)).logits
-    assert np.abs(drawn - expected).max() > 1e-2
+    assert np.abs(ours - all_block_zero).max() > 1e-2
 
 
 def test_the_library_switches_for_good_and_we_do_not(model):
@@ -126,7 +111,7 @@ def test_the_library_switches_for_good_and_we_do_not(model):
         long_first = library(torch.tensor([tokens(LONG)])).logits
         library(torch.tensor([tokens(12)]))
         long_again = library(torch.tensor([tokens(LONG)])).logits
-    assert library.bert.attention_type == "original_full"  # why this module exists
+    assert library.bert.attention_type == "original_full"  # why the module exists
     assert (long_first - long_again).abs().max() > 1e-2
 
 
@@ -140,23 +125,10 @@ def test_sparse_runs_where_the_library_would_not(model):
     )
 
 
-def test_layers_draw_differently_and_the_seed_repeats(model):
-    keep = [(0, 0), (0, 1), (1, 0)]
-    first = forward(model, tokens(LONG), [0], Sparsity(block_size=BLOCK, random_blocks=RANDOM), keep=keep)
-    again = forward(model, tokens(LONG), [0], Sparsity(block_size=BLOCK, random_blocks=RANDOM), keep=keep)
-    seen = {pair: weights > 0 for pair, weights in first.attention.items()}
-    assert (seen[0, 0] != seen[0, 1]).any()
-    assert (seen[0, 0] != seen[1, 0]).any()
-    np.testing.assert_array_equal(first.logits, again.logits)
-    for weights in first.attention.values():
-        assert weights.shape == (LONG, LONG)
-        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
-
-
 def test_progress_is_told_and_may_stop(model):
-    told = []
-    forward(model, tokens(20), [0], None, progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, LAYERS), (2, LAYERS)]
+    layers = []
+    forward(model, tokens(20), [0], None, progress=lambda done, total: layers.append((done, total)))
+    assert layers == [(1, LAYERS), (2, LAYERS)]
 
     def stop(done, total):
         raise KeyboardInterrupt
@@ -168,48 +140,38 @@ def test_progress_is_told_and_may_stop(model):
 def test_refusals(model):
     with pytest.raises(InputEmpty):
         forward(model, [], [], None)
+    with pytest.raises(InputEmpty):
+        encode(model, torch.zeros(1, 0, dtype=torch.long), Sparsity())
     with pytest.raises(InputTooLong, match="129 tokens"):
         forward(model, tokens(129), [0], None)
+    with pytest.raises(InputTooLong, match="129 tokens"):
+        encode(model, torch.tensor([tokens(129)]), Sparsity())
     with pytest.raises(OutOfRange):
         forward(model, tokens(5), [5], None)
-    with pytest.raises(OutOfRange):
-        forward(model, tokens(5), [0], None, keep=[(0, HEADS)])
     with pytest.raises(NoAttentionMatrix):
         forward(make("original_full").bert, tokens(5), [0], None)
 
 
-def test_encode_gives_the_matrices_of_transformers():
-    reference = make("original_full")
-    ids = torch.tensor([tokens(23)])
-    with torch.no_grad():
-        expected = reference(ids, output_attentions=True).attentions
-    ours = encode(reference, ids).attentions
-    assert len(ours) == LAYERS
-    for one, other in zip(ours, expected, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
-    sparse = encode(reference, ids, mode="sparse").attentions[0]
-    assert sparse.shape == (1, HEADS, 23, 23)
-
-
 @pytest.mark.parametrize("n", [3, 30, LONG - 3])
-@pytest.mark.parametrize("draw", ["paper", "library"])
-def test_encode_gives_what_the_gathered_blocks_give(model, n, draw):
-    sparsity = Sparsity(block_size=BLOCK, random_blocks=RANDOM, draw=draw)
-    pairs = list(np.ndindex(LAYERS, HEADS))
-    gathered = forward(model, tokens(n), [], sparsity, keep=pairs).attention
-    whole = encode(model, torch.tensor([tokens(n)]), mode="sparse", sparsity=sparsity).attentions
+def test_encode_gives_the_weights_of_the_mask(model, n):
+    sparsity, ids = Sparsity(block_size=BLOCK, random_blocks=RANDOM), torch.tensor([tokens(n)])
+    whole = encode(model, ids, sparsity).attentions
     allowed = seen(sparsity, n, LAYERS, HEADS)
-    for layer, head in pairs:
-        np.testing.assert_allclose(whole[layer][0, head].numpy(), gathered[layer, head], atol=1e-5)
+    for layer, head in np.ndindex(LAYERS, HEADS):
         np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
         assert not whole[layer][0, head].numpy()[~allowed[layer, head]].any()
+    with torch.no_grad():
+        own, hidden = model.bert.encoder.layer[0].attention.self, model.bert.embeddings(input_ids=ids)
+        query, key, value = (split_heads(part(hidden), HEADS) for part in (own.query, own.key, own.value))
+        torch.testing.assert_close(whole[0], by_mask(query, key, value, torch.from_numpy(allowed[0]))[1])
 
 
-def test_encode_refuses_what_does_not_fit(model):
-    with pytest.raises(InputEmpty):
-        encode(model, torch.zeros(1, 0, dtype=torch.long))
-    with pytest.raises(InputTooLong, match="129 tokens"):
-        encode(model, torch.tensor([tokens(129)]))
+def test_encode_of_every_block_gives_the_matrices_of_transformers():
+    reference, ids = make("original_full"), torch.tensor([tokens(20)])
+    with torch.no_grad():
+        expected = reference(ids, output_attentions=True).attentions
+    for own, other in zip(encode(reference, ids, Sparsity(block_size=BLOCK)).attentions, expected, strict=True):
+        torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-4)
 
 
 def test_masked_words_leave_the_shared_instance_alone(model):

@@ -9,10 +9,10 @@ import pytest
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import samples
-from core.efficiency.compare import compare, distance, prepare, softmax, token_counter
+from core.efficiency.compare import LongText, compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
-from core.sparse.cost import cost
-from core.sparse.layout import Sparsity
+from core.sparse import bigbird
+from core.sparse.layout import Sparsity, cost
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,6 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 
 def words(text: str) -> int:
     return len(text.split())
-
-
-def test_softmax_and_distance_by_hand() -> None:
-    np.testing.assert_allclose(softmax(np.log(np.array([1, 2, 5], dtype=np.float32))), [0.125, 0.25, 0.625], rtol=1e-6)
-    assert distance(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1
-    assert distance(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])) == 0.25
 
 
 @pytest.mark.parametrize("name", samples.SAMPLES)
@@ -94,7 +88,7 @@ def test_only_bigbird_is_compared(tmp_path: Path) -> None:
     spec = CheckpointSpec("dir-bert", "Bert", "bert", "encoder", "masked-lm", "directory", "a test", "-", True)
     bert = Checkpoint(AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder), spec)
     with pytest.raises(NoAttentionMatrix, match="bert"):
-        prepare(bert, "The cat [MASK].")
+        compare(bert, LongText((1, 2, 3), (1,), ""), Sparsity())
 
 
 def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
@@ -116,11 +110,18 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     assert found.sparse.seconds >= found.sparse.attention_seconds > 0
     assert found.full.passes in (1, 3)
 
-    (word,) = found.words
+    (word,) = found.masks
     assert word.position == long.masks[0]
     assert "[MASK]" in word.context
     assert 3 <= len(word.answers) <= 6
-    assert [a.full for a in word.answers] == sorted((a.full for a in word.answers), reverse=True)
+    full = [answer.probabilities[1] for answer in word.answers]
+    assert full == sorted(full, reverse=True)
+    p, q = (
+        bigbird.forward(checkpoint.model, long.ids, long.masks, how).logits[0].astype(np.float64)
+        for how in (sparsity, None)
+    )
+    shares = [np.exp(logits) / np.exp(logits).sum() for logits in (p, q)]
+    assert word.distance == pytest.approx(np.abs(shares[0] - shares[1]).sum() / 2, abs=1e-6)
     assert 0 < word.distance < 1
     assert told == sorted(told)
     assert told[0] > 0
@@ -131,4 +132,4 @@ def test_sparse_with_everything_in_sight_answers_as_full(checkpoint: Checkpoint)
     long = prepare(checkpoint, "The cat [MASK] on the mat.")
     found = compare(checkpoint, long, Sparsity(block_size=16))
     assert found.sparse.scores == found.full.scores
-    assert found.words[0].distance < 1e-5
+    assert found.masks[0].distance < 1e-5

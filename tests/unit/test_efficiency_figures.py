@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.efficiency.compare import Answer
 from core.figures import attention, sparse
 from core.figures.predictions import compared_bars
 from core.language.types import Token
-from core.sparse.cost import curve
-from core.sparse.layout import Sparsity
+from core.sparse.layout import Sparsity, curve
 from core.theme import DARK, LIGHT, Theme
 
 EVIL = "</b><script>"
@@ -62,15 +60,12 @@ def test_the_curve_and_its_table_agree() -> None:
 
 
 def test_answers_are_bars_of_text() -> None:
-    found = (Answer("dog", 0.25, 0.5), Answer(EVIL, 0.5, 0.0005))
-    figure = compared_bars(
-        ("sparse", "full"), [(one.text, (one.sparse, one.full)) for one in found[::-1]], ("red", "gray"), theme=LIGHT
-    )
+    words = [(EVIL, (0.5, 0.0005)), ("dog", (0.25, 0.5))]
+    figure = compared_bars(("sparse", "full"), words, ("red", "gray"), theme=LIGHT)
     assert list(figure.layout.yaxis.ticktext) == [ESCAPED, "dog"]
     assert list(figure.data[0].customdata) == [ESCAPED, "dog"]
     assert [list(bar.x) for bar in figure.data] == [[0.5, 0.25], [0.0005, 0.5]]
     assert list(figure.data[1].text) == ["0.05 %", "50 %"]
-    assert sparse.answers_table(found)[0] == {"Word": "dog", "Sparse": 0.25, "Full": 0.5}
 
 
 WEIGHTS = np.array(

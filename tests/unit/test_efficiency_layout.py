@@ -5,8 +5,7 @@ import pytest
 
 from core.errors import OutOfRange
 from core.patterns import count, full, mask
-from core.sparse.cost import cost, curve, total_scores
-from core.sparse.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity
+from core.sparse.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity, cost, curve, total_scores
 
 
 def test_eight_blocks_without_random_by_hand():
@@ -91,13 +90,6 @@ def test_table_lists_what_kinds_shows():
     assert rows.tolist() == list(range(1, 10))
     for row, line in zip(rows, seen, strict=True):
         assert sorted(block for block in line if block >= 0) == np.flatnonzero(kinds[row]).tolist()
-
-
-def test_the_librarys_draw_repeats_block_zero():
-    rows, seen = Sparsity(block_size=4, random_blocks=3, draw="library").table(80)
-    middle = seen[rows.tolist().index(7)].tolist()
-    assert middle == [0, 6, 7, 8, 19, 0, 0, 0]
-    assert (Sparsity(block_size=4, draw="library").kinds(80) != RANDOM).all()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from core.sparse.encoder import by_mask
 from core.sparse.longformer import states
-from core.sparse.windowed import allowed, by_blocks, by_mask
+from core.sparse.windowed import allowed, by_blocks
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def test_steps_are_those_of_repeated_looking(global_at: tuple[int, ...]) -> None
 
 
 def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
-    long = prepare(window, "the cat sat on the mat and looked at the [MASK].", 512)
+    long = prepare(window, "the cat sat on the mat and looked at the [MASK].")
     the = window.tokenizer.convert_tokens_to_ids("the")
     places = tuple(at for at, i in enumerate(long.ids) if i == the)
     assert len(places) == 3
@@ -83,30 +83,30 @@ def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
         global_positions(window, long, "the, zebra", True)
     with pytest.raises(InputUnusable, match="up to 8"):
         global_positions(window, long, "the," * 9, True)
-    many = prepare(window, "the " * 20 + "[MASK]", 512)
+    many = prepare(window, "the " * 20 + "[MASK]")
     with pytest.raises(InputUnusable, match="Choose rarer words"):
         global_positions(window, many, "the", True)
 
 
 def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     text = "the cat sat on the mat and looked at the dog, " * 6 + "and the [MASK] sat."
-    long = prepare(window, text, 512)
+    long = prepare(window, text)
     n, told = len(long.ids), []
     found = compare_windows(window, long, 8, (0,), progress=lambda share, doing: told.append(share))
     assert told == sorted(told)
     assert (found.tokens, found.layers, found.heads) == (n, 2, 2)
     (mask,) = found.masks
-    for word in mask.words:
-        full, chosen, start, none = word.chances
+    for word in mask.answers:
+        full, chosen, start, none = word.probabilities
         assert chosen == pytest.approx(start)  # the same global token
         assert min(full, none) >= 0
-    assert 0 <= mask.moved <= 1
-    assert found.window.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
+    assert 0 <= mask.distance <= 1
+    assert found.sparse.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
     assert found.full.scores == 4 * n * n
-    assert found.window.peak_bytes < found.full.peak_bytes
+    assert found.sparse.peak_bytes < found.full.peak_bytes
     wide = compare_windows(window, long, n, (0,))
-    for word in wide.masks[0].words:  # a window as wide as the text is full attention
-        assert word.chances[0] == pytest.approx(word.chances[1], rel=1e-4, abs=1e-7)
+    for word in wide.masks[0].answers:  # a window as wide as the text is full attention
+        assert word.probabilities[0] == pytest.approx(word.probabilities[1], rel=1e-4, abs=1e-7)
 
 
 def test_the_page_passes_give_the_librarys_scores(window: Checkpoint) -> None:

@@ -35,7 +35,7 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     from core.sparse.bigbird import encode, seen
 
     sparsity = blocks_of(model)
-    weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
+    weights = stacked(encode(model, ids, sparsity).attentions)
     layers, heads, n, _ = weights.shape
     allowed = seen(sparsity, n, layers, heads)
     note = (

@@ -20,7 +20,7 @@ from core.figures.predictions import compared_bars
 from core.links.parameters import Value
 from core.session import Progress
 from core.settings import MAX_TEXT_CHARS
-from core.sparse.cost import Cost
+from core.sparse.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
 from core.ui.demos.demo import DemoView

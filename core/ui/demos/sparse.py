@@ -8,8 +8,7 @@ import streamlit as st
 
 from core import session
 from core.efficiency.compare import Comparison, LongText, MaskedWord, prepare
-from core.sparse.cost import cost, curve
-from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
+from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.theme import PURPLE
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
@@ -102,9 +101,9 @@ def draw(view: DemoView) -> None:
         if found.sparse.attention_seconds > found.full.attention_seconds:
             view.note("Slower")
         ways = {"sparse attention": PURPLE, "full attention": theme().muted}
-        filled_masks(view, "sparse", [_filled(word) for word in found.words], ways, 0, long.text, sparsity)
+        filled_masks(view, "sparse", [_filled(word) for word in found.masks], ways, 0, long.text, sparsity)
     view.try_and_notice(seen=f"{_seen(view, found, sparsity, clue)} " if clue is not None else "")
-    _below(view, found, long)
+    _below(view, found, long, sparsity)
 
 
 def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
@@ -129,12 +128,11 @@ def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, hea
 
 def _filled(word: MaskedWord) -> Filled:
     """What one mask becomes under both, and how much that changes."""
-    full = max(word.answers, key=lambda answer: answer.full).text
-    sparse = max(word.answers, key=lambda answer: answer.sparse).text
+    sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[way]).text for way in (0, 1))
     alike = f"Both have the top prediction “{full}”."
     said = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
     share = f"{100 * word.distance:.0f} % of the probability lies on other words under sparse attention."
-    return Filled(word.context, [(one.text, (one.sparse, one.full)) for one in word.answers], f"{said} {share}")
+    return Filled(word.context, [(one.text, one.probabilities) for one in word.answers], f"{said} {share}")
 
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:
@@ -154,7 +152,7 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
 def _seen(view: DemoView, found: Comparison, sparsity: Sparsity, clue: int) -> str:
     """By which kind of block, and in how many heads, the mask's block attends to the clue's block."""
     size = sparsity.block_size
-    row, column = found.words[0].position // size, clue // size
+    row, column = found.masks[0].position // size, clue // size
     heads = [(layer, head) for layer in range(found.layers) for head in range(found.heads)]
     kinds = [int(sparsity.kinds(found.tokens, layer, head)[row, column]) for layer, head in heads]
     seeing = [kind for kind in kinds if kind != NONE]
@@ -163,9 +161,8 @@ def _seen(view: DemoView, found: Comparison, sparsity: Sparsity, clue: int) -> s
     return view.words.part(f"Clue: {part}", kind=kind, heads=len(seeing), all=len(kinds))
 
 
-def _below(view: DemoView, found: Comparison, long: LongText) -> None:
+def _below(view: DemoView, found: Comparison, long: LongText, sparsity: Sparsity) -> None:
     """Cost against length, formula, the library, how it was measured, and the text."""
-    sparsity = found.sparsity
 
     def costs() -> None:
         growth(view.state, curve([n for n in LENGTHS if n <= found.positions], sparsity), found.tokens, "sparse")

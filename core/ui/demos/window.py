@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import WAYS, Guesses, LongText, WindowComparison, global_positions, prepare
+from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, global_positions, prepare
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.theme import ORANGE, PURPLE
@@ -52,17 +52,17 @@ def draw(view: DemoView) -> None:
     Raises:
         AtlasError: the text or the words do not suit the model.
     """
-    from core.sparse.longformer import shape_of, side_of
+    from core.sparse.longformer import shape_of, sides_of
 
     state, checkpoint = view.state, view.checkpoint
     layers, _, positions = shape_of(checkpoint.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sample, length = text_controls(state, positions)
-        side = SIDE.with_(options=layout.SIDES, default=side_of(checkpoint.model)).draw(state)
+        side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(state)
         words = WORDS.draw(state)
         start = START.draw(state)
     text = text_of(state, checkpoint, sample, length)
-    long = prepare(checkpoint, text, positions)
+    long = prepare(checkpoint, text)
     global_at = global_positions(checkpoint, long, words, start)
     clue = clue_position(checkpoint, long, text, NAME) if sample != OWN else None
     left, right = st.columns([1.15, 1], gap="large")
@@ -74,7 +74,7 @@ def draw(view: DemoView) -> None:
         waiting = st.empty()
         found = session.window_comparison(view.spec.slug, long, side, global_at, progress_in(waiting))
         waiting.empty()
-        costs_of(state, "window", found.window, found.full)
+        costs_of(state, "window", found.sparse, found.full)
         ways = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
         chosen, masks = list(WAYS).index("chosen"), [_filled(mask) for mask in found.masks]
         filled_masks(view, "window", masks, ways, chosen, long.text, side, global_at, most=4)
@@ -115,15 +115,15 @@ def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...]
     )
 
 
-def _filled(mask: Guesses) -> Filled:
-    best = max(mask.words, key=lambda word: word.chances[0])
-    moved = f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words."
+def _filled(mask: MaskedWord) -> Filled:
+    best = max(mask.answers, key=lambda answer: answer.probabilities[0])
+    moved = f"Your global tokens move {100 * mask.distance:.0f} % of the window's probability to other words."
     full = "Full attention, for which these weights were not trained, predicts"
-    said = f"{moved} {full} “{best.text}” ({percent(best.chances[0])})."
-    return Filled(mask.context, [(word.text, word.chances) for word in mask.words], said)
+    said = f"{moved} {full} “{best.text}” ({percent(best.probabilities[0])})."
+    return Filled(mask.context, [(one.text, one.probabilities) for one in mask.answers], said)
 
 
-def _below(view: DemoView, found: WindowComparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
+def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
     """Cost against length, formula, and the text."""
 
     def costs() -> None:

@@ -1,0 +1,123 @@
+"""An encoder run over its own modules, with an attention that is chosen before each call and never changes the model.
+
+Many visitors share an instance, so it is only read: its embeddings, projections, feed-forward parts and head are
+called, and the attention between them is computed here, in plain matrix products. A fused kernel would be faster and
+use less memory, for full attention too, but it would not show what is counted.
+
+Legend: R rows, n tokens, h hidden size, H heads, d head dimension, L layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.errors import InputEmpty, InputTooLong, OutOfRange
+
+Attend = Callable[[int, Any, Tensor, Tensor, Tensor, Tensor], Tensor]
+"""(layer, its attention module, states (R, n, h), query, key, value (R, H, n, d)) to the context (R, H, n, d)."""
+Progress = Callable[[int, int], None]
+"""Called after each layer with (layers done, layers in all); what it raises stops the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """The output of one timed pass."""
+
+    logits: NDArray[np.float32]  # (positions, vocabulary)
+    seconds: float
+    """Wall-clock time of the whole pass."""
+    attention_seconds: float
+    """Of which: scores, softmax and weighted values, without the projections."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Every attention matrix of one pass, as transformers would return them."""
+
+    attentions: tuple[Tensor, ...]  # L tensors of shape (1, H, n, n)
+
+
+def by_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Context (..., n, d) and weights (..., n, m) where ``mask`` (n, m) is True, everywhere without one."""
+    scores = (query @ key.transpose(-1, -2)).mul_(query.shape[-1] ** -0.5)
+    weights = torch.softmax(scores if mask is None else scores.masked_fill(~mask, -torch.inf), dim=-1)
+    return weights @ value, weights
+
+
+def head_by_head(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Full attention of one row, one head after the other: the scores of all heads at once would not fit."""
+    context = torch.empty_like(query)
+    for head in range(query.shape[1]):
+        context[0, head] = by_mask(query[0, head], key[0, head], value[0, head], None)[0]
+    return context
+
+
+def split_heads(vectors: Tensor, heads: int) -> Tensor:
+    """(R, n, h) to (R, H, n, d)."""
+    rows, n, _ = vectors.shape
+    return vectors.view(rows, n, heads, -1).transpose(1, 2)
+
+
+def through(model: Any, ids: Tensor, attend: Attend, progress: Progress | None = None) -> Tensor:
+    """(R, n) ids without padding to (R, n, h) last hidden states of a model with BERT's layers."""
+    heads = int(model.config.num_attention_heads)
+    hidden: Tensor = model.base_model.embeddings(input_ids=ids)
+    layers = model.base_model.encoder.layer
+    for index, layer in enumerate(layers):
+        own = layer.attention.self
+        query, key, value = (split_heads(part(hidden), heads) for part in (own.query, own.key, own.value))
+        context = attend(index, own, hidden, query, key, value)
+        after = layer.attention.output(context.transpose(1, 2).flatten(2), hidden)
+        hidden = layer.output(layer.intermediate(after), after)
+        if progress is not None:
+            progress(index + 1, len(layers))
+    return hidden
+
+
+@torch.inference_mode()
+def timed(
+    model: Any, head: Any, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
+) -> Run:
+    """One pass over a text, and the logits that ``head`` gives at ``positions``."""
+    spent = 0.0
+
+    def watched(*inputs: Any) -> Tensor:
+        nonlocal spent
+        started = perf_counter()
+        context = attend(*inputs)
+        spent += perf_counter() - started
+        return context
+
+    began = perf_counter()
+    hidden = through(model, torch.tensor([list(ids)], dtype=torch.long), watched, progress)
+    logits: Tensor = head(hidden[0, list(positions)])
+    return Run(logits.float().numpy().copy(), perf_counter() - began, spent)
+
+
+@torch.inference_mode()
+def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+    """Query, key and value (1, 1, n, d) of the first layer's first head: enough to measure what a head holds."""
+    hidden = model.base_model.embeddings(input_ids=torch.tensor([list(ids)]))
+    own, heads = model.base_model.encoder.layer[0].attention.self, int(model.config.num_attention_heads)
+    query, key, value = (
+        split_heads(part(hidden), heads)[:, :1].contiguous() for part in (own.query, own.key, own.value)
+    )
+    return query, key, value
+
+
+def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
+    """Refuse a text of ``n`` tokens that is empty or too long, and positions outside of it."""
+    if n == 0:
+        raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
+    if n > limit:
+        raise InputTooLong(f"The text has {n:,} tokens and this model has {limit:,} positions. Shorten the text.")
+    if any(not 0 <= position < n for position in positions):
+        raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was requested.")
