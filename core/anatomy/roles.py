@@ -40,7 +40,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _BY_CLASS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (ATTENTION, re.compile(r"\w*Attention")),
-    (STATE_SPACE, re.compile(r"Mamba\w*Mixer")),
+    (STATE_SPACE, re.compile(r"\w*MambaMixer")),
     (FEED_FORWARD, re.compile(r"\w*(FF|FFN|MLP|FeedForward)")),
     (EMBEDDINGS, re.compile(r"\w*Embeddings?")),
 )

@@ -114,6 +114,8 @@ def _further(one: Configuration, style: Style, reading: list[ModuleNode]) -> lis
                 linear("distance_key", queries, one.width, False),
                 linear("distance_query", queries, one.width, True),
             ]
+        case "sinks":
+            return [vectors("sinks", "Vector", ("weight", (one.heads,)))]
     return []
 
 
@@ -146,7 +148,7 @@ def _feed_forward(name: str, one: Configuration, style: Style, width: int) -> Mo
 
 def _experts(one: Configuration, style: Style) -> ModuleNode:
     run = replace(expert(one, style), name=f"0-{one.experts - 1}" if one.experts > 1 else "0", repeat=one.experts)
-    parts = [linear("router", one.experts, one.width, False), group("experts", "ModuleList", run)]
+    parts = [linear("router", one.experts, one.width, style.ffn_bias), group("experts", "ModuleList", run)]
     if one.common:
         parts.append(_feed_forward("shared_experts", one, style, one.common * one.expert_width))
     return group("feed_forward", "Experts", *parts)

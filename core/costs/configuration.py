@@ -73,10 +73,11 @@ class Style:
     """A bias on the matrix that writes words."""
     offset: int = 0
     """Rows of the position table that no position uses."""
-    further: Literal["", "global", "distance", "disentangled"] = ""
+    further: Literal["", "global", "distance", "disentangled", "sinks"] = ""
     """More matrices of attention. ``global``: queries, keys and values a second time (Longformer). ``distance``: one
     for distances, three biases and two vectors for segments (XLNet). ``disentangled``: one that makes keys of
-    distances, one that makes queries of them (DeBERTa)."""
+    distances, one that makes queries of them (DeBERTa).
+    ``sinks``: a score for each head that belongs to no token (gpt-oss)."""
     distance_norm: bool = False
     """A norm on the table of distances."""
     convolution: bool = False

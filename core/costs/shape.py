@@ -158,6 +158,8 @@ def _shape(config: Any, kind: Kind, stacks: tuple[Stack, ...]) -> Shape:
 
 
 def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
+    if len(set(getattr(config, "layers_block_type", ()))) > 1:
+        raise AttributeError(f"{type(config).__name__} describes layers of several kinds")
     width = int(_need(config, _WIDTH))
     layers = int(_side(config, side, "layers") or _t5(config, side) or _need(config, _LAYERS))
     heads = int(_side(config, side, "attention_heads") or _first(config, _HEADS) or 0)

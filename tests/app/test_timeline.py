@@ -62,7 +62,7 @@ def test_a_link_carries_the_whole_view() -> None:
     assert at.subheader[0].value == "The line of GPT\\-2"
     assert "GPT → GPT-2" in html_of(at)
     assert at.query_params["axis"] == "size"
-    assert "BERT" not in re.sub(r"<a [^>]*>", "", html_of(at))  # tooltips of terms may name it
+    assert "RoBERTa" not in re.sub(r"<a [^>]*>", "", html_of(at))  # tooltips of terms may name it
 
 
 def test_a_line_is_shown_whole_whatever_its_branches() -> None:

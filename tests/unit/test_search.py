@@ -92,7 +92,7 @@ def test_what_is_meant_comes_first(query: str, title: str) -> None:
 
 
 def test_names_inside_names_and_words_inside_texts() -> None:
-    assert {"RoBERTa", "ALBERT", "DistilBERT"} <= set(titles("bert", 20))
+    assert {"RoBERTa", "ALBERT", "DistilBERT"} <= set(titles("bert", 30))
     assert "BERT-large has 340 million parameters." in titles("340 million")
     assert ("Model", "Atlas Reformer") in kinds("reformer")
 
