@@ -53,8 +53,8 @@ def no_stack(slug: str, size: str | None = None) -> str:
         )
     if any("Attention" in node.cls for _, node, _ in anatomy.tree(slug, size).walk()):
         return (
-            f"{name} mixes attention layers with layers of another kind, and the calculators set up layers that are all "
-            "alike. Choose another system here."
+            f"{name} mixes attention layers with layers of another kind, and the calculators set up layers that are "
+            "all alike. Choose another system here."
         )
     return (
         f"{name} has no layers of attention, so these formulas do not hold for it. Its facts say what can be computed. "
