@@ -23,15 +23,15 @@ MOST = 40
 """Characters of a word that is followed step by step."""
 Measure = Literal["characters", "bytes", "tokens"]
 MEASURES: dict[Measure, str] = {
-    "characters": "characters a token",
-    "bytes": "bytes a token",
-    "tokens": "tokens, English = 1",
+    "characters": "characters per token",
+    "bytes": "bytes per token",
+    "tokens": "tokens relative to English",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a tokeniser makes of a text, without the frame that a model wants around it."""
+    """What a tokenizer makes of a text, without the frame that a model wants around it."""
 
     by: Known
     text: str
@@ -58,7 +58,7 @@ class Cut:
 
 
 def cut(one: Known, text: str) -> Cut:
-    """``text`` by the tokeniser ``one``.
+    """``text`` by the tokenizer ``one``.
 
     Args:
         text: any text that UTF-8 can hold, see :func:`core.tokenizers.samples.whole`.

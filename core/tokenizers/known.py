@@ -1,7 +1,7 @@
-"""The tokenisers of this installation: every different ``tokenizer.json`` of the live models, each once.
+"""The tokenizers of this installation: every different ``tokenizer.json`` of the live models, each once.
 
-Many models here read through one tokeniser, file for file; then the first of them names it and all are listed. Three
-more stand for contrast: characters, whole words from a closed list, and a vocabulary of plain BPE that was learnt here.
+Many models here share one tokenizer, file for file; then the first of them names it and all are listed. Three
+more are there for comparison: characters, whole words from a closed list, and a plain BPE vocabulary trained here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FAMILIES: dict[Family, str] = {
 """What each kind is called, in the order in which they are shown."""
 
 _BYTES_MOST = 260
-"""A byte-level vocabulary of so few pieces has learnt no joins: it is the 256 bytes and a few marks."""
+"""A byte-level vocabulary of so few pieces has learned no joins: it is the 256 bytes and a few marks."""
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 _LONG = 24
 """Characters of a name that stands in a row of others."""
@@ -44,7 +44,7 @@ PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A tokeniser that is here."""
+    """A tokenizer that is here."""
 
     slug: str
     """The first model that reads through it, or ``words``, ``bpe`` or ``characters``."""
@@ -56,7 +56,7 @@ class Known:
     """Names of the models that read through it."""
     file: Path | None
     stamp: tuple[int, int] = (0, 0)
-    """Size and time of the file: a changed file is another tokeniser."""
+    """Size and time of the file: a changed file is another tokenizer."""
 
     @property
     def title(self) -> str:
@@ -65,7 +65,7 @@ class Known:
 
 
 def known() -> tuple[Known, ...]:
-    """Every different tokeniser, by kind; within a kind the one that most models share first."""
+    """Every different tokenizer, by kind; within a kind the one that most models share first."""
     base, *first = registry.first("tokenizers-named")  # the base's whole words make the closed list
     files: dict[str, list[tuple[CheckpointSpec, Path, tuple[int, int]]]] = {}
     for spec in registry.available():
@@ -94,7 +94,7 @@ def known() -> tuple[Known, ...]:
 
 
 def engine(one: Known) -> Tokenizer:
-    """The library's tokeniser, loaded once; it neither pads nor cuts short.
+    """The library's tokenizer, loaded once; it neither pads nor cuts short.
 
     Raises:
         CheckpointRefused: the file cannot be read.
@@ -143,7 +143,7 @@ def whole_words(one: Known) -> Mapping[str, int]:
 
 @lru_cache(maxsize=64)
 def family_of(path: Path, stamp: tuple[int, int]) -> Family | None:
-    """The kind of the tokeniser in a file; None for one that this module cannot tell or the library cannot read."""
+    """The kind of the tokenizer in a file; None for one that this module cannot tell or the library cannot read."""
     try:
         tokenizer = _engine(path, stamp)
     except CheckpointRefused:

@@ -1,7 +1,7 @@
-"""What a text loses on its way through a tokeniser and back: capitals, accents, blanks, whole words.
+"""What a text loses in a round trip through a tokenizer: capitals, accents, spaces, whole words.
 
-A tokeniser is *lossless* when decode(encode(text)) = text for every text. Byte-level ones are; a WordPiece vocabulary
-that lower-cases, drops accents and forgets blanks is not, and no model behind it can know what was lost.
+A tokenizer is *lossless* when decode(encode(text)) = text for every text. Byte-level ones are; a WordPiece vocabulary
+that lowercases, drops accents and collapses spaces is not, and its model never receives what was lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from core.language.tokens import visible
 from core.tokenizers.cut import Cut
 
 _NEAR = 8
-"""Blanks that a decoder puts before a piece, at most; what stands farther off is another piece."""
+"""Spaces that a decoder puts before a token, at most; what stands farther off is another token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +26,24 @@ class Lost:
     capitals: int = 0
     accents: int = 0
     blanks_in: int = 0
-    """Places where blanks were put in."""
+    """Positions where spaces were inserted."""
     blanks_out: int = 0
-    """Places where blanks were taken away or became fewer."""
+    """Positions where spaces were removed or became fewer."""
     dropped: int = 0
-    """Characters other than blanks that stand in no token."""
+    """Characters other than spaces that stand in no token."""
     rewritten: tuple[tuple[str, str], ...] = ()
-    """Stretches that became something else: (before, after)."""
+    """Substrings that became something else: (before, after)."""
 
-    def told(self) -> str:
-        """All of it in a few words, for a line under the pieces."""
+    def summary(self) -> str:
+        """All of it in a few words, for a line under the tokens."""
         if self.exact:
-            return "comes back exactly"
+            return "lossless round trip"
         counts = (
             (self.capitals, "{} lost", "capital"),
             (self.accents, "{} lost", "accent"),
-            (self.blanks_out, "blanks lost at {}", "place"),
-            (self.blanks_in, "blanks put in at {}", "place"),
-            (self.dropped, "{} dropped", "sign"),
+            (self.blanks_out, "spaces lost at {}", "position"),
+            (self.blanks_in, "spaces inserted at {}", "position"),
+            (self.dropped, "{} dropped", "character"),
         )
         parts = [said.format(_many(count, word)) for count, said, word in counts if count]
         if self.unknown:
@@ -53,7 +53,7 @@ class Lost:
             before, after = self.rewritten[0]
             more = len(self.rewritten) - 1
             parts.append(f"“{_short(before)}” became “{_short(after)}”" + (f" and {more} more" if more else ""))
-        return "; ".join(parts) or "comes back changed"
+        return "; ".join(parts) or "round trip not lossless"
 
 
 def lost(cut: Cut) -> Lost:

@@ -37,10 +37,10 @@ def whole(text: str, limit: int = MOST) -> str:
         InputTooLong: more than ``limit`` characters.
     """
     if not text:
-        raise InputEmpty("There is no text to cut. Type a few words, or choose a sample.")
+        raise InputEmpty("There is no text to tokenize. Type a few words, or choose a sample.")
     if len(text) > limit:
         raise InputTooLong(
-            f"This text has {len(text):,} characters; at most {limit:,} are cut here. A shorter passage works."
+            f"This text has {len(text):,} characters; the limit here is {limit:,}. A shorter passage works."
         )
     return _HALVES.sub(REPLACEMENT, text)
 

@@ -1,25 +1,22 @@
-r"""A small tokeniser learnt from a pasted text, and how it cuts at every size on the way.
+r"""A small tokenizer trained on a pasted text, and how it tokenizes at every vocabulary size on the way.
 
-BPE and WordPiece grow: they begin with the letters and join (:mod:`core.tokenizers.train`), so every smaller vocabulary
-is the beginning of the larger one. Unigram shrinks: it begins with many frequent stretches and drops, round by round,
-the pieces whose loss costs the text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once
-for each size that is shown. Its own hash tables make the last digits of its probabilities differ from run to run.
+BPE and WordPiece grow: they start from characters and merge, so every smaller vocabulary is the beginning of the larger
+one. Unigram shrinks: it starts from many frequent substrings and prunes, round by round, the tokens whose removal
+lowers the text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once for each size that
+is shown. Its own hash tables make the last digits of its probabilities differ from run to run.
 
-Words are runs of letters and digits, or of other signs; ``▁`` marks one that stands after a blank.
+Words are runs of letters and digits, or of other signs; ``▁`` marks one that follows a space.
 
-Learning a small vocabulary by joins: BPE, and WordPiece as the `tokenizers` library learns it.
-
-Words are counted; each begins as its letters. Again and again the pair of neighbors with the highest count,
+BPE: words are counted; each begins as its characters. Again and again the adjacent pair with the highest count,
 
 .. math:: (a, b)^* = \arg\max_{(a,b)} \sum_w c(w)\,\#_{ab}(w),
 
-becomes one piece, until the vocabulary is full or no pair occurs twice (Sennrich et al., 2016, algorithm 1). c(w) is
-how often the word w occurs, #_ab(w) how often a stands before b in it. Of equal counts the pair with the smaller
-numbers wins, letters being numbered by their code points: that is the library's order for BPE, and tests hold the
-joins to it.
+is merged, until the vocabulary is full or no pair occurs twice (Sennrich et al., 2016, algorithm 1). c(w) is how often
+the word w occurs, #_ab(w) how often a stands before b in it. Of equal counts the pair with the smaller ids wins,
+characters being numbered by their code points: that is the library's order for BPE, and tests hold the merges to it.
 
-WordPiece writes a piece that goes on with ``##``. Wu et al. (2016) choose pieces to raise the likelihood of the
-training data, with details in Schuster & Nakajima (2012); the library's trainer joins by counts, as its source shows,
+WordPiece marks a token that continues a word with ``##``. Wu et al. (2016) choose tokens to raise the likelihood of the
+training data, with details in Schuster & Nakajima (2012); the library's trainer merges by counts, as its source shows,
 and so does this.
 """
 
@@ -27,10 +24,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -40,9 +36,9 @@ from core.tokenizers.samples import whole
 
 Kind = Literal["bpe", "wordpiece", "unigram"]
 MOST_TEXT = 4_000
-"""Characters of a text to learn from."""
+"""Characters of a training text."""
 MOST = 1_500
-"""Pieces that are learnt at most."""
+"""The largest vocabulary."""
 _STAGES = 6
 _POINTS = 16
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -54,7 +50,7 @@ class Stage:
     """One size on the way."""
 
     size: int
-    """Pieces of the vocabulary."""
+    """Entries of the vocabulary."""
     tokens: int
     """Tokens of the whole text."""
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -63,7 +59,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a cut word; ``known`` is False for what the vocabulary cannot write."""
+    """A token of a word; ``known`` is False for the unknown token."""
 
     text: str
     known: bool = True
@@ -71,23 +67,23 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What was learnt from one text."""
+    """What was learned from one text."""
 
     kind: Kind
     words: Mapping[str, int]
     learning: Learning | None
-    """The joins; None for Unigram."""
+    """The merges; None for Unigram."""
     stages: tuple[Stage, ...]
-    """Sizes with the length of the text at each; of BPE and WordPiece the letters alone come first."""
+    """Sizes with the length of the text at each; of BPE and WordPiece the characters alone come first."""
 
     @property
     def smallest(self) -> int:
-        """Pieces of the smallest vocabulary."""
+        """The smallest vocabulary."""
         return self.stages[0].size
 
     @property
     def largest(self) -> int:
-        """Pieces of the largest vocabulary."""
+        """The largest vocabulary."""
         return self.stages[-1].size
 
     def nearest(self, size: int) -> int:
@@ -96,33 +92,22 @@ class Trained:
             return max(self.smallest, min(self.largest, size))
         return min((stage.size for stage in self.stages), key=lambda one: (abs(one - size), one))
 
-    def vocabulary(self, size: int) -> tuple[str, ...]:
-        """The pieces at a size: in the order in which they were learnt, or the most probable first."""
-        if self.learning is not None:
-            return self.learning.vocabulary(size)
-        scores = self._scores(size)
-        return tuple(sorted(scores, key=lambda piece: (-scores[piece], piece)))
-
-    def cut(self, words: Iterable[str], size: int) -> list[list[Piece]]:
-        """Each word in pieces, by the vocabulary of that size."""
-        if self.kind == "unigram":
-            scores = self._scores(size)
+    def tokenize(self, words: Iterable[str], size: int) -> list[list[Piece]]:
+        """Each word tokenized by the vocabulary of that size."""
+        if self.learning is None:
+            nearest = self.nearest(size)
+            scores = next(stage.scores for stage in self.stages if stage.size == nearest)
             widest = max(map(len, scores))
             paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
             return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
-        assert self.learning is not None
         known = set(self.learning.vocabulary(size))
         if self.kind == "wordpiece":
             found = [wordpiece.match(word, known) for word in words]
             return [[Piece(one.word, False)] if one.pieces is None else list(map(Piece, one.pieces)) for one in found]
-        joins = self.learning.joins[: self.learning.at(size)]
+        merges = self.learning.merges[: self.learning.at(size)]
         # a pair that comes again later keeps its first rank
-        ranks = {(one.left, one.right): rank for rank, one in reversed(list(enumerate(joins)))}
+        ranks = {(one.left, one.right): rank for rank, one in reversed(list(enumerate(merges)))}
         return [[Piece(one, one in known) for one in bpe.encode(word, ranks)] for word in words]
-
-    def _scores(self, size: int) -> Mapping[str, float]:
-        nearest = self.nearest(size)
-        return next(stage.scores for stage in self.stages if stage.size == nearest)
 
 
 def words_of(text: str, kind: Kind) -> list[str]:
@@ -142,7 +127,7 @@ def train(text: str, kind: Kind) -> Trained:
     """
     counted = Counter(words_of(whole(text, MOST_TEXT), kind))
     if not counted:
-        raise InputUnusable("There is no word in this text to learn from. A few sentences make a vocabulary.")
+        raise InputUnusable("This text has no word to learn from. A few sentences are enough.")
     if kind == "unigram":
         return _unigram(counted)
     learning = learn(counted, MOST, wordpiece.PREFIX if kind == "wordpiece" else "")
@@ -151,17 +136,17 @@ def train(text: str, kind: Kind) -> Trained:
 
 
 def _grown(learning: Learning) -> tuple[Stage, ...]:
-    """The text after every join: of one size the last state counts."""
+    """The text after every merge: of one size the last state counts."""
     stages = {len(learning.alphabet): learning.start}
     known = set(learning.alphabet)
-    for one in learning.joins:
-        known.add(one.joined)
+    for one in learning.merges:
+        known.add(one.merged)
         stages[len(known)] = one.tokens
     return tuple(Stage(size, tokens) for size, tokens in stages.items())
 
 
 def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
-    """The text cut greedily at some sizes, the letters alone and the whole vocabulary among them."""
+    """The text tokenized greedily at some sizes, from the characters alone to the whole vocabulary."""
     pieces = learning.vocabulary(MOST)
     low, high = len(learning.alphabet), len(pieces)
     sizes = sorted({low, high, *(round(low + (high - low) * (i / _POINTS) ** 1.5) for i in range(_POINTS))})
@@ -204,136 +189,102 @@ def _shrunk(words: Counter[str], size: int) -> Stage:
         raise
     except BaseException as error:  # the library's panics are no ordinary exceptions
         raise InputUnusable(
-            "The Unigram trainer cannot learn from this text. A longer one, with words that come again, works."
+            "The Unigram trainer cannot learn from this text. A longer text with repeated words works."
         ) from error
     if not scores:
-        raise InputUnusable("The Unigram trainer found no piece in this text. A longer one works.")
+        raise InputUnusable("The Unigram trainer found no token in this text. A longer text works.")
     tokens = sum(len(one.ids) * n for one, n in zip(spelt, words.values(), strict=True))
     return Stage(len(scores), tokens, scores)
 
 
-Pair = tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """One join, as it was learnt."""
+class LearnedMerge:
+    """One merge, as it was learned."""
 
     left: str
     right: str
-    joined: str
+    merged: str
     count: int
-    """How often the pair stood in the text when it was chosen."""
+    """How often the pair occurred in the text when it was chosen."""
     tokens: int
-    """Tokens of the whole text after this join."""
+    """Tokens of the whole text after this merge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The whole course: where it began and every join in order."""
+    """The whole course: the initial vocabulary and every merge in order."""
 
     alphabet: tuple[str, ...]
-    """The pieces that it began with, by number."""
+    """The initial tokens, by id."""
     start: int
-    """Tokens of the text as letters alone."""
-    joins: tuple[Learnt, ...]
+    """Tokens of the text as characters alone."""
+    merges: tuple[LearnedMerge, ...]
 
     def vocabulary(self, size: int) -> tuple[str, ...]:
-        """The first ``size`` pieces that were known; at least the alphabet."""
-        return tuple(dict.fromkeys((*self.alphabet, *(one.joined for one in self.joins[: self.at(size)]))))
+        """The first ``size`` tokens that were known; at least the alphabet."""
+        return tuple(dict.fromkeys((*self.alphabet, *(merge.merged for merge in self.merges[: self.at(size)]))))
 
     def at(self, size: int) -> int:
-        """How many joins a vocabulary of ``size`` pieces has room for."""
+        """How many merges a vocabulary of ``size`` tokens has room for."""
         known = set(self.alphabet)
-        for number, one in enumerate(self.joins):
-            if one.joined not in known and len(known) >= size:
+        for number, merge in enumerate(self.merges):
+            if merge.merged not in known and len(known) >= size:
                 return number
-            known.add(one.joined)
-        return len(self.joins)
+            known.add(merge.merged)
+        return len(self.merges)
 
 
 def learn(words: Mapping[str, int], most: int, prefix: str = "") -> Learning:
-    """Learn up to ``most`` pieces from counted words.
+    """Learn up to ``most`` tokens from counted words.
 
     Args:
         words: how often each word occurs; no empty word.
-        most: pieces of the vocabulary, the alphabet among them.
-        prefix: written before every piece that goes on inside a word (``##``); nothing for plain BPE.
+        most: size of the vocabulary, the alphabet included.
+        prefix: written before every token that continues a word (``##``); nothing for plain BPE.
     """
-    course = _Course(words, prefix)
-    joins = []
-    while len(course.names) < most and (join := course.step()) is not None:
-        joins.append(join)
-    return Learning(course.alphabet, course.start, tuple(joins))
+    spelt = [[sign if i == 0 else prefix + sign for i, sign in enumerate(word)] for word in words]
+    names = sorted({sign for signs in spelt for sign in signs}, key=lambda sign: (len(sign), sign))
+    alphabet, ids = tuple(names), {name: number for number, name in enumerate(names)}
+    rows, counts = [[ids[sign] for sign in signs] for signs in spelt], list(words.values())
+
+    start = tokens = sum(len(row) * n for row, n in zip(rows, counts, strict=True))
+    pairs: Counter[tuple[int, int]] = Counter()
+
+    def count(row: list[int], times: int) -> None:
+        for pair in pairwise(row):
+            pairs[pair] += times
+
+    for row, n in zip(rows, counts, strict=True):
+        count(row, n)
+    merges: list[LearnedMerge] = []
+    while len(names) < most:
+        pair = min(pairs, key=lambda pair: (-pairs[pair], pair), default=(0, 0))
+        if (often := pairs[pair]) < 2:
+            break
+        left, right = (names[number] for number in pair)
+        merged = left + right.removeprefix(prefix)
+        if merged not in ids:
+            ids[merged] = len(names)
+            names.append(merged)
+        for at, (row, n) in enumerate(zip(rows, counts, strict=True)):
+            if pair[0] in row:
+                rows[at] = _merge(row, pair, ids[merged])
+                count(row, -n)
+                count(rows[at], n)
+                tokens -= (len(row) - len(rows[at])) * n
+        merges.append(LearnedMerge(left, right, merged, often, tokens))
+    return Learning(alphabet, start, tuple(merges))
 
 
-class _Course:
-    """The words in pieces, with the count of every pair and where it stands."""
-
-    def __init__(self, words: Mapping[str, int], prefix: str) -> None:
-        self.prefix = prefix
-        spelt = [([sign if i == 0 else prefix + sign for i, sign in enumerate(word)], n) for word, n in words.items()]
-        signs = sorted({sign for signs, _ in spelt for sign in signs}, key=lambda sign: (len(sign), sign))
-        self.alphabet = tuple(signs)
-        self.names: list[str] = list(signs)
-        self.numbers = {name: number for number, name in enumerate(self.names)}
-        self.words = [([self.numbers[sign] for sign in signs], n) for signs, n in spelt]
-        self.tokens = self.start = sum(len(signs) * n for signs, n in self.words)
-        self.counts: Counter[Pair] = Counter()
-        self.places: defaultdict[Pair, set[int]] = defaultdict(set)
-        for index, (numbers, n) in enumerate(self.words):
-            for pair in pairwise(numbers):
-                self.counts[pair] += n
-                self.places[pair].add(index)
-        self.queue = [(-count, pair) for pair, count in self.counts.items()]
-        heapify(self.queue)
-
-    def step(self) -> Learnt | None:
-        """Join the most frequent pair; None when none occurs twice."""
-        while self.queue:
-            count, pair = heappop(self.queue)
-            if -count != self.counts[pair]:
-                if self.counts[pair] > 1:  # it has become rarer since it was put in
-                    heappush(self.queue, (-self.counts[pair], pair))
-                continue
-            return None if -count < 2 else self._join(pair, -count)
-        return None
-
-    def _join(self, pair: Pair, count: int) -> Learnt:
-        left, right = (self.names[number] for number in pair)
-        joined = left + right.removeprefix(self.prefix)
-        number = self.numbers.get(joined)
-        if number is None:
-            number = self.numbers[joined] = len(self.names)
-            self.names.append(joined)
-        raised = set()
-        for index in self.places.pop(pair):
-            signs, n = self.words[index]
-            for old in pairwise(signs):
-                self.counts[old] -= n
-            signs, before = _replaced(signs, pair, number), len(signs)
-            self.tokens -= (before - len(signs)) * n
-            self.words[index] = (signs, n)
-            for new in pairwise(signs):
-                self.counts[new] += n
-                self.places[new].add(index)
-                raised.add(new)
-        self.counts[pair] = 0
-        for new in raised:
-            if number in new:
-                heappush(self.queue, (-self.counts[new], new))
-        return Learnt(left, right, joined, count, self.tokens)
-
-
-def _replaced(signs: list[int], pair: Pair, number: int) -> list[int]:
-    """``signs`` with every occurrence of ``pair``, from the left, replaced by ``number``."""
+def _merge(row: list[int], pair: tuple[int, int], number: int) -> list[int]:
+    """``row`` with every occurrence of ``pair``, from the left, replaced by ``number``."""
     out: list[int] = []
     i = 0
-    while i < len(signs):
-        if i + 1 < len(signs) and (signs[i], signs[i + 1]) == pair:
+    while i < len(row):
+        if tuple(row[i : i + 2]) == pair:
             out.append(number)
             i += 2
         else:
-            out.append(signs[i])
+            out.append(row[i])
             i += 1
     return out

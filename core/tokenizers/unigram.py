@@ -1,17 +1,17 @@
-r"""The Unigram tokeniser on one word: every way to cut it, the best of them, and how likely each is.
+r"""The Unigram tokenizer on one word: every segmentation, the best of them, and the probability of each.
 
-Every piece x has a probability p(x). A cut of the text X into pieces has the probability
+Every token x has a probability p(x). A segmentation of the text X has the probability
 
 .. math:: P(\mathbf{x}) = \prod_{i=1}^{M} p(x_i), \qquad
           \mathbf{x}^* = \arg\max_{\mathbf{x} \in S(X)} P(\mathbf{x}), \qquad
           P(\mathbf{x} \mid X) = \frac{P(\mathbf{x})}{\sum_{\mathbf{x}' \in S(X)} P(\mathbf{x}')},
 
-with S(X) all cuts that the vocabulary allows. They are the paths through a *lattice*: its nodes are the gaps between
-characters, its edges the pieces that fit between two gaps. The best path is Viterbi's; the sum over all paths is a
-forward sum, :math:`a_j = \sum_{(i,j)} a_i\,p(x_{ij})`; a path is sampled backwards from the end, each edge with
-probability :math:`a_i\,p(x_{ij})^\alpha / a_j`. Kudo (2018), sections 3.2 and 3.3. Where no piece stands for a
-character alone, an unknown edge does, worth the rarest piece's logarithm minus 10, as in SentencePiece and the
-`tokenizers` library; tests hold the best cut to the library's.
+with S(X) all segmentations that the vocabulary allows. They are the paths through a *lattice*: its nodes are the gaps
+between characters, its edges the tokens that fit between two gaps. The best path is Viterbi's; the sum over all paths
+is a forward sum, :math:`a_j = \sum_{(i,j)} a_i\,p(x_{ij})`; a path is sampled backwards from the end, each edge with
+probability :math:`a_i\,p(x_{ij})^\alpha / a_j`. Kudo (2018), sections 3.2 and 3.3. Where no token is a character alone,
+an unknown edge stands for it, scored the rarest token's logarithm minus 10, as in SentencePiece and the `tokenizers`
+library; tests hold the best segmentation to the library's.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from random import Random
 import numpy as np
 
 PENALTY = 10.0
-"""How much less than the rarest piece an unknown character is worth, in the natural logarithm."""
+"""How much lower than the rarest token an unknown character scores, in the natural logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A piece between two gaps."""
+    """A token between two gaps."""
 
     start: int
     end: int
@@ -41,20 +41,20 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One cut. ``score`` is the sum of its edges' scores: log P(x)."""
+    """One segmentation. ``score`` is the sum of its edges' scores: log P(x)."""
 
     edges: tuple[Edge, ...]
     score: float
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The pieces in order."""
+        """The tokens in order."""
         return tuple(edge.piece for edge in self.edges)
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """All pieces that fit somewhere in a text. There is always a path from 0 to its end."""
+    """All tokens that match somewhere in a text. There is always a path from 0 to its end."""
 
     text: str
     edges: tuple[Edge, ...]
@@ -72,8 +72,8 @@ def lattice(text: str, scores: Mapping[str, float], longest: int | None = None) 
     """The lattice of ``text``.
 
     Args:
-        scores: the natural logarithm of each piece's probability; at least one.
-        longest: length of the longest piece, where it is known.
+        scores: the natural logarithm of each token's probability; at least one.
+        longest: length of the longest token, where it is known.
     """
     widest = max(map(len, scores)) if longest is None else longest
     unknown = min(scores.values()) - PENALTY
@@ -92,13 +92,13 @@ def lattice(text: str, scores: Mapping[str, float], longest: int | None = None) 
 
 
 def best(found: Lattice) -> Path:
-    """Viterbi's path; of two equally good ways to a gap, the one whose last piece starts earlier."""
+    """Viterbi's path; of two equally good paths to a gap, the one whose last token starts earlier."""
     return nbest(found, 1)[0]
 
 
 def nbest(found: Lattice, count: int) -> tuple[Path, ...]:
-    """The ``count`` best cuts, best first; fewer where there are no more."""
-    # (score, edge, place among the best of the gap where the edge starts); the first None is the empty cut.
+    """The ``count`` best segmentations, best first; fewer where there are no more."""
+    # (score, edge, place among the best of the gap where the edge starts); the first None is the empty segmentation.
     kept: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
     for ending in found.into()[1:]:
         ways = [
@@ -119,33 +119,33 @@ def _walked(kept: list[list[tuple[float, Edge | None, int]]], place: int) -> Pat
 
 
 def total(found: Lattice, alpha: float = 1.0) -> float:
-    """log of the sum of P(x)^alpha over all cuts."""
+    """log of the sum of P(x)^alpha over all segmentations."""
     return _forward(found, alpha)[-1]
 
 
 def ways(found: Lattice) -> int:
-    """How many cuts there are."""
+    """How many segmentations there are."""
     counts = [1]
     for ending in found.into()[1:]:
         counts.append(sum(counts[edge.start] for edge in ending))
     return counts[-1]
 
 
-def weights(found: Lattice, alpha: float = 1.0) -> tuple[float, ...]:
-    """For each edge the probability that a cut drawn from P(x)^alpha goes through it."""
-    ahead = _forward(found, alpha)
+def weights(found: Lattice) -> tuple[float, ...]:
+    """For each edge the probability that a segmentation sampled from P(x) contains it."""
+    ahead = _forward(found, 1.0)
     size = len(found.text)
     behind = [-inf] * size + [0.0]
     leaving: list[list[Edge]] = [[] for _ in range(size + 1)]
     for edge in found.edges:
         leaving[edge.start].append(edge)
     for gap in range(size - 1, -1, -1):
-        behind[gap] = float(np.logaddexp.reduce([alpha * edge.score + behind[edge.end] for edge in leaving[gap]]))
-    return tuple(exp(ahead[edge.start] + alpha * edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges)
+        behind[gap] = float(np.logaddexp.reduce([edge.score + behind[edge.end] for edge in leaving[gap]]))
+    return tuple(exp(ahead[edge.start] + edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges)
 
 
 def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:
-    """One cut drawn with probability proportional to P(x)^alpha, over all cuts."""
+    """One segmentation sampled with probability proportional to P(x)^alpha."""
     ahead = _forward(found, alpha)
     ending = found.into()
     edges: list[Edge] = []

@@ -33,34 +33,34 @@ def test_every_calculator_opens_with_an_answer_and_a_table(tab: str) -> None:
 
 def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
     at = opened()
-    assert "124,439,808 in all: the same as GPT-2 small" in shown(at)
+    assert "124,439,808 parameters, as many as GPT-2 small" in shown(at)
     assert widget(at.number_input, "Hidden size").help == "d_model"
     widget(at.number_input, "Layers").set_value(13).run()
-    assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} in all" in shown(at)
+    assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} parameters" in shown(at)
     assert link(at) == {"layers": "13"}
     widget(at.selectbox, "System").set_value("albert").run()
-    assert "11,683,584 in all: the same as ALBERT base" in shown(at)
+    assert "11,683,584 parameters, as many as ALBERT base" in shown(at)
     assert link(at) == {"system": "albert"}
     widget(at.selectbox, "Size").set_value("large").run()
-    assert "17,683,968 in all" in shown(at)
+    assert "17,683,968 parameters" in shown(at)
     at = opened(system="bert", size="175B")
     assert "“Size” cannot be “175B”: available here: base, large" in shown(at)
-    assert "109,482,240 in all" in shown(at)
+    assert "109,482,240 parameters" in shown(at)
     assert "Segments are the rows of the table of languages" in shown(opened(system="xlm"))
 
 
 def test_experts_and_latents_of_deepseek_can_be_set() -> None:
     at = opened(system="deepseek-v3")
     text = shown(at)
-    assert "671,026,404,352 in all: the same as DeepSeek-V3 671B" in text
+    assert "671,026,404,352 parameters, as many as DeepSeek-V3 671B" in text
     assert "37,552,282,624" in text
-    assert "576 numbers a layer" in text
+    assert "576 values per layer" in text
     widget(at.number_input, "KV latent (0: none)").set_value(0).run()
-    assert "numbers a layer" not in shown(at)
+    assert "values per layer" not in shown(at)
     at = opened(system="mistral", experts="8", active="9")
     assert "cannot use 9 of 8 experts" in shown(at)
-    assert widget(at.number_input, "Used by a token").value == 9
-    widget(at.number_input, "Used by a token").set_value(2).run()
+    assert widget(at.number_input, "Experts per token (top-k)").value == 9
+    widget(at.number_input, "Experts per token (top-k)").set_value(2).run()
     assert not at.warning
 
 
@@ -89,7 +89,7 @@ def test_an_epoch_asks_for_what_no_vendor_s_text_gave() -> None:
     at = opened(tab="epoch", device="h200")
     assert "No peak rate is known for NVIDIA H200 SXM" in shown(at)
     text = shown(opened(tab="epoch", device="h200", teraflops="989", tokens="1", devices="1", utilisation="100"))
-    assert "Energy of the devices alone" in text  # 700 watts are known
+    assert "Energy of the devices only" in text  # 700 watts are known
     assert "At your price" not in text
     assert "At your price" in shown(opened(tab="epoch", price="2", devices="1"))
     at = opened(tab="epoch", device="own")
@@ -118,7 +118,7 @@ def test_all_systems_and_where_published_figures_part_ways() -> None:
     assert "+15.8%" in text
     assert "418.3 million" in text
     at = opened(tab="systems", every="yes")
-    assert f"What {sum(len(system.sizes) for system in catalogue.systems())} sizes cost" in shown(at)
+    assert f"Costs of {sum(len(system.sizes) for system in catalogue.systems())} sizes" in shown(at)
 
 
 @pytest.mark.parametrize("tab", SECTIONS)

@@ -48,7 +48,7 @@ def test_the_tokenizers_that_are_shown_are_in_the_link() -> None:
     for kind in ("WordPiece", "Byte-level BPE", "Unigram", "Bytes"):
         assert f"<b>{kind}</b>" in drawn
     assert "1 capital lost; 1 accent lost" in drawn
-    assert drawn.count("Comes back exactly.") == 2
+    assert drawn.count("Lossless round trip.") == 2
     at = opened(shown="words,characters", text="The owl xyzzy.")
     assert not at.warning
     assert "1 unknown token (“xyzzy”)" in html_of(at)
@@ -93,7 +93,7 @@ def test_the_view_below_is_in_the_link(query: dict[str, str], word: str, there: 
     name = list(query)[-1]
     at = opened(**query)
     assert there in shown(at)
-    (views,) = [one for one in at.button_group if one.label == "What stands below"]
+    (views,) = [one for one in at.button_group if one.label == "View"]
     at = views.set_value(word).run()
     assert not at.exception
     assert link(at).get(name, "") == ("" if word in ("counts", "sizes") else word)

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visitor, pick
 
 def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) -> None:
     page = visitor.open("/calculators")
-    expect(page.get_by_text("the same as GPT-2 small", exact=False)).to_be_visible()
+    expect(page.get_by_text("as many as GPT-2 small", exact=False)).to_be_visible()
     layers = page.get_by_role("spinbutton", name="Layers")
     layers.fill("24")
     layers.press("Enter")

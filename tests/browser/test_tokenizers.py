@@ -25,7 +25,7 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     visitor.settle()
     page.reload()
     expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
-    page.get_by_role("radio", name="All tokens of one").click()
+    page.get_by_role("radio", name="Tokens", exact=True).click()
     expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
     visitor.settle()
     with page.expect_download() as saved:

@@ -137,11 +137,11 @@ def test_whatever_is_typed_is_cut_and_told(slug: str) -> None:
     for text in TEXTS:
         found = cut(HERE[slug], text)
         assert all(0 <= token.start <= token.end <= len(text) for token in found.tokens)
-        said = lost(found).told()
+        said = lost(found).summary()
         assert said
         if found.by.family in ("bytes", "characters"):
             assert found.decoded == text
-            assert said == "comes back exactly"
+            assert said == "lossless round trip"
         if found.by.family == "bytes":
             marks = sum(len(token.piece) - 1 for token in found.tokens if token.special)  # </s> typed is one token
             assert found.count == len(text.encode()) - marks
@@ -155,7 +155,7 @@ def test_bytes_come_back_from_every_text_and_nothing_breaks(text: str) -> None:
     for slug in ("atlas-byt5", "atlas-gpt-2"):
         assert cut(HERE[slug], text).decoded == text
     for slug in ("minilm", "atlas-t5", "words"):
-        assert lost(cut(HERE[slug], text)).told()
+        assert lost(cut(HERE[slug], text)).summary()
 
 
 def test_what_is_lost_is_counted() -> None:
@@ -260,7 +260,7 @@ def test_shares_are_the_published_ones() -> None:
 
 
 def test_pictures_hold_what_they_are_given() -> None:
-    steps = bpe.joins("lower", {("l", "o"): 0, ("lo", "w"): 1})
+    steps = bpe.merges("lower", {("l", "o"): 0, ("lo", "w"): 1})
     merged = tree.join_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps], theme=LIGHT)
     assert [a.text for a in merged.layout.annotations] == ["<b>lo</b>", "<b>low</b>"]
     assert list(merged.data[-1].x) == [0.5, 1.25]
@@ -278,7 +278,7 @@ def test_pictures_hold_what_they_are_given() -> None:
 def test_unknown_parts_do_not_set_the_scale_and_shares_are_percent() -> None:
     sure = vocabulary.Dots("one", (4.0, 2.0), (False, False))
     flattered = vocabulary.Dots("other", (3.0, 40.0), (False, True))
-    picture = vocabulary.dots(["English", "Chinese"], [sure, flattered], "characters a token", theme=LIGHT)
+    picture = vocabulary.dots(["English", "Chinese"], [sure, flattered], "characters per token", theme=LIGHT)
     assert picture.layout.xaxis.range[1] < 5
     assert max(picture.data[1].x) == pytest.approx(4.4)
     assert picture.data[1].marker.symbol == ("square", "square-open")

@@ -14,7 +14,7 @@ from core.figures.costs import Growth, cache_lines
 from core.figures.numbers import in_bytes
 from core.table import Table
 from core.ui.calculators.memory import BITS
-from core.ui.calculators.setup import BATCH, LENGTH, helped
+from core.ui.calculators.setup import BATCH, LENGTH
 from core.ui.formulas import formula
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -39,7 +39,7 @@ def cache(view: View) -> None:
         first = tuple(name for name in _FIRST if name in known)
         chosen = MODELS.with_(options=names, default=first).draw(state)
     with rest[0]:
-        length = helped(LENGTH).with_(default=2048).draw(state, tag="cache")
+        length = LENGTH.with_(default=2048).draw(state, tag="cache")
     with rest[1]:
         batch = BATCH.draw(state)
     with rest[2]:
@@ -52,8 +52,8 @@ def cache(view: View) -> None:
 
     lengths = tuple(sorted({*_POINTS, length}))
     lines = [Growth(names[name], lengths, tuple(size(name, tokens) for tokens in lengths)) for name in chosen]
-    said = "; ".join(f"{names[name]} {in_bytes(size(name, length))}" for name in chosen)
-    columns = ("model", "layers", "values kept in a layer", "bytes a token", "tokens", "sequences", "bytes")
+    sizes = "; ".join(f"{names[name]} {in_bytes(size(name, length))}" for name in chosen)
+    columns = ("model", "layers", "values per token and layer", "bytes per token", "tokens", "sequences", "bytes")
     raw = Table(
         columns,
         tuple(
@@ -73,7 +73,7 @@ def cache(view: View) -> None:
         "cache",
         "Key-value cache by sequence length",
         cache_lines(lines, length, theme=theme()),
-        f"Key-value cache over the length of a sequence. At {length:,} tokens: {said}.",
+        view.words.part("Alt", length=f"{length:,}", sizes=sizes),
         raw,
     ).draw(state)
     view.try_and_notice()
@@ -87,7 +87,7 @@ def cache(view: View) -> None:
         for name in chosen
     ]
     texts = "one sequence" if batch == 1 else f"{batch:,} sequences"
-    headings = ("Model", "Keeps", "A further token", f"{texts} of {length:,} tokens")
+    headings = ("Model", "Cached per token", "Bytes per token", f"{texts} of {length:,} tokens")
     text_table(TextTable(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))
     formula("cache")
 
@@ -109,19 +109,19 @@ def _label(name: str) -> str:
 
 
 def _layout(stack: Stack) -> str:
-    """What a layer keeps, in words."""
+    """What the layers cache for a token."""
     if stack.constant:
-        return f"{stack.layers} layers × {stack.constant:,} values, however long the sequence"
+        return f"{stack.layers} layers × {stack.constant:,} values at any sequence length"
     if stack.kept != 2 * stack.kv_heads * stack.head_dim:
-        said = f"{stack.layers} layers × a latent of {stack.kept} values"
+        layout = f"{stack.layers} layers × a latent of {stack.kept} values"
     else:
         heads = f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else f"{stack.heads} heads"
-        said = f"{stack.layers} layers × {heads} × 2 × {stack.head_dim}"
+        layout = f"{stack.layers} layers × {heads} × 2 × {stack.head_dim}"
     windows = sorted({span for span in stack.spans if span})
     if windows:
         count = sum(1 for span in stack.spans if span)
-        said += f"; {count} layers attend to {', '.join(f'{span:,}' for span in windows)} tokens at most"
-    return said + ("; and as much for the source text" if stack.cross else "")
+        layout += f"; {count} layers attend to at most {', '.join(f'{span:,}' for span in windows)} tokens"
+    return layout + ("; the same again for the source sequence (cross-attention)" if stack.cross else "")
 
 
 CACHE = Section("cache", cache, (MODELS, LENGTH, BATCH, BITS))

@@ -21,7 +21,6 @@ from core.ui.calculators.setup import (
     choose,
     choose_device,
     device_sources,
-    helped,
 )
 from core.ui.formulas import formula
 from core.ui.page import theme
@@ -33,9 +32,7 @@ TOKENS = Real(name="tokens", label="Tokens, billions", default=10.0, low=0.00000
 """Begins with about what GPT-2's 40 GB of text hold."""
 DEVICES = Integer(name="devices", label="Devices", default=8, low=1, high=10**6)
 UTILIZATION = Integer(name="utilisation", label="Utilization, %", default=40, low=1, high=100)
-PRICE = Unset(
-    name="price", label="Price of a device for an hour", low=0.0, high=1e4, placeholder="only if you want one"
-)
+PRICE = Unset(name="price", label="Price per device hour", low=0.0, high=1e4, placeholder="optional")
 
 
 def one_epoch(view: View) -> None:
@@ -48,15 +45,15 @@ def one_epoch(view: View) -> None:
         name, device = choose_device(state)
         one, other = st.columns(2)
         with one:
-            teraflops = helped(TERAFLOPS).with_(default=device.teraflops if device else None).draw(state, tag=name)
+            teraflops = TERAFLOPS.with_(default=device.teraflops if device else None).draw(state, tag=name)
         with other:
-            watts = helped(WATTS).with_(default=device.watts if device else None).draw(state, tag=name)
+            watts = WATTS.with_(default=device.watts if device else None).draw(state, tag=name)
         one, other = st.columns(2)
         with one:
             tokens, count = TOKENS.draw(state), DEVICES.draw(state)
         with other:
-            length, share = chosen.length(state), helped(UTILIZATION).draw(state)
-        recompute, price = helped(RECOMPUTATION).draw(state), helped(PRICE).draw(state)
+            length, share = chosen.length(state), UTILIZATION.draw(state)
+        recompute, price = RECOMPUTATION.draw(state), PRICE.draw(state)
     if teraflops is None:
         raise OutOfRange(view.words.part("No rate", device=name) if device else view.words.part("No rate of your own"))
 
@@ -95,9 +92,9 @@ def one_epoch(view: View) -> None:
     with right:
         Panel(
             "epoch",
-            "Time by device, all else equal",
+            "Training time by device",
             hours_bars(list(others), [one.hours for one in others.values()], list(times.values()), name, theme=theme()),
-            "Time by device: " + "; ".join(f"{name} {text}" for name, text in times.items()),
+            view.words.part("Alt", times="; ".join(f"{name} {text}" for name, text in times.items())),
             Table(
                 ("model", "device", "devices", "tokens", "operations", "time", "hours"),
                 tuple(

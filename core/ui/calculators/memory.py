@@ -41,7 +41,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
 BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in WIDTHS}, default="16")
-USE = Choice(name="use", label="In order to", options={"run": "run it", "train": "train it"})
+USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Training"})
 
 
 def training(view: View) -> None:
@@ -71,12 +71,12 @@ def training(view: View) -> None:
                 length=f"{plan.length:,}",
                 texts=f"{plan.data * plan.batch:,}",
             )
-        title = "Bytes on one device by stage of ZeRO"
+        title = "Memory of one device by ZeRO stage"
         figure = held_bars(bars, theme=theme())
         Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
     view.try_and_notice()
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
-    headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "In all")
+    headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "Total")
     text_table(TextTable(headings, rows, title, (15, 17, 17, 17, 17, 17), (1, 2, 3, 4, 5)))
     for key in ("states", "zero", "activations"):
         formula(key)
@@ -101,11 +101,11 @@ def will_it_fit(view: View) -> None:
                 length = chosen.length(state)
             with other:
                 batch = BATCH.draw(state)
-            bar = Bar("as you set it", to_run(count, chosen.shape, bits, length, batch).parts, chosen=True)
+            bar = Bar("your settings", to_run(count, chosen.shape, bits, length, batch).parts, chosen=True)
             remedies = help_running(count, chosen.shape, bits, length, batch, memory)
         else:
             plan = choose_plan(state, chosen)
-            bar = Bar("as you set it", held(count, chosen.shape, plan).parts(), chosen=True)
+            bar = Bar("your settings", held(count, chosen.shape, plan).parts(), chosen=True)
             remedies = help_training(count, chosen.shape, plan, memory)
     fits = bar.total <= limit
     with right:
@@ -119,9 +119,9 @@ def will_it_fit(view: View) -> None:
                 device=name,
                 memory=f"{memory:g}",
                 reserve=f"{100 * RESERVE:.0f} %",
-                spare=f"{in_bytes(abs(limit - bar.total))} {'to spare' if fits else 'too much'}",
+                spare=f"{in_bytes(abs(limit - bar.total))} {'free' if fits else 'missing'}",
             )
-        bars = [bar, *([] if fits else (Bar(one.what, (("in all", one.bytes),)) for one in remedies))]
+        bars = [bar, *([] if fits else (Bar(one.what, (("total", one.bytes),)) for one in remedies))]
         limit_name = f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB"
         rows = [
             row | {"fits": "yes" if bar.total <= limit else "no"}

@@ -16,10 +16,9 @@ from core.costs.start import start
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.table import Table
-from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system, helped
+from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
 from core.ui.formulas import formula
 from core.ui.glossary import plain_terms
-from core.ui.links import PageState
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -48,8 +47,8 @@ def parameters(view: View) -> None:
             _answer(view, one, yours, theirs, name, catalogue.get(slug).size(size).published_as)
             if note := meaning(size_of(slug, size).architecture):
                 st.caption(plain_terms(note))
-        _bars(state, yours, theirs, name)
-        _picture(state, yours)
+        _bars(view, yours, theirs, name)
+        _picture(view, yours)
     view.try_and_notice()
     for key in ("parameters", *(["experts"] if one.experts else []), *(["latent"] if one.latent else [])):
         formula(key)
@@ -62,7 +61,7 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
     def draw(*fields: str, **changes: Any) -> None:
         for field in fields:
             default = {"default": getattr(origin, field)}
-            got[field] = helped(BOXES[field]).with_(**default | changes).draw(view.state, tag=tag)
+            got[field] = BOXES[field].with_(**default | changes).draw(view.state, tag=tag)
 
     draw("kind")
     one, other = st.columns(2)
@@ -88,7 +87,7 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
         draw("experts")
         if got["experts"]:
             draw("active", "common")
-            draw("inner", label=f"Size of one (0: {got['ffn']:,})")
+            draw("inner", label=f"Expert size (0: {got['ffn']:,})")
             draw("dense")
         else:
             view.note("No experts")
@@ -108,7 +107,7 @@ def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNod
         "Answer",
         total=in_words(yours.parameters),
         count=f"{yours.parameters:,}",
-        against="the same as" if same else f"{yours.parameters / theirs.parameters:.3g} times",
+        against="as many as" if same else f"{yours.parameters / theirs.parameters:.3g} times as many as",
         name=name,
         theirs=f"{theirs.parameters:,}",
         published=f" (published: {published})" if published else "",
@@ -123,7 +122,7 @@ def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNod
         view.say("Latent", kept=f"{one.kept:,}", heads=f"{one.heads:,}", numbers=f"{numbers:,}")
 
 
-def _bars(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:
+def _bars(view: View, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:
     figure = figures.sizes_bars({"yours": yours, name: theirs}, theme=theme())
     figure.layout.height = 250
     mine, published = by_role(yours), by_role(theirs)
@@ -136,14 +135,14 @@ def _bars(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) ->
         "parameters",
         "Parameters by part",
         figure,
-        f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}.",
-        Table(("part", "yours", "share of yours, %", name), (*rows, ("in all", yours.total, 100.0, theirs.total))),
-    ).draw(state)
+        view.words.part("Alt: parts", yours=in_words(yours.total), name=name, theirs=in_words(theirs.total)),
+        Table(("part", "yours", "share of yours, %", name), (*rows, ("total", yours.total, 100.0, theirs.total))),
+    ).draw(view.state)
 
 
-def _picture(state: PageState, yours: ModuleNode) -> None:
-    if DRAWING.draw(state) == "tree":
-        walkable_tree(yours, key=state.key("tree"), selected="", label="Your network, module tree")
+def _picture(view: View, yours: ModuleNode) -> None:
+    if DRAWING.draw(view.state) == "tree":
+        walkable_tree(yours, key=view.state.key("tree"), selected="", label="Your network, module tree")
         return
     figure = figures.treemap(yours, theme=theme())
     figure.layout.height = 400
@@ -152,9 +151,9 @@ def _picture(state: PageState, yours: ModuleNode) -> None:
         "treemap",
         "Your network by parameters",
         figure,
-        f"Treemap of your network by parameters. The largest part is {largest[0]}, {percent(largest[3])}.",
+        view.words.part("Alt: treemap", part=largest[0], share=percent(largest[3])),
         Table.from_records(figures.share_table(yours)),
-    ).draw(state)
+    ).draw(view.state)
 
 
 PARAMETERS = Section("parameters", parameters, (SYSTEM, SIZE, *BOXES.values(), DRAWING))

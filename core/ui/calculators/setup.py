@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
 from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
 from core.catalogue.schema import System
-from core.content import content
 from core.costs import Shape, shape_of
 from core.costs.configuration import HEADS, POSITIONS, STYLES
 from core.costs.known import Device, devices
@@ -35,23 +34,23 @@ BOXES: dict[str, Control[Any]] = {
     "kv_heads": Integer(name="kv", label="KV heads", low=1, high=2000),
     "positions": Integer(name="positions", label="Positions", low=0, high=10**8),
     "decoder_layers": Integer(name="below", label="Decoder layers", low=1, high=1000),
-    "gated": Toggle(name="gated", label="Gated"),
-    "tied": Toggle(name="tied", label="Tied"),
-    "shared": Toggle(name="shared", label="Shared"),
+    "gated": Toggle(name="gated", label="Gated feed-forward"),
+    "tied": Toggle(name="tied", label="Tied embeddings"),
+    "shared": Toggle(name="shared", label="Shared layers"),
     "embedding": Integer(name="words", label="Embedding size (0: the hidden size)", low=0, high=200_000),
     "head_dim": Integer(name="dim", label="Head dimension (0: hidden size / heads)", low=0, high=10**5),
     "segments": Integer(name="segments", label="Segments", low=0, high=1000),
     "adapter": Integer(name="adapter", label="Adapters, bottleneck size (0: none)", low=0, high=200_000),
-    "scheme": Choice(name="scheme", label="Where positions enter", options=POSITIONS),
-    "head": Choice(name="head", label="On top", options=HEADS),
+    "scheme": Choice(name="scheme", label="Position encoding", options=POSITIONS),
+    "head": Choice(name="head", label="Output head", options=HEADS),
     "style": Choice(name="style", label="Biases and norms", options={key: one.name for key, one in STYLES.items()}),
-    "axial": Integer(name="axial", label="Rows of the first of two tables", low=0, high=10**8),
-    "hashed": Integer(name="hashed", label="Layers whose queries are their keys", low=0, high=10_000),
-    "experts": Integer(name="experts", label="Experts in a layer (0: none)", low=0, high=10_000),
-    "active": Integer(name="active", label="Used by a token", low=1, high=10_000),
-    "common": Integer(name="common", label="Beside them, used by all", low=0, high=10_000),
-    "inner": Integer(name="inner", label="Size of one", low=0, high=2_000_000),
-    "dense": Integer(name="dense", label="First layers without experts", low=0, high=10_000),
+    "axial": Integer(name="axial", label="Axial: rows of the first table", low=0, high=10**8),
+    "hashed": Integer(name="hashed", label="Layers with shared queries and keys (LSH)", low=0, high=10_000),
+    "experts": Integer(name="experts", label="Experts per layer (0: none)", low=0, high=10_000),
+    "active": Integer(name="active", label="Experts per token (top-k)", low=1, high=10_000),
+    "common": Integer(name="common", label="Shared experts", low=0, high=10_000),
+    "inner": Integer(name="inner", label="Expert size", low=0, high=2_000_000),
+    "dense": Integer(name="dense", label="Dense layers before experts", low=0, high=10_000),
     "latent": Integer(name="latent", label="KV latent (0: none)", low=0, high=200_000),
     "query_latent": Integer(name="queries", label="Query latent (0: none)", low=0, high=200_000),
     "turned": Integer(name="turned", label="Rotated part of a query (RoPE)", low=0, high=200_000),
@@ -69,7 +68,7 @@ RECOMPUTATION = Choice(name="recompute", label="Activation recomputation", optio
 _DATA = Integer(name="data", label="Data-parallel replicas", low=1, high=10**6)
 _TENSOR = Integer(name="tensor", label="Tensor-parallel degree", low=1, high=1024)
 _PIPELINE = Integer(name="pipeline", label="Pipeline stages", low=1, high=1024)
-_SEQUENCE = Toggle(name="sequence", label="Sequence")
+_SEQUENCE = Toggle(name="sequence", label="Sequence parallelism")
 _STAGE = Choice(name="stage", label="ZeRO stage", options={str(stage): text for stage, text in STAGES.items()})
 _OPTIMIZER = Choice(
     name="optimiser",  # codespell:ignore
@@ -79,21 +78,12 @@ _OPTIMIZER = Choice(
 _PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
 PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
 
-C = TypeVar("C", bound=Control[Any])
-
-
-def helped(control: C) -> C:
-    """The control with what it says on hover, which is a part “Setting: name” of the page's words."""
-    words, part = content("calculators"), f"Setting: {control.name}"
-    return control.with_(help=words.part(part)) if words.has(part) else control
-
-
 OWN = "own"
 """The device whose numbers the visitor types."""
 DEVICE = Choice(name="device", label="Device", default="a100-80", options={})
 MEMORY = Real(name="memory", label="Memory, GB", default=80.0, low=0.1, high=1e5, style="box", format="%g")
-TERAFLOPS = Unset(name="teraflops", label="Peak, TFLOP/s", low=0.01, high=1e6, placeholder="enter it")
-WATTS = Unset(name="watts", label="Power of one, W", low=1.0, high=1e5, placeholder="enter it")
+TERAFLOPS = Unset(name="teraflops", label="Peak, TFLOP/s", low=0.01, high=1e6, placeholder="not stated")
+WATTS = Unset(name="watts", label="Power per device, W", low=1.0, high=1e5, placeholder="not stated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +102,7 @@ class Chosen:
 
     def length(self, state: PageState) -> int:
         """The box of the sequence length, which begins with what is usual for this size."""
-        return helped(LENGTH).with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
+        return LENGTH.with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
 
 
 def choose_system(state: PageState) -> tuple[str, str]:
@@ -144,12 +134,12 @@ def choose_plan(state: PageState, chosen: Chosen) -> Plan:
     """All boxes of a training."""
     one, other = st.columns(2)
     with one:
-        batch = helped(BATCH).with_(label="Micro-batch size").draw(state)
-        data, pipeline = helped(_DATA).draw(state), helped(_PIPELINE).draw(state)
+        batch = BATCH.with_(label="Micro-batch size").draw(state)
+        data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
     with other:
-        length, tensor, sequence = chosen.length(state), helped(_TENSOR).draw(state), helped(_SEQUENCE).draw(state)
-    stage, optimizer, precision = helped(_STAGE).draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
-    recompute = helped(RECOMPUTATION).draw(state)
+        length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
+    stage, optimizer, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
+    recompute = RECOMPUTATION.draw(state)
     return Plan(data, tensor, pipeline, int(stage), sequence, optimizer, precision, recompute, batch, length)
 
 
@@ -157,9 +147,9 @@ def choose_device(state: PageState) -> tuple[str, Device | None]:
     """The menu of devices: its name, and what is known of it."""
     known = devices()
     names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()}
-    slug = DEVICE.with_(options=names | {OWN: "a device of your own"}).draw(state)
+    slug = DEVICE.with_(options=names | {OWN: "Other device"}).draw(state)
     device = known.get(slug)
-    return ("device of your own" if device is None else device.name), device
+    return ("other device" if device is None else device.name), device
 
 
 def device_sources() -> str:

@@ -20,8 +20,8 @@ from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.unbuilt import unbuilt
 
-EVERY = Toggle(name="every", label="Every size", help="Otherwise the size that each system's page opens with")
-_HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "Cache a token", "Operations a token")
+EVERY = Toggle(name="every", label="Every size")
+_HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "KV cache per token", "Operations per token")
 
 
 def all_systems(view: View) -> None:
@@ -95,7 +95,7 @@ def _row(one: dict[str, Any]) -> Row:
 
 
 def _text(length: int | None) -> str:
-    return "" if length is None else f"{length:,} tokens" if length > 1 else "a word, at any length"
+    return "" if length is None else f"{length:,} tokens" if length > 1 else "per word, at any length"
 
 
 def _differences(view: View) -> None:

@@ -23,8 +23,8 @@ from core.ui.tokenizers.runs import block, draw
 
 BELOW = Choice(
     name="below",
-    label="What stands below",
-    options={"counts": "The counts", "pieces": "All tokens of one", "readers": "Tokenizers by model"},
+    label="View",
+    options={"counts": "Counts", "pieces": "Tokens", "readers": "Tokenizers by model"},
     style="row",
     hide_label=True,
 )
@@ -56,7 +56,7 @@ def beside(view: View) -> None:
             (
                 FAMILIES[one.family],
                 f"{one.size:,}" if one.size else "none",
-                ", ".join(one.readers) or "no model: for contrast",
+                ", ".join(one.readers) or "no model, for comparison",
             )
             for one in known()
         ]
@@ -72,7 +72,7 @@ def _counts(view: View, cuts: Sequence[Cut]) -> None:
             f"{one.count:,}",
             f"{one.characters:.2f}",
             f"{one.bytes:.2f}",
-            lost(one).told(),
+            lost(one).summary(),
         )
         for one in cuts
     ]

@@ -24,7 +24,7 @@ def merges(view: View, one: Known, word: str) -> None:
     state = view.state
     known, units = ranks(one), "bytes" if one.family == "bpe" else "characters"
     symbols = bpe.symbols(word, end_of_word(one))
-    found = bpe.joins(symbols, known)
+    found = bpe.merges(symbols, known)
     applied = len(found)
     if len(found) > 1:
         most = len(found)
@@ -42,7 +42,9 @@ def merges(view: View, one: Known, word: str) -> None:
             [(step.at, readable(one, step.left + step.right), step.rank) for step in found[:applied]],
             theme=theme(),
         ),
-        f"Tree of {applied} of {len(found)} merges that make {len(pieces)} tokens of {len(symbols)} {units}.",
+        view.words.part(
+            "Alt: merges", applied=applied, all=len(found), tokens=len(pieces), symbols=len(symbols), units=units
+        ),
     ).draw(state)
     view.try_and_notice("bpe", merges=f"{len(known):,}")
     table = Table.from_records(

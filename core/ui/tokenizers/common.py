@@ -11,7 +11,6 @@ from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known, known
 from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
 from core.ui.formulas import formula
-from core.ui.glossary import caption
 from core.ui.links import PageState
 from core.ui.param import Choice, Text, Words
 
@@ -21,14 +20,13 @@ TEXT = Text(name="text", label="Your text", default=DEFAULT, height=68, width=62
 SHOWN = Words(name="shown", label="Shown", options={})
 
 
-def choose_shown(state: PageState, place: str = "tokenizers") -> tuple[Known, ...]:
-    """The tokenizers to show, in the page's order; never none. Those of `checkpoints.first` are shown at first."""
+def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[Known, ...]:
+    """The tokenizers to show, in the page's order; never none. Those of ``checkpoints.first(opening)`` at first."""
     found = {one.slug: one for one in known()}
     names = {slug: label(one) for slug, one in found.items()}
-    default = tuple(slug for slug in found if slug in checkpoints.first(place)) or tuple(found)[:1]
+    default = tuple(slug for slug in found if slug in checkpoints.first(opening)) or tuple(found)[:1]
     with st.popover("Tokenizers", icon=":material/tune:"):
         chosen = SHOWN.with_(options=names, default=default).draw(state)
-        caption("Models here that share one tokenizer file share one entry.")
     return tuple(found[slug] for slug in chosen)
 
 

@@ -60,7 +60,7 @@ def by_language(view: View) -> None:
             "bytes": len(language.text.encode()),
             "characters per token": cut.characters,
             "bytes per token": cut.bytes,
-            "tokens, English = 1": cut.count / max(1, cuts[one.slug, spoken[0].slug].count),
+            "tokens relative to English": cut.count / max(1, cuts[one.slug, spoken[0].slug].count),
             "unknown tokens": len(cut.unknown),
         }
         for language in spoken
@@ -71,13 +71,17 @@ def by_language(view: View) -> None:
         "languages",
         MEASURES[measure],
         dots([language.name for language in spoken], series, MEASURES[measure], theme=theme()),
-        f"{MEASURES[measure]} of the same two sentences in {len(spoken)} languages. {ends}.",
+        view.words.part("Alt", measure=MEASURES[measure], languages=len(spoken), ends=ends),
         Table.from_records(records),
         note=view.words.part("Hollow"),
     ).draw(state)
     view.try_and_notice()
     slug = LANGUAGE.draw(state)
-    draw([block(cuts[one.slug, slug]) for one in shown], key=state.key("runs.html"), title="One text in one language")
+    draw(
+        [block(cuts[one.slug, slug]) for one in shown],
+        key=state.key("runs.html"),
+        title="Two sentences in one language",
+    )
     view.note("Sample size")
     formula_of("length")
 

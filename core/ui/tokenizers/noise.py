@@ -72,7 +72,7 @@ def noise(view: View) -> None:
         "noise",
         "Tokens of the clean and of the noisy text",
         token_bars(pairs, theme().primary, theme=theme()),
-        f"Tokens of the clean and of the noisy text. {counts}.",
+        view.words.part("Alt", counts=counts),
         Table.from_records(
             [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
         ),
@@ -111,7 +111,7 @@ def _all_kinds(view: View, text: str, seed: int, shown: tuple[Known, ...]) -> No
             )
         source = "in the paper" if kind in _PAPER else "in its first version" if kind == "mutate" else "ours"
         rows.append(((KINDS[kind], source), *cells))
-    st.markdown("**Every kind at its default rate: tokens of the noisy text per token of the clean one**")
+    view.say("All kinds")
     width = 76 // max(1, len(shown))
     headings = ("Noise", *(label(one) for one in shown))
     numeric = tuple(range(1, len(shown) + 1))

@@ -1,7 +1,7 @@
-"""A text cut into pieces, drawn as a run of small colored chips: what everything on the page is shown with.
+"""A tokenized text, drawn as a row of small colored chips: what everything on the page is shown with.
 
-Two tints in turn, a gap where a new word begins, ``␣`` for the space that a piece holds, ``‿`` for a piece that goes
-on: color is never the only sign. Every text is escaped here.
+Two alternating tints, a gap where a new word begins, ``␣`` for the space that a token holds, ``‿`` for a continuation:
+color is never the only sign. Every text is escaped here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.ui.export import download_html, html_page
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400
-"""Pieces of one run that are drawn; counts are of all."""
+"""Tokens of one run that are drawn; counts are of all."""
 
 STYLE = """
 <style>
@@ -55,9 +55,9 @@ def draw(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
 
 
 def block(cut: Cut) -> str:
-    """A tokeniser's name, its counts, its run and what is lost, as HTML."""
+    """A tokenizer's name, its counts, its tokens and what is lost, as HTML."""
     one = cut.by
-    size = f"{one.size:,} {'words' if one.family == 'words' else 'pieces'}" if one.size else "no vocabulary"
+    size = f"vocabulary {one.size:,}" if one.size else "no vocabulary"
     alone = " · trained here, used by no model" if one.family == "letter-bpe" else ""
     of = alone if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
     more = f" and {len(one.readers) - 1} more" if len(one.readers) > 1 else ""
@@ -104,7 +104,7 @@ def run(
         return '<p class="tk-run"><span class="p s">nothing</span></p>'
     rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
     way = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
-    said = escape(f"{label}: {len(tokens)} pieces")
+    said = escape(f"{label}: {len(tokens)} tokens")
     return f'<p class="tk-run" role="group" aria-label="{said}" dir="{way}">{"".join(parts)}{rest}</p>'
 
 
@@ -112,12 +112,12 @@ def _foot(cut: Cut) -> str:
     if not cut.tokens:
         return "This tokenizer drops every character of the text: the whole text is lost."
     found = lost(cut)
-    said = found.told()
+    said = found.summary()
     return f"{said[0].upper()}{said[1:]}."
 
 
 def _title(token: Token) -> str:
-    parts = [f"piece {visible(token.piece)}"]
+    parts = [f"token {visible(token.piece)}"]
     if token.id >= 0:
         parts.insert(0, f"id {token.id}")
     if token.end > token.start >= 0:

@@ -18,7 +18,7 @@ from core.ui.text_table import Link, Row, TextTable, text_table
 from core.ui.tokenizers.common import formula_of
 from core.ui.unbuilt import unbuilt
 
-EVERY = Toggle(name="every", label="Every size", help="Otherwise the size that each system's page opens with")
+EVERY = Toggle(name="every", label="Every size")
 
 
 def share(view: View) -> None:
@@ -36,8 +36,12 @@ def share(view: View) -> None:
         "vocabulary-share",
         "The vocabulary's share of the parameters",
         bars([Bar(_name(one, every), one.reads, one.writes, one.total) for one in ends], theme=theme()),
-        f"The vocabulary's share of the parameters of {len(ends)} networks, from {_name(ends[0], True)}, "
-        f"{percent(ends[0].share)}, down to {_name(ends[-1], True)}, {percent(ends[-1].share)}.",
+        view.words.part(
+            "Alt",
+            networks=len(ends),
+            largest=f"{_name(ends[0], True)}, {percent(ends[0].share)}",
+            smallest=f"{_name(ends[-1], True)}, {percent(ends[-1].share)}",
+        ),
         Table.from_records(
             [
                 {

@@ -37,8 +37,8 @@ TEST = Text(name="test", label="Test sentence", default=TALE_TEST, height=90)
 SIZE = Integer(name="size", label="Vocabulary size", low=1, high=5000, style="slider")
 BELOW = Choice(
     name="learning",
-    label="What stands below",
-    options={"sizes": "The sentence at each size", "learnt": "What was learned, in order", "how": "How it works"},
+    label="View",
+    options={"sizes": "Test sentence by size", "learnt": "Learned entries, in order", "how": "How it works"},
     style="row",
     hide_label=True,
 )
@@ -62,11 +62,11 @@ def training(view: View) -> None:
         trained = _trained(text, kind)
         sentence = words_of(whole(test, _MOST_TEST), trained.kind)
         size = _size(view, trained)
-        tokens = trained.cut(sentence, size)
+        tokens = trained.tokenize(sentence, size)
         stage = next((one for one in reversed(trained.stages) if one.size <= size), trained.stages[0])
         view.say("Size", size=f"{size:,}", tokens=f"{stage.tokens:,}", test=sum(map(len, tokens)))
         draw([_run(tokens)])
-        _curve(state, trained, sentence, size, len(text), len(test))
+        _curve(view, trained, sentence, size, len(text), len(test))
     view.try_and_notice()
     below = BELOW.draw(state)
     if below == "sizes":
@@ -97,21 +97,27 @@ def _size(view: View, trained: Trained) -> int:
     return SIZE.with_(low=low, high=high, default=usual).draw(state, tag=tag)
 
 
-def _curve(state: PageState, trained: Trained, sentence: Sequence[str], size: int, text: int, test: int) -> None:
+def _curve(view: View, trained: Trained, sentence: Sequence[str], size: int, text: int, test: int) -> None:
     sizes = [one.size for one in trained.stages]
     chosen = sorted({sizes[round(i * (len(sizes) - 1) / (_POINTS - 1))] for i in range(_POINTS)})
     of_text = [(one.size, 100 * one.tokens / max(1, text)) for one in trained.stages]
-    of_test = [(at, 100 * sum(map(len, trained.cut(sentence, at))) / max(1, test)) for at in chosen]
+    of_test = [(at, 100 * sum(map(len, trained.tokenize(sentence, at))) / max(1, test)) for at in chosen]
     rows = [("training text", *point) for point in of_text] + [("test sentence", *point) for point in of_test]
     Panel(
         "growth",
         "Tokens per 100 characters by vocabulary size",
         growth(of_text, of_test, size, theme=theme()),
-        f"Tokens per 100 characters fall from {of_text[0][1]:.0f} with {of_text[0][0]} entries to "
-        f"{of_text[-1][1]:.0f} with {of_text[-1][0]}; of the test sentence from {of_test[0][1]:.0f} to "
-        f"{of_test[-1][1]:.0f}.",
+        view.words.part(
+            "Alt: growth",
+            first=f"{of_text[0][1]:.0f}",
+            smallest=of_text[0][0],
+            last=f"{of_text[-1][1]:.0f}",
+            largest=of_text[-1][0],
+            test_first=f"{of_test[0][1]:.0f}",
+            test_last=f"{of_test[-1][1]:.0f}",
+        ),
         Table(("text", "vocabulary size", "tokens per 100 characters"), tuple(rows)),
-    ).draw(state)
+    ).draw(view.state)
 
 
 def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], size: int) -> None:
@@ -119,7 +125,7 @@ def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], s
     sizes = sorted({trained.nearest(round(low + (high - low) * i / (_STEPS - 1))) for i in range(_STEPS)} | {size})
     parts, rows = [], []
     for at in sizes:
-        tokens = trained.cut(sentence, at)
+        tokens = trained.tokenize(sentence, at)
         mark = " · chosen" if at == size else ""
         parts.append(
             f'<div class="tk"><div class="tk-head"><b>Vocabulary of {at:,}</b>'
@@ -140,12 +146,12 @@ def _learned(view: View, trained: Trained, size: int) -> None:
                     "number": number,
                     "left": visible(one.left),
                     "right": visible(one.right),
-                    "merged": visible(one.joined),
+                    "merged": visible(one.merged),
                     "count": one.count,
                     "tokens of the text after it": one.tokens,
                     "in the vocabulary": number <= most,
                 }
-                for number, one in enumerate(trained.learning.joins, start=1)
+                for number, one in enumerate(trained.learning.merges, start=1)
             ]
         )
         alphabet = trained.learning.alphabet
@@ -170,7 +176,7 @@ def _learned(view: View, trained: Trained, size: int) -> None:
     if not table.rows:
         view.note("No merges")
         return
-    data_table(table, "learned", alt="What was learned, in order", key=view.state.key("learned"))
+    data_table(table, "learned", alt="Learned entries, in order", key=view.state.key("learned"))
 
 
 def _run(words: Sequence[Sequence[Piece]]) -> str:

@@ -99,7 +99,7 @@ def _samples(view: View, lattice: Lattice) -> None:
     headings = ("Segmentation", f"Of {_SAMPLES} samples", "Expected", "Probability")
     text_table(TextTable(headings, rows, "Sampled segmentations", (52, 16, 16, 16), numeric=(1, 2, 3)))
     if len(counts) > 10:
-        st.caption(f"{len(counts) - 10} more were sampled, each at most {counts[10][1]} times.")
+        view.note("More samples", count=len(counts) - 10, most=counts[10][1])
     table = Table(
         ("segmentation", "sampled", "of", "probability"),
         tuple((_name(path), count, _SAMPLES, probability) for path, count, probability in samples),
