@@ -1,19 +1,19 @@
-"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, the parts of scores, alignments."""
+"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, terms of scores, alignments."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import AttentionMap
-from core.figures.heatmap import Labels, heat_map, names, numbers, tokens
+from core.figures.heatmap import Labels, heat_map, numbers, tokens
 from core.figures.labels import label
-from core.figures.plot import BARE, box, cut, scatter, title
+from core.figures.plot import BARE, Trace, box, scatter, title
 from core.language.types import Token
-from core.theme import MONO, Theme
+from core.theme import Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -23,27 +23,31 @@ LEAST = 0.1
 """The least weight of a line between two rows of tokens."""
 _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in each cell
 _MOST_CELLS = 28  # of a thumbnail's side
-_MOST_LABELS = 60
-_CLICKS = {"selected": {"marker": {"opacity": 0.0}}, "unselected": {"marker": {"opacity": 0.0}}, "showlegend": False}
-"""Of invisible points that take clicks and carry hover texts."""
 
 
 def attention_map(found: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
     """One head: queries down, keys across; a gray ground where nothing was computed. Layer and head count from 0."""
-    weights, computed = found.weights[layer, head], found.computed(layer, head)  # (Q, K)
-    rows, columns = weights.shape
+    weights = np.where(found.computed(layer, head), found.weights[layer, head], np.float32(np.nan))  # (Q, K)
     down = "query: generated token" if found.kind == "cross" else "query"
+    return weight_map(weights, found.query_tokens, found.key_tokens, down, theme=theme)
+
+
+def weight_map(
+    weights: Weights, queries: Sequence[str], keys: Sequence[str], down: str = "query: generated token", *, theme: Theme
+) -> go.Figure:
+    """Attention weights (Q, K), NaN where nothing was computed; ``down`` is the title of the queries."""
+    rows, columns = weights.shape
     return heat_map(
-        np.where(computed, np.round(weights, 4), np.float32(np.nan)),
-        tokens(found.query_tokens, **title(down)),
-        tokens(found.key_tokens, tickangle=-60 if columns <= 20 else -90, **title("key")),
+        np.round(weights, 4),
+        tokens(queries, **title(down)),
+        tokens(keys, tickangle=-60 if columns <= 20 else -90, **title("key")),
         theme,
-        ends=(0.0, max(0.2, float(weights.max()))),
-        colorbar="weight",
-        hovertemplate="<b>%{y}</b> attends to <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
+        ends=(0.0, max(0.2, float(np.nanmax(weights, initial=0.0)))),
+        colorbar="attention weight",
+        hovertemplate="<b>%{y}</b> attends to <b>%{x}</b><br>attention weight %{z:.3f}<extra></extra>",
         mono=True,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
-        layout={} if computed.all() else {"plot_bgcolor": theme.unseen},
+        layout={"plot_bgcolor": theme.unseen} if np.isnan(weights).any() else {},
     )
 
 
@@ -63,14 +67,9 @@ def overview(found: AttentionMap, layer: int, head: int, accent: str, *, theme: 
             sheet[row * high : row * high + rows, column * wide : column * wide + columns] = pictures[row, column]
     middle_x = [column * wide + (columns - 1) / 2 for column in range(heads)]
     middle_y = [row * high + (rows - 1) / 2 for row in range(layers)]
-    points = scatter(
-        np.tile(np.array(middle_x, np.float32), layers),
-        np.repeat(np.array(middle_y, np.float32), heads),
-        "markers",
-        marker={"size": 34, "symbol": "square", "color": accent, "opacity": 0.0},
-        text=[f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)],
-        hovertemplate="%{text}<br>click to open<extra></extra>",
-        **_CLICKS,
+    names = [f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)]
+    points = _clicks(
+        np.tile(np.array(middle_x, np.float32), layers), np.repeat(np.array(middle_y, np.float32), heads), names, "open"
     )
     # The frames of all are one shape: plotly checks and draws each shape by itself.
     corners = [(column * wide - 0.5, row * high - 0.5) for row in range(layers) for column in range(heads)]
@@ -122,28 +121,18 @@ def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.
 
 
 def effect_grid(bits: Weights, off: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
-    """What an answer loses without each head: layers down, heads across; a cross on every head that is off.
+    """The effect of ablating each head, in bits: layers down, heads across; a cross on every ablated head.
 
     ``bits`` (L, H), ``off`` from 0. The invisible point of (layer, head) has the index layer * H + head.
     """
     layers, heads = bits.shape
     down, across = numbers(layers, **title("layer")), numbers(heads, **title("head"))
-    places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    over = [
-        scatter(
-            [across.at[head] for _, head in places],
-            [down.at[layer] for layer, _ in places],
-            "markers",
-            marker={"size": 26, "symbol": "square", "opacity": 0.0},
-            text=[
-                f"layer {layer + 1}, head {head + 1}: {float(bits[layer, head]):.3f} bits"
-                + (", off" if (layer, head) in off else "")
-                for layer, head in places
-            ],
-            hovertemplate="%{text}<br>click to switch it<extra></extra>",
-            **_CLICKS,
-        )
+    texts = [
+        f"layer {at // heads + 1}, head {at % heads + 1}: {effect:.3f} bits"
+        + (", ablated" if divmod(at, heads) in off else "")
+        for at, effect in enumerate(bits.ravel().tolist())
     ]
+    over = [_clicks([*across.at] * layers, [row for row in down.at for _ in range(heads)], texts, "ablate or restore")]
     if off:
         always = {"marker": {"opacity": 1.0}}
         over.append(
@@ -175,7 +164,7 @@ def effect_grid(bits: Weights, off: Collection[tuple[int, int]], accent: str, *,
 
 
 def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *, theme: Theme) -> go.Figure:
-    """One part of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed.
+    """One term of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed.
 
     The scale runs from ``-limit`` to ``limit``, so that several maps can share it.
     """
@@ -202,6 +191,22 @@ def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *
     )
 
 
+def _clicks(x: Any, y: Any, texts: Sequence[str], does: str) -> Trace:
+    """Invisible points that take clicks and carry hover texts."""
+    unseen = {"marker": {"opacity": 0.0}}
+    return scatter(
+        x,
+        y,
+        "markers",
+        marker={"size": 30, "symbol": "square", "opacity": 0.0},
+        text=texts,
+        hovertemplate=f"%{{text}}<br>click to {does}<extra></extra>",
+        selected=unseen,
+        unselected=unseen,
+        showlegend=False,
+    )
+
+
 def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
     """One map (T, S) out of (L, H, T, S): a layer and head counted from 0, or the mean where one is None."""
     chosen = weights if layer is None else weights[layer : layer + 1]
@@ -210,32 +215,15 @@ def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
 
 
 def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Weights, *, theme: Theme) -> go.Figure:
-    """What each written token (down) looked at among the tokens read (across); ``weights`` is (T, S)."""
+    """What each generated token (down) attends to among the source tokens (across); ``weights`` is (T, S)."""
     read, written = ([token.text.strip() or token.piece for token in side] for side in (source, target))
-    shown = {"tickfont": {"family": MONO}, "fixedrange": False}
-    return heat_map(
-        np.round(weights, 4),
-        names(_short(written), max(1, -(-len(written) // _MOST_LABELS)), **title("written", 6), **shown),
-        names(_short(read), max(1, -(-len(read) // _MOST_LABELS)), tickangle=-60, **title("read", 6), **shown),
-        theme,
-        ends=(0.0, max(0.1, float(weights.max()))),
-        colorbar="weight",
-        customdata=np.array([[[label(w), label(r)] for r in read] for w in written], dtype=object),
-        hovertemplate="<b>%{customdata[0]}</b> attended to <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
-        mono=True,
-        height=int(min(860, max(300, 200 + 26 * len(written)))),
-    )
-
-
-def _short(texts: Sequence[str]) -> list[str]:
-    """Names that leave the map its room: what stands before a text, such as a task, can be long."""
-    return [cut(text, 14) for text in texts]
+    return weight_map(weights, written, read, theme=theme)
 
 
 def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:
-    """The lines worth drawing between two rows of tokens, as (written, read, weight); ``weights`` is (T, S).
+    """The lines worth drawing between two rows of tokens, as (target, source, weight); ``weights`` is (T, S).
 
-    Those of at least :data:`LEAST`, and each written token's strongest, so that none stands alone.
+    Those of at least :data:`LEAST`, and each target token's strongest, so that none stands alone.
     """
     if not weights.size:
         return []
@@ -245,10 +233,10 @@ def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:
 
 
 def alignment_table(source: Sequence[Token], target: Sequence[Token], weights: Weights) -> list[dict[str, object]]:
-    """One row for each written token: the three tokens that it looked at most, and how much."""
+    """One row for each generated token: the three source tokens with the largest attention weights."""
     rows: list[dict[str, object]] = []
     for index, (token, line) in enumerate(zip(target, weights, strict=True)):
-        row: dict[str, object] = {"Step": index + 1, "Written": token.text or token.piece}
+        row: dict[str, object] = {"Step": index + 1, "Generated": token.text or token.piece}
         for rank, s in enumerate(np.argsort(-line)[:3].tolist(), start=1):
             row[f"Attends to ({rank})"] = source[s].text or source[s].piece
             row[f"Weight ({rank})"] = round(float(line[s]), 3)

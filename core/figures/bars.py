@@ -1,4 +1,4 @@
-"""Horizontal bars: probabilities of tokens, two readers side by side, verdicts; and bars over tokens and layers.
+"""Bars: horizontal ones with a row for each name, and those over tokens and layers.
 
 A hatching tells series apart as well as a color.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
-from core.figures.plot import BARE, TURNED, Json, Trace, figure, title, upright
+from core.figures.plot import BARE, HIDDEN, TURNED, Json, Trace, figure, hover, scatter, title, upright
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -28,8 +28,12 @@ class Series:
     hatch: str | Sequence[str] = ""
     texts: Sequence[str] = ()
     """Written at the bars' ends."""
+    words: Sequence[str] = ()
+    """What each bar is called under the pointer, where it is more than the row's name and the value."""
     width: float | None = None
     opacity: float = 1.0
+    base: float | None = None
+    """Where the bars begin."""
     hover: str = "%{customdata}: %{x:.4f}"
     extra: str = ""
     """What names the series under the pointer."""
@@ -37,11 +41,8 @@ class Series:
 
 def hatched(color: Any, shape: Any, theme: Theme, **marker: Any) -> Json:
     """A marker of bars with a hatching in ink over their color."""
-    return {
-        "color": color,
-        "pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": theme.ink, "solidity": 0.25},
-        **marker,
-    }
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": theme.ink, "solidity": 0.25}
+    return {"color": color, "pattern": pattern, **marker}
 
 
 def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
@@ -49,6 +50,12 @@ def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
     at = list(range(len(names)))
     named = {"tickmode": "array", "tickvals": at, "ticktext": list(names), "tickfont": {"size": size}}
     return TURNED | BARE | named | axis
+
+
+def totals(values: Sequence[float], texts: Sequence[str]) -> Trace:
+    """Texts at the ends of stacked bars."""
+    looks = {"text": [f" {text}" for text in texts], "textposition": "middle right"}
+    return scatter(list(values), list(range(len(values))), "text", **looks, **HIDDEN)
 
 
 def bars(
@@ -74,21 +81,21 @@ def bars(
         size: of the names.
         more: traces over the bars.
     """
-    rows = list(range(len(names)))
     traces = [
         {
             "type": "bar",
             "orientation": "h",
             "x": list(one.values),
-            "y": rows,
+            "y": list(range(len(names))),
             "name": one.name,
             "width": one.width,
+            "base": one.base,
             "marker": hatched(one.color, one.hatch, theme, opacity=one.opacity),
             "text": list(one.texts),
             "textposition": "outside",
             "textfont": {"size": 13},
-            "customdata": list(words or names),
-            "hovertemplate": f"{one.hover}<extra>{one.extra}</extra>",
+            "customdata": list(one.words or words or names),
+            "hovertemplate": f"{'%{customdata}' if one.words else one.hover}<extra>{one.extra}</extra>",
         }
         for one in series
     ]
@@ -97,7 +104,7 @@ def bars(
         [*traces, *more],
         height=height,
         showlegend=layout.pop("showlegend", len(series) > 1),
-        xaxis={"range": [0, end], **(xaxis or {"visible": False})},
+        xaxis={"range": [0, end], **({"showgrid": True} | xaxis if xaxis else {"visible": False})},
         yaxis=row_axis(names, size) | (yaxis or {}),
         uniformtext={"minsize": 12, "mode": "show"},
         **layout,
@@ -105,19 +112,18 @@ def bars(
 
 
 PLACES = ("attention", "feed-forward")
-"""Where adapters stand, by turns."""
+"""The sub-layers after which adapters stand, by turns."""
 
 
 def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Figure:
     """How much adapters add in each layer, from left to right.
 
-    :param updates: 2 L shares of the state's length, attention and feed-forward by turns.
+    :param updates: 2 L shares of the hidden state's norm, after attention and feed-forward by turns.
     """
-    layers = [str(number + 1) for number in range(len(updates) // 2)]
     traces = [
         {
             "type": "bar",
-            "x": layers,
+            "x": [str(number + 1) for number in range(len(updates) // 2)],
             "y": list(updates[place::2]),
             "name": f"after {PLACES[place]}",
             "marker": hatched(shade, shape, theme),
@@ -125,16 +131,9 @@ def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Fig
         }
         for place, shade, shape in ((0, color, ""), (1, theme.muted, "/"))
     ]
-    return figure(
-        theme,
-        traces,
-        height=280,
-        margin={"l": 0, "r": 0, "t": 48, "b": 4},
-        bargap=0.3,
-        bargroupgap=0.06,
-        xaxis={**title("layer"), "type": "category"},
-        yaxis={**title("added, as a share of |h|"), "tickformat": ".0%", "rangemode": "tozero"},
-    )
+    share = {**title("added, as a share of |h|"), "tickformat": ".0%", "rangemode": "tozero"}
+    layers = {**title("layer"), "type": "category"}
+    return figure(theme, traces, height=280, margin={"t": 48}, bargap=0.3, xaxis=layers, yaxis=share)
 
 
 def update_rows(updates: Sequence[float]) -> list[dict[str, object]]:
@@ -149,19 +148,18 @@ def update_alt(updates: Sequence[float]) -> str:
     """The bars in one sentence, for screen readers."""
     if not updates:
         return "No adapters."
-    most, least = (max(range(len(updates)), key=lambda i: sign * updates[i]) for sign in (1, -1))
-
-    def said(at: int) -> str:
-        return f"{100 * updates[at]:.0f} % of the state after {PLACES[at % 2]} in layer {at // 2 + 1}"
-
-    return f"What adapters add in {len(updates) // 2} layers: most, {said(most)}; least, {said(least)}."
+    largest, smallest = (
+        f"{100 * updates[at]:.0f} % of the hidden state after {PLACES[at % 2]} in layer {at // 2 + 1}"
+        for at in (updates.index(max(updates)), updates.index(min(updates)))
+    )
+    return f"What adapters add in {len(updates) // 2} layers: at most {largest}; at least {smallest}."
 
 
 def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, color: str, *, theme: Theme) -> go.Figure:
     """What a memory saves on each token, in reading order; a line where each segment begins.
 
     :param tokens: n tokens as they read.
-    :param saved: bits that each costs less with the memory than without.
+    :param saved: by how many bits the memory lowers the surprisal of each.
     :param segment: tokens of a segment.
     """
     bar = {
@@ -170,27 +168,29 @@ def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, colo
         "y": list(saved),
         "width": 1.0,
         "marker": {"color": [color if value > 0 else theme.muted for value in saved]},
-        "customdata": [f"token {n}, “{label(text)}”" for n, text in enumerate(tokens, 1)],
-        "hovertemplate": "%{customdata}: %{y:+.2f} bits<extra></extra>",
+        **hover(
+            [
+                f"token {n}, “{label(text)}”: {bits:+.2f} bits"
+                for n, (text, bits) in enumerate(zip(tokens, saved, strict=True), 1)
+            ]
+        ),
     }
     begins = range(segment, len(tokens), segment)
     return figure(
         theme,
         [bar],
         height=260,
-        margin={"l": 0, "r": 0, "b": 0},
         bargap=0.0,
-        shapes=[upright(begin + 0.5, color=theme.ink, width=1, dash="dot") | {"opacity": 0.7} for begin in begins],
-        xaxis=title("token (dotted: a segment begins)"),
+        shapes=[upright(begin + 0.5, color=theme.ink, width=1, dash="dot") for begin in begins],
+        xaxis=title("position (dotted: a segment begins)"),
         yaxis={**title("bits saved"), "zeroline": True},
     )
 
 
 def saved_alt(saved: Sequence[float], segment: int) -> str:
     """The bars in one sentence, for screen readers."""
-    helped = sum(value > 0 for value in saved[segment:])
-    later = len(saved[segment:])
+    later = saved[segment:]
     return (
         f"Bits that the memory saves on each of {len(saved)} tokens, in segments of {segment}. The first segment has "
-        f"nothing to remember; of the {later} tokens after it {helped} are cheaper with the memory."
+        f"no memory; it lowers the surprisal of {sum(bits > 0 for bits in later)} of the {len(later)} tokens after it."
     )

@@ -11,6 +11,11 @@ def short(number: int) -> str:
     return f"{_digits(value, 3)} {letter}" if letter else str(number)
 
 
+def whole(text: str) -> str:
+    """A round number without its empty decimals: ``10.0 M`` as ``10 M``."""
+    return text.replace(".00", "").replace(".0", "")
+
+
 def in_words(number: int) -> str:
     """Four digits and a word: 109482240 is ``109.5 million``; below a thousand the number itself."""
     value, _, word = _scaled(number)

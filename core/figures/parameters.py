@@ -12,30 +12,18 @@ from typing import TYPE_CHECKING
 
 from core.anatomy.compare import Comparison
 from core.anatomy.node import ModuleNode
-from core.anatomy.roles import (
-    ATTENTION,
-    EMBEDDINGS,
-    FEED_FORWARD,
-    HEAD,
-    NORMS,
-    OTHER,
-    ROLES,
-    STATE_SPACE,
-    by_role,
-    role_of,
-)
+from core.anatomy.roles import OTHER, ROLES, by_role, role_of
+from core.figures.bars import Series, bars, totals
 from core.figures.heatmap import ink_on
 from core.figures.labels import label
 from core.figures.numbers import in_words, percent, short
-from core.figures.plot import ROWS, Json, Trace, figure, note, scatter, title, upright
+from core.figures.plot import EDGE, Json, Trace, figure, note, title, upright
 from core.theme import FILLS, Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-ROLE_COLORS: dict[str, str] = dict(
-    zip((EMBEDDINGS, ATTENTION, FEED_FORWARD, STATE_SPACE, NORMS, HEAD, OTHER), FILLS, strict=True)
-)
+ROLE_COLORS: dict[str, str] = dict(zip(ROLES, FILLS, strict=True))
 """The backbone reads by lightness alone; further hues are for what is rare."""
 
 ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
@@ -43,7 +31,6 @@ ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
 
 HEIGHT = 560
 _EDGES = {"l": 4, "r": 4, "t": 4, "b": 4}
-_LINE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
 _ROOM = 0.3
 """Room for the number at a bar's end, in the longest bar's length."""
 
@@ -86,62 +73,48 @@ def share_table(root: ModuleNode) -> list[dict[str, object]]:
 
 def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False, theme: Theme) -> go.Figure:
     """One bar a network, stacked by role, in parameters or, if ``relative``, in percent of the network's own total."""
-    labels = list(networks)
     roots = list(networks.values())
     shares = [by_role(root) for root in roots]
-    traces: list[Trace] = []
-    for role in ROLES:
+    series = []
+    for role in _shown(roots):
         amounts = [share[role] for share in shares]
-        if not any(amounts):
-            continue
         parts = [amount / root.total for amount, root in zip(amounts, roots, strict=True)]
-        traces.append(
-            {
-                "type": "bar",
-                "name": role,
-                "orientation": "h",
-                "y": labels,
-                "x": [100 * part for part in parts] if relative else amounts,
-                "marker": {"color": ROLE_COLORS[role], "line": _LINE},
-                "insidetextfont": {"color": ROLE_INK[role]},
-                "text": [f"{part:.0%}" if part >= 0.06 else "" for part in parts] if relative else None,
-                "textposition": "inside",
-                "insidetextanchor": "middle",
-                "textangle": 0,
-                "customdata": [
-                    [in_words(amount), percent(part), in_words(root.total)]
-                    for amount, part, root in zip(amounts, parts, roots, strict=True)
-                ],
-                "hovertemplate": "<b>%{y}</b>, " + role + "<br>%{customdata[0]} parameters, %{customdata[1]} of "
-                "%{customdata[2]}<extra></extra>",
-            }
-        )
-    totals = [root.total for root in roots]
-    if not relative:  # the totals, written at the end of each bar
-        texts = [f" {short(total)}" for total in totals]
-        looks = {"text": texts, "textposition": "middle right", "hoverinfo": "skip", "showlegend": False}
-        traces.append(scatter(totals, labels, "text", **looks))
-    return figure(
+        words = [
+            f"{label(name)}, {role}: {in_words(amount)} parameters, {percent(part)} of {in_words(root.total)}"
+            for name, amount, part, root in zip(networks, amounts, parts, roots, strict=True)
+        ]
+        values = [100 * part for part in parts] if relative else amounts
+        series.append(Series(role, values, ROLE_COLORS[role], words=words))
+    counts = [root.total for root in roots]
+    longest = max(counts, default=1)
+    return bars(
+        list(map(label, networks)),
+        series,
         theme,
-        traces,
+        end=100 if relative else 1.02 * longest,
+        more=[] if relative else [totals(counts, list(map(short, counts)))],
         xaxis={
             **title("share of the network's parameters, %" if relative else "parameters"),
-            "range": [0, 100 if relative else 1.02 * max(totals, default=1)],
             "exponentformat": "B",
+            "showgrid": False,
         },
-        yaxis=ROWS,
         barmode="stack",
         bargap=0.35,
-        height=130 + 38 * max(len(labels), 2),
+        height=130 + 38 * max(len(roots), 2),
         margin={"r": 16 if relative else 56},
         showlegend=True,
         legend={"y": 1.02},
     )
 
 
+def _shown(roots: Sequence[ModuleNode]) -> list[str]:
+    """The roles that occur in some network."""
+    return [role for role in ROLES if any(by_role(root)[role] for root in roots)]
+
+
 def sizes_table(networks: Mapping[str, ModuleNode]) -> list[dict[str, object]]:
     """The bars as a table: parameters in all and by role."""
-    shown = [role for role in ROLES if any(by_role(root)[role] for root in networks.values())]
+    shown = _shown(list(networks.values()))
     return [
         {"Network": label, "Parameters": root.total, **{role: by_role(root)[role] for role in shown}}
         for label, root in networks.items()
@@ -187,7 +160,7 @@ def _hierarchy(root: ModuleNode, theme: Theme) -> Trace:
         "labels": [tile.label for tile in tiles],
         "values": [tile.parameters for tile in tiles],
         "branchvalues": "total",
-        "marker": {"colors": colors, "line": {"width": 1, "color": "rgba(128,128,128,0.45)"}},
+        "marker": {"colors": colors, "line": EDGE},
         "textfont": {"color": [ROLE_INK[tile.role] if tile.role else theme.ink for tile in tiles]},
         "customdata": [
             [tile.cls, in_words(tile.parameters), percent(tile.parameters / root.total), tile.role or "several roles"]
@@ -234,35 +207,27 @@ def pairs(comparison: Comparison, *, by_part: bool) -> tuple[Pair, ...]:
 def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) -> go.Figure:
     """Left bars for the left network, right bars for the right one, on one scale; the numbers at their ends."""
     found = pairs(comparison, by_part=by_part)
-    names = [label(pair.name) for pair in found]
     left, right = [pair.left for pair in found], [pair.right for pair in found]
     room = _ROOM * max([*left, *right], default=1)
-    traces, heads = [], []
-    for side, amounts, sign in ((comparison.left, left, -1), (comparison.right, right, 1)):
-        name = label(side.name)
-        traces.append(
-            {
-                "type": "bar",
-                "name": name,
-                "orientation": "h",
-                "y": names,
-                "x": [sign * amount for amount in amounts],
-                "marker": {"color": [ROLE_COLORS[pair.role] for pair in found], "line": _LINE},
-                "text": [short(amount) if amount else "none" for amount in amounts],
-                "textposition": "outside",
-                "customdata": [[in_words(amount)] for amount in amounts],
-                "hovertemplate": "<b>%{y}</b><br>" + name + ": %{customdata[0]} parameters<extra></extra>",
-            }
-        )
+    colors = [ROLE_COLORS[pair.role] for pair in found]
+    series, heads = [], []
+    for name, amounts, sign in ((label(comparison.left.name), left, -1), (label(comparison.right.name), right, 1)):
+        words = [
+            f"{label(pair.name)}<br>{name}: {in_words(amount)} parameters"
+            for pair, amount in zip(found, amounts, strict=True)
+        ]
+        texts = [short(amount) if amount else "none" for amount in amounts]
+        series.append(Series(name, [sign * amount for amount in amounts], colors, texts=texts, words=words))
         place = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "xanchor": "left" if sign < 0 else "right"}
         heads.append(note(f"<b>← {name}</b>" if sign < 0 else f"<b>{name} →</b>", max(0, sign), 1, **place))
-    return figure(
+    return bars(
+        [label(pair.name) for pair in found],
+        series,
         theme,
-        traces,
+        end=0.0,
+        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], "visible": False},
         annotations=heads,
         shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
-        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], "visible": False},
-        yaxis=ROWS,
         barmode="overlay",
         bargap=0.3,
         height=70 + 34 * max(len(found), 3),

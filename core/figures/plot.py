@@ -21,9 +21,12 @@ Trace = dict[str, Any]
 
 GRID = "rgba(128,128,128,0.25)"
 CLEAR = "rgba(0,0,0,0)"
+EDGE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
+"""Of bars and tiles."""
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "cross", "pentagon", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-HATCH = {"solidity": 0.25}
+HIDDEN: Json = {"hoverinfo": "skip", "showlegend": False}
+"""A trace that is drawn and says nothing."""
 
 ABOVE: Json = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}
 """A legend above its figure."""
@@ -78,7 +81,7 @@ def template(name: Name) -> go.layout.Template:
             "shapedefaults": {"line": {"color": theme.ink}},
         },
         data={
-            "bar": [{"cliponaxis": False, "textfont": {"color": theme.ink}, "marker": {"line": {"width": 0}}}],
+            "bar": [{"cliponaxis": False, "textfont": {"color": theme.ink}, "marker": {"line": EDGE}}],
             "scatter": [{"cliponaxis": False, "textfont": {"color": theme.ink}}],
             "heatmap": [
                 {
@@ -111,6 +114,11 @@ def template(name: Name) -> go.layout.Template:
 def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: Any) -> Trace:
     """Points, lines or texts."""
     return {"type": "scatter", "x": x, "y": y, "mode": mode, **looks}
+
+
+def hover(texts: Sequence[str], of: str = "") -> Trace:
+    """What each point, bar or cell is called under the pointer, and the trace's name beside it; escaped already."""
+    return {"customdata": list(texts), "hovertemplate": f"%{{customdata}}<extra>{of}</extra>"}
 
 
 def upright(x: float, *, row: int = 1, **line: Any) -> Json:

@@ -1,4 +1,4 @@
-"""Probabilities as horizontal bars, each written at its bar's end: predictions, two of them side by side, verdicts."""
+"""Probabilities as horizontal bars, each written at its bar's end: predictions, several models, a discriminator."""
 
 from __future__ import annotations
 
@@ -44,29 +44,26 @@ def guess_bars(
     :param scale: the probability at the right edge; the largest one shown when None, so that bars of one picture are
         comparable with each other but not across pictures.
     """
-    names = [f"{_named(cut(text, 24), i == chosen)}  " for i, text in enumerate(labels)]
     after = probabilities if kept is None else kept
-    numbers = [
-        percent(p) if kept is None else f"{percent(p)} → {percent(k)}"
-        for p, k in zip(probabilities, after, strict=True)
-    ]
-    longer = [k > p for p, k in zip(probabilities, after, strict=True)]  # the number stands at the longer bar's end
-    before = ["" if other else number for number, other in zip(numbers, longer, strict=True)]
-    series = [Series("before", probabilities, color, texts=before, width=0.72, opacity=0.85)]
+    both = list(zip(probabilities, after, strict=True))
+    numbers = [percent(p) if kept is None else f"{percent(p)} → {percent(k)}" for p, k in both]
+    # the number stands at the longer bar's end
+    texts = ["" if k > p else number for number, (p, k) in zip(numbers, both, strict=True)]
+    series = [Series("before", probabilities, color, texts=texts, width=0.72, opacity=0.85)]
     if kept is not None:
-        at_end = [number if other else "" for number, other in zip(numbers, longer, strict=True)]
+        texts = [number if k > p else "" for number, (p, k) in zip(numbers, both, strict=True)]
         hover = "after temperature and truncation: %{x:.4f}"
-        series.append(Series("after", kept, theme.muted, texts=at_end, width=0.22, hover=hover))
+        series.append(Series("after", kept, theme.muted, texts=texts, width=0.22, hover=hover))
     widest = scale or max([*probabilities, *after, 1e-9])
     return bars(
-        names,
+        [f"{_named(cut(text, 24), i == chosen)}  " for i, text in enumerate(labels)],
         series,
         theme,
         words=[label(text) for text in labels],
         size=15,
         end=widest * (1.32 if kept is None else 1.75),  # the numbers stand to the right of the bars
         height=30 * len(labels) + 16,
-        margin={"l": 0, "r": 14, "t": 4, "b": 4},
+        margin={"r": 14, "t": 4, "b": 4},
         barmode="overlay",
         showlegend=False,
     )
@@ -89,10 +86,8 @@ def compared_bars(
     """Several bars a word, one of each of the ``series``, which differ by hatching as well.
 
     :param words: each with its probability in every series, the first on top.
-    :param truth: the word that stood there; its label is bold.
+    :param truth: the original word; its label is bold.
     """
-    names = [_named(word, word == truth) for word, _ in words]
-    top = max((max(chances) for _, chances in words), default=1.0)
     shown = [
         Series(
             name,
@@ -105,13 +100,13 @@ def compared_bars(
         for i, name in enumerate(series)
     ]
     return bars(
-        names,
+        [_named(word, word == truth) for word, _ in words],
         shown,
         theme,
         words=[label(word) for word, _ in words],
-        end=max(top, 1e-9) * 1.3,
+        end=1.3 * max([chance for _, chances in words for chance in chances], default=1.0) or 1.0,
         height=70 + (16 + 16 * len(series)) * max(2, len(words)),
-        margin={"l": 0, "r": 14, "t": 40, "b": 4},
+        margin={"r": 14, "t": 40},
         bargap=0.25,
         barmode="group",
     )
@@ -134,10 +129,10 @@ def verdict_bars(
     threshold: float = 0.5,
     theme: Theme,
 ) -> go.Figure:
-    """A discriminator's verdicts in reading order, with a line at ``threshold``; replaced tokens are hatched.
+    """A discriminator's predictions in reading order, with a line at ``threshold``; replaced tokens are hatched.
 
-    :param probabilities: of having been replaced, 0 to 1.
-    :param replaced: indices of the tokens that were.
+    :param probabilities: of a replaced token, 0 to 1.
+    :param replaced: indices of the tokens that are replaced.
     """
     names = [f"<b>{label(text)} ◂</b>  " if i in replaced else f"{label(text)}  " for i, text in enumerate(tokens)]
     verdicts = Series(
@@ -156,7 +151,7 @@ def verdict_bars(
         size=15,
         end=1.14,
         height=34 * len(tokens) + 40,
-        margin={"l": 0, "r": 0, "t": 4, "b": 30},
+        margin={"t": 4, "b": 30},
         xaxis={"tickvals": [0, threshold, 1], "tickformat": ".0%"},
         shapes=[upright(threshold, color=theme.ink, width=1, dash="dot")],
     )

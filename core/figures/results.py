@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label as escaped
-from core.figures.numbers import short
+from core.figures.numbers import short, whole
 from core.figures.plot import DASHES, SYMBOLS, Json, Trace, cut, figure, note, scatter
 from core.theme import Theme
 
@@ -240,7 +240,7 @@ def _ticks(span: Sequence[float]) -> dict[str, Any]:
     factors = (1, 2, 5) if span[1] - span[0] < 1.5 else (1, 3)
     every = [factor * 10**power for power in range(3, 14) for factor in factors]
     at = [value for value in every if 10 ** span[0] <= value <= 10 ** span[1]]
-    return {"tickvals": at, "ticktext": [short(value).replace(".00", "").replace(".0", "") for value in at]}
+    return {"tickvals": at, "ticktext": [whole(short(value)) for value in at]}
 
 
 def _frame(axis: str, height: int) -> Json:

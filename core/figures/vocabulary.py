@@ -1,7 +1,4 @@
-"""Vocabularies as pictures: how a text shrinks as one grows, how one fits each language, its share of a model.
-
-Each picture comes with one sentence for screen readers; a table stands beside it on the page.
-"""
+"""Vocabularies as figures: tokens against vocabulary size and by language, and its share of a model."""
 
 from __future__ import annotations
 
@@ -9,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.figures.bars import Series, bars, hatched, row_axis
+from core.figures.bars import Series, bars, row_axis, totals
 from core.figures.labels import label
 from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_words, percent
-from core.figures.plot import SYMBOLS, figure, scatter, title
+from core.figures.plot import SYMBOLS, figure, hover, scatter, title
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -44,10 +41,10 @@ class Bar:
 def growth(
     text: Sequence[tuple[int, float]], test: Sequence[tuple[int, float]], size: int, *, theme: Theme
 ) -> go.Figure:
-    """Tokens for a hundred characters (second) at each size of the vocabulary (first), of two texts."""
+    """Tokens per 100 characters (second) at each vocabulary size (first), of the training text and a test sentence."""
     looks = (
-        (text, "the text it learns from", theme.primary, "solid"),
-        (test, "the test sentence", theme.secondary, "7px,3px"),
+        (text, "training text", theme.primary, "solid"),
+        (test, "test sentence", theme.secondary, "7px,3px"),
     )
     top = max((y for _, y in (*text, *test)), default=1.0)
     return line_chart(
@@ -55,9 +52,9 @@ def growth(
             Line(name, [x for x, _ in points], [y for _, y in points], color, dash)
             for points, name, color, dash in looks
         ],
-        "tokens for 100 characters",
-        across="tokens in the vocabulary",
-        hover="%{x} pieces: %{y:.1f} tokens for 100 characters",
+        "tokens per 100 characters",
+        across="vocabulary size",
+        hover="vocabulary of %{x}: %{y:.1f} tokens per 100 characters",
         markers=len(text) <= 60,
         width=2.5,
         at=size,
@@ -88,11 +85,13 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
                     "line": {"color": color, "width": 2},
                     "symbol": [f"{mark}-open" if hollow else mark for hollow in one.hollow],
                 },
-                customdata=[
-                    f"{label(row)}: {value:.2f}" + (", part of it unknown" if hollow else "")
-                    for row, value, hollow in zip(rows, one.values, one.hollow, strict=True)
-                ],
-                hovertemplate="%{customdata}<extra>" + label(one.name) + "</extra>",
+                **hover(
+                    [
+                        f"{label(row)}: {value:.2f}" + (", partly unknown" if hollow else "")
+                        for row, value, hollow in zip(rows, one.values, one.hollow, strict=True)
+                    ],
+                    label(one.name),
+                ),
             )
         )
     return figure(
@@ -106,69 +105,56 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
 
 
 def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
-    """A bar a model: the vectors that read words, and the matrix that scores them where it is another."""
-    at = list(range(len(rows)))
-    traces = []
-    for name, parts, color, shape in (
-        ("reads the words", [bar.reads for bar in rows], theme.primary, ""),
-        ("scores them, a matrix of its own", [bar.writes for bar in rows], theme.secondary, "/"),
-    ):
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": [100 * part / bar.total for part, bar in zip(parts, rows, strict=True)],
-                "y": at,
-                "name": name,
-                "width": 0.72,
-                "marker": hatched(color, shape, theme),
-                "customdata": [
-                    f"{label(bar.name)}: {percent(part / bar.total)}, {in_words(part)} of {in_words(bar.total)}"
-                    for part, bar in zip(parts, rows, strict=True)
-                ],
-                "hovertemplate": "%{customdata}<extra>" + name + "</extra>",
-            }
+    """A bar a model: the embedding matrix, and the output matrix where it is another."""
+    series = [
+        Series(
+            name,
+            [100 * part / bar.total for part, bar in zip(parts, rows, strict=True)],
+            color,
+            hatch,
+            words=[
+                f"{label(bar.name)}: {percent(part / bar.total)}, {in_words(part)} of {in_words(bar.total)}"
+                for part, bar in zip(parts, rows, strict=True)
+            ],
+            width=0.72,
+            extra=name,
         )
+        for name, parts, color, hatch in (
+            ("embedding matrix", [bar.reads for bar in rows], theme.primary, ""),
+            ("untied output matrix", [bar.writes for bar in rows], theme.secondary, "/"),
+        )
+    ]
     ends = [100 * (bar.reads + bar.writes) / bar.total for bar in rows]
-    texts = [f" {label(percent(end / 100))}" for end in ends]
-    sums = scatter(ends, at, "text", text=texts, textposition="middle right", hoverinfo="skip", showlegend=False)
-    return figure(
+    return bars(
+        [label(bar.name) for bar in rows],
+        series,
         theme,
-        [*traces, sums],
+        size=13,
+        end=1.14 * max(ends, default=1.0),
+        more=[totals(ends, [label(percent(end / 100)) for end in ends])],
+        xaxis=title("share of all parameters, %"),
         height=90 + 24 * len(rows),
         barmode="stack",
-        xaxis={**title("share of all parameters, %"), "range": [0, 1.14 * max(ends, default=1.0)], "showgrid": True},
-        yaxis=row_axis([label(bar.name) for bar in rows], 13, range=[len(rows) - 0.4, -0.6], autorange=None),
     )
 
 
 def token_bars(cuts: Sequence[Cut], color: str, *, theme: Theme) -> go.Figure:
-    """How many tokens a clean and a noisy text are for each reader: the clean one plain, the noisy one hatched."""
+    """Number of tokens of a clean and a noisy text with each tokenizer: the clean one plain, the noisy one hatched."""
     counts = (
         ("clean", [len(one.clean) for one in cuts], ""),
         ("noisy", [len(one.noisy) for one in cuts], "/"),
     )
     series = [
-        Series(
-            name,
-            values,
-            color,
-            hatch,
-            list(map(str, values)),
-            opacity=0.85,
-            hover=f"%{{customdata}}, {name}: %{{x}} tokens",
-        )
+        Series(name, values, color, hatch, list(map(str, values)), hover=f"%{{customdata}}, {name}: %{{x}} tokens")
         for name, values, hatch in counts
     ]
-    most = max((value for one in series for value in one.values), default=1)
-    names = [label(one.reader) for one in cuts]
     return bars(
-        names,
+        [label(one.reader) for one in cuts],
         series,
         theme,
-        height=70 + 62 * len(names),
-        end=1.15 * most,
-        margin={"l": 0, "r": 0, "t": 40, "b": 4},
+        height=70 + 62 * len(cuts),
+        end=1.15 * max((value for one in series for value in one.values), default=1),
+        margin={"t": 40},
         barmode="group",
         bargap=0.3,
     )

@@ -121,9 +121,7 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, theme: Theme
 
 def test_surprises_stand_around_the_entropy() -> None:
     figure = surprise_bars(look("typical", 0.8), ["the", "b", "a"], VERMILION, theme=LIGHT)
-    assert [base + x for base, x in zip(figure.data[0].base, figure.data[0].x, strict=True)] == pytest.approx(
-        [1, 1.7, 2.3]
-    )
+    assert [figure.data[0].base + x for x in figure.data[0].x] == pytest.approx([1, 1.7, 2.3])
     assert figure.layout.shapes[0].x0 == 1.5
 
 

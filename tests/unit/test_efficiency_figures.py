@@ -91,8 +91,7 @@ def test_lines_are_the_strong_weights_and_every_rows_best() -> None:
 def test_the_alignment_heat_map_and_table(theme: Theme) -> None:
     source, target = tokens("The", EVIL, "cat"), tokens("Le", "chat")
     figure = attention.alignment_map(source, target, WEIGHTS[0, 0], theme=theme)
-    assert list(figure.layout.xaxis.ticktext) == ["The", ESCAPED, "cat"]
-    assert np.asarray(figure.data[0].customdata)[1, 1].tolist() == ["chat", ESCAPED]
+    assert figure.data[0].x == ("1 · The", f"2 · {ESCAPED}", "3 · cat")
     assert np.asarray(figure.data[0].z).shape == (2, 3)
     row = attention.alignment_table(source, target, WEIGHTS[0, 0])[1]
-    assert (row["Written"], row["Attends to (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)
+    assert (row["Generated"], row["Attends to (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)

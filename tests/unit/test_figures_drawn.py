@@ -19,7 +19,7 @@ POINTS = [vectors.Point(0.0, 1.0, "1", EVIL, ("the", EVIL, "end")), vectors.Poin
 BARS = [costs.Bar(EVIL, (("weights", 2e9), ("activations", 1e9)), chosen=True), costs.Bar("b", (("in all", 5e9),))]
 DRAWN: dict[str, Callable[[Theme], Any]] = {
     "mask": lambda theme: masks.mask_map(SEEN, NAMES, NAMES, BLUE, of="causal", theme=theme),
-    "small mask": lambda theme: masks.small_mask_map(SEEN, NAMES, NAMES, BLUE, theme=theme),
+    "small mask": lambda theme: masks.mask_map(SEEN, NAMES, NAMES, BLUE, small=True, theme=theme),
     "levels": lambda theme: masks.levels_map(LEVELS, NAMES, NAMES, 2, 1, theme=theme),
     "growing": lambda theme: masks.growing_map(LEVELS[2], EVIL, NAMES, 3, BLUE, theme=theme),
     "epochs": lambda theme: masks.epoch_map(np.eye(12, 3, dtype=np.bool_), NAMES, BLUE, here=2, theme=theme),

@@ -43,7 +43,7 @@ def test_two_maps_with_a_dot_in_each_cell_that_is_seen() -> None:
 def test_the_table_and_the_sentence_say_the_same() -> None:
     content, query = sides()
     rows = stream_table(TOKENS, RANK, content, query)
-    assert [row["found in step"] for row in rows] == [None, 2, 1, None]
+    assert [row["predicted in step"] for row in rows] == [None, 2, 1, None]
     assert rows[1]["its query stream attends to"] == "[CLS], cat, [SEP]"
     assert rows[1]["its content stream attends to"] == "all"
     assert rows[2]["its query stream attends to"] == "[CLS], [SEP]"
@@ -58,9 +58,9 @@ def test_bars_go_up_where_the_memory_helps_and_lines_stand_between_segments() ->
     bars = figure.data[0]
     assert list(bars.y) == saved
     assert [color == VERMILION for color in bars.marker.color] == [False, False, True, False, True]
-    assert bars.customdata[2] == "token 3, “&lt;c&gt;”"
+    assert bars.customdata[2] == "token 3, “&lt;c&gt;”: +1.50 bits"
     assert [line.x0 for line in figure.layout.shapes] == [2.5, 4.5]
-    assert "of the 3 tokens after it 2 are cheaper" in saved_alt(saved, 2)
+    assert "lowers the surprisal of 2 of the 3 tokens after it" in saved_alt(saved, 2)
 
 
 def load(folder: Path, slug: str, kind: Any) -> Checkpoint:

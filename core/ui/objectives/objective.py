@@ -300,7 +300,7 @@ def _below(
 
 
 def _mask(entry: Entry, asked: Given, seen: Visible, title: str, number: int, state: PageState) -> None:
-    from core.figures.masks import mask_words, small_mask_map
+    from core.figures.masks import mask_map, mask_words
 
     kind = style(asked.slug)
     special = set(asked.frame.values())
@@ -309,7 +309,7 @@ def _mask(entry: Entry, asked: Given, seen: Visible, title: str, number: int, st
     Panel(
         f"{entry.slug}-mask-{number + 1}",
         title,
-        small_mask_map(seen.allowed, rows, columns, accent(entry.branch), theme=theme()),
+        mask_map(seen.allowed, rows, columns, accent(entry.branch), small=True, theme=theme()),
         f"{title}. {said}",
         note=said,
         heading=True,
