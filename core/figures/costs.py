@@ -15,7 +15,7 @@ from core.figures.bars import Series, bars, totals
 from core.figures.labels import label
 from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_bytes, whole
-from core.figures.plot import DASHES, note, title, upright
+from core.figures.plot import DASHES, Json, note, title, upright
 from core.theme import FILLS, Theme
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def held_bars(stacks: Sequence[Bar], limit: float | None = None, *, limit_name: 
     longest = max([bar.total for bar in stacks] + [limit or 0.0], default=0.0) / 1e9 or 1.0
     at = (limit or 0.0) / 1e9
     side = "right" if at > 0.6 * longest else "left"
-    mark = {
+    mark: Json = {
         "shapes": [upright(at, color=theme.ink, width=2, dash="dash")],
         "annotations": [note(label(limit_name), at, 1, yref="paper", yanchor="bottom", xanchor=side)],
     }

@@ -32,7 +32,7 @@ _STREAMS = ("Content stream", "Query stream")
 _FLUSH = {"l": 0, "r": 0}
 
 
-def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> dict[str, Labels]:
+def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> Json:
     """Both sides of a map, long names cut and of many some left out."""
 
     def side(texts: Sequence[str], **axis: Any) -> Labels:
