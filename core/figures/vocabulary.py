@@ -15,7 +15,7 @@ from core.figures.plot import SYMBOLS, figure, hover, scatter, title
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.language.bytewise import Cut
+    from core.language.noise import Cut
     from core.theme import Theme
 
 

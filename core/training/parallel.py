@@ -145,14 +145,15 @@ def prefix(task: str) -> str:
 def damaged(text: str, index: int) -> str:
     """The ``index``-th damage of a text: kind and rate drawn from the index alone.
 
-    The kind is drawn evenly among those of `core.language.damage`, the rate evenly from 0 to twice the kind's default.
+    The kind is drawn evenly among the everyday noise of `core.language.noise`, the rate evenly from 0 to twice its
+    default.
     """
-    from core.language.damage import DEFAULT_RATE, KINDS, damage
+    from core.language.noise import EVERYDAY, RATES, noisy
 
     random = Random(index)
-    kind = KINDS[random.randrange(len(KINDS))]
-    rate = min(1.0, random.uniform(0.0, 2.0) * DEFAULT_RATE[kind])
-    return damage(text, kind, rate, index)
+    kind = EVERYDAY[random.randrange(len(EVERYDAY))]
+    rate = min(1.0, random.uniform(0.0, 2.0) * RATES[kind])
+    return noisy(text, kind, rate, index)
 
 
 def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:

@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
 from core.errors import InputTooLong
-from core.language.bytewise import characters, cut
-from core.language.noise import noisy
+from core.language.noise import characters, cut, noisy
 from core.language.tasks import tasks
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding

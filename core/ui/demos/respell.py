@@ -7,8 +7,7 @@ from rapidfuzz.distance.Levenshtein import distance
 
 from core import checkpoints, session
 from core.figures.vocabulary import token_bars
-from core.language.bytewise import Cut, characters, cut
-from core.language.noise import RATES, Noise, changed
+from core.language.noise import RATES, Cut, Noise, changed, characters, cut
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.demo import DemoView, paragraph, underlined

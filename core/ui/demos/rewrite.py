@@ -9,9 +9,8 @@ import streamlit as st
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import translate
-from core.language.damage import KINDS, Kind, damage
 from core.language.decode import along
-from core.language.noise import NOISES, Noise, noisy
+from core.language.noise import EVERYDAY, NOISES, Noise, noisy
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
@@ -36,7 +35,7 @@ TASK = Choice(name="task", label="Task", options={}, width=290)
 DAMAGE = Choice(
     name="damage",
     label="Corruption",
-    options={kind: kind for kind in (*KINDS, *CORRUPTIONS, *NOISES, AS_IT_IS)},
+    options={kind: kind for kind in (*EVERYDAY, *CORRUPTIONS, *NOISES, AS_IT_IS)},
     width=230,
     help="How your sentence is corrupted before the encoder reads it",
 )
@@ -88,7 +87,7 @@ def draw(view: DemoView) -> None:
 
 
 def _damage_menu(view: DemoView, task: Task) -> str:
-    kinds: Sequence[str] = (KINDS[-1], *KINDS[:-1])
+    kinds: Sequence[str] = (EVERYDAY[-1], *EVERYDAY[:-1])
     if task.denoises or task.respells:
         kinds = tuple(CORRUPTIONS) if task.denoises else tuple(NOISES)
     names = view.words.front["damage"]
@@ -112,12 +111,7 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: str, state: P
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.empty()
         seed = SEED.button(state)
-    if task.respells:
-        given = noisy(text, cast(Noise, kind), rate, seed)
-    elif task.denoises:
-        given = damage_text(checkpoint, text, kind, seed)
-    else:
-        given = damage(text, cast(Kind, kind), seed=seed)
+    given = damage_text(checkpoint, text, kind, seed) if task.denoises else noisy(text, cast(Noise, kind), rate, seed)
     code = "font-family:var(--st-code-font,monospace);font-size:.9em"
     place.html(paragraph([(given, code)], "margin:0", "Corrupted text"), width="stretch")
     return given

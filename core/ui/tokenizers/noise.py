@@ -7,8 +7,8 @@ from typing import cast
 import streamlit as st
 
 from core.figures.vocabulary import token_bars
-from core.language.bytewise import Cut as Pair
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
+from core.language.noise import Cut as Pair
 from core.table import Table
 from core.tokenizers.known import Known
 from core.tokenizers.samples import whole
