@@ -89,11 +89,8 @@ def test_limits_of_the_image_masks() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: strided(0),
         lambda: fixed(4, 0),
         lambda: fixed(4, 5),
-        lambda: row(-1, 4),
-        lambda: column(2, 0),
         lambda: convolution(2, 4, 2),
     ],
 )
