@@ -294,5 +294,5 @@ def cut(checkpoint: Checkpoint, clean: str, noisy: str) -> Cut:
     """Both texts by the checkpoint's tokenizer."""
     tokenizer: Any = checkpoint.tokenizer
     before, after = tokenizer([clean, noisy], add_special_tokens=False, verbose=False)["input_ids"]
-    labels = (tuple(label(tokenizer, i) for i in ids) for ids in (before, after))
-    return Cut(checkpoint.spec.name, *labels, after.count(tokenizer.unk_token_id))
+    clean_labels, noisy_labels = (tuple(label(tokenizer, i) for i in ids) for ids in (before, after))
+    return Cut(checkpoint.spec.name, clean_labels, noisy_labels, after.count(tokenizer.unk_token_id))
