@@ -104,7 +104,7 @@ def pages(sizes: tuple[int, ...]) -> bool:
             if view == "neuron" and tokens > NEURON_MOST:
                 continue
             theirs = bertviz_own(found, "model" if view == "grid" else view)
-            ours = partial(grid.render, found) if view == "grid" else partial(bertviz.render, trace, view, count=tokens)
+            ours = partial(grid.render, found) if view == "grid" else partial(bertviz.render, trace, view)
             what = f"{view}, {tokens} tokens"
             megabytes, theirs_mb = len(ours().encode()) / 1e6, len(theirs()) / 1e6
             print(

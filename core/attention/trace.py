@@ -101,6 +101,10 @@ class AttentionTrace:
         """The maps that exist, in the order encoder, decoder, cross, query."""
         return tuple(m for m in (self.encoder, self.decoder, self.cross, self.query) if m is not None)
 
+    def of_kind(self, kind: MapKind) -> AttentionMap:
+        """The map of that kind, which must be there."""
+        return next(found for found in self.maps if found.kind == kind)
+
     @property
     def own(self) -> AttentionMap:
         """The map of the text that is read: the encoder's, or of a decoder alone its own."""

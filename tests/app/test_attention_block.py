@@ -113,7 +113,7 @@ def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_t
     at = page(model="atlas-adapter-bert", asked=asked)
     assert "norms are those of the task" in shown(at)
     assert "After the last layer: **“swapped”**" in shown(at)
-    assert "reads the mean state of all tokens after each layer" in shown(at)
+    assert "reads the mean hidden state of all tokens after each layer" in shown(at)
     at = page(model="atlas-adapter-bert", asked=asked, task="genre")
     assert not at.warning
     assert "After the last layer: **“story”**" in shown(at)

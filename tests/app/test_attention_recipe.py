@@ -129,9 +129,9 @@ def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[byt
 
 def test_the_strongest_links_are_a_table_in_words(checkpoint_dir: Path) -> None:
     at = page(model="dir-tiny-bert", text="The cat sat.", layer="1", head="2")
-    table = next(html.value for html in at.get("html") if "strongest links" in html.value)  # type: ignore[attr-defined]
+    table = next(html.value for html in at.get("html") if "ten largest weights" in html.value)  # type: ignore[attr-defined]
     assert table.count("<tr>") == 11
-    assert "From token" in table
+    assert "Query token" in table
 
 
 @pytest.mark.parametrize("together", ["all", "rollout"])

@@ -13,7 +13,7 @@ from core import session
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.ui.attention.compared import offered
+from core.ui.attention.compared import comparisons
 from core.ui.attention.inside_frame import Opened
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
@@ -39,24 +39,24 @@ def test_switching_off_opens_with_the_head_that_matters_most() -> None:
     assert not at.warning
     ranked = at.dataframe[0].value
     assert ranked["bits lost"].is_monotonic_decreasing
-    assert widget(at.multiselect, "Off").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]  # type: ignore[attr-defined]
+    assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]  # type: ignore[attr-defined]
     assert f"Without 1 head the answer loses **{ranked['bits lost'][0]:.2f} bits**" in shown(at)
     assert "off" not in at.query_params
-    click(at, "All on")
-    assert "All heads are on." in shown(at)
+    click(at, "Ablate none")
+    assert "No head is ablated." in shown(at)
     assert at.query_params["off"] == ""
 
 
 def test_a_link_switches_heads_off_and_names_those_that_are_not_there(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
-    assert widget(at.multiselect, "Off").value == ["e1-2"]  # type: ignore[attr-defined]
-    assert "“e9-9, x1-1, e0-1”, which this model has not. Its heads are written like e" in shown(at).replace("\\", "")
+    assert widget(at.multiselect, "Ablated heads").value == ["e1-2"]  # type: ignore[attr-defined]
+    assert "“e9-9, x1-1, e0-1”, which this model does not have. Its heads are written like e" in shown(at).replace("\\", "")
     at.run()
     assert not at.warning
-    click(at, "Keep only these")
-    assert sorted(widget(at.multiselect, "Off").value) == ["e1-1", "e2-1", "e2-2"]  # type: ignore[attr-defined]
+    click(at, "Ablate all others")
+    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e1-1", "e2-1", "e2-2"]  # type: ignore[attr-defined]
     click(at, "Layer 2")
-    assert sorted(widget(at.multiselect, "Off").value) == ["e2-1", "e2-2"]  # type: ignore[attr-defined]
+    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e2-1", "e2-2"]  # type: ignore[attr-defined]
     assert "Without 2 heads" in shown(at)
 
 
@@ -72,7 +72,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     assert "**Have two neighboring words changed places?**" in shown(at)
     assert set(at.dataframe[0].value["best answer after"]) == {"swapped"}
     assert len(at.dataframe[0].value) == 72
-    assert widget(at.multiselect, "Off").value == ["e4-7"]  # type: ignore[attr-defined]
+    assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]  # type: ignore[attr-defined]
     assert "“swapped” goes from 97 % to " in shown(at)
     words = at.dataframe[0].value["bits lost"].max()
     widget(at.selectbox, "Task").set_value("genre").run()  # type: ignore[attr-defined]
@@ -112,8 +112,8 @@ def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     assert set(at.dataframe[0].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
     assert len(at.dataframe[0].value) == 72
     other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")
-    assert widget(other.multiselect, "Off").value == ["q4-1"]  # type: ignore[attr-defined]
-    assert "“c1-1”, which this model has not" in shown(other).replace("\\", "")
+    assert widget(other.multiselect, "Ablated heads").value == ["q4-1"]  # type: ignore[attr-defined]
+    assert "“c1-1”, which this model does not have" in shown(other).replace("\\", "")
     assert "Layer 4" in [button.label for button in other.button]
 
 
@@ -151,7 +151,7 @@ def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:
     assert len(at.get("iframe")) == 1
     widget(at.text_input, "Other text, of as many tokens").set_value("The dog sat on it.").run()  # type: ignore[attr-defined]
     assert not at.exception
-    assert "Change single words" in words(at.warning[0].value)
+    assert "Replace single words" in words(at.warning[0].value)
 
 
 def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> None:
@@ -160,7 +160,7 @@ def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> 
     assert len(at.get("iframe")) == 1
     assert "Over the text alone" in shown(at)
     at = page(tab="all", model="dir-tiny-gpt2", together="texts", text="The cat.", other="The dog sat down.", count="0")
-    assert "Change single words" in words(at.warning[0].value)
+    assert "Replace single words" in words(at.warning[0].value)
     assert "Over the text alone" not in shown(at)
 
 
@@ -220,7 +220,7 @@ def test_bertviz_shows_the_chosen_layers_and_heads(
     widget(at.multiselect, "Layers").set_value([]).run()  # type: ignore[attr-defined]
     assert not at.exception
     assert not at.warning
-    assert drawn[-1]["include_layers"] is None
+    assert drawn[-1]["include_layers"] == [0, 1]
     assert "layers" not in at.query_params
 
 
@@ -237,8 +237,8 @@ def test_ways_and_the_mean_of_everything() -> None:
     weights = np.stack([np.eye(2), np.full((2, 2), 0.5)]).astype(np.float32)
     two = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights[None])
     one = combine.part(two, head=0)
-    assert offered(two, two) == ["all", "layers", "mean", "heads"]
-    assert offered(two, one) == ["layers", "mean", "heads"]
+    assert comparisons(two, two) == ["all", "layers", "mean", "heads"]
+    assert comparisons(two, one) == ["layers", "mean", "heads"]
     np.testing.assert_allclose(combine.overall(two).weights[0, 0], [[0.75, 0.25], [0.25, 0.75]])
 
 
@@ -299,7 +299,8 @@ def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
     after: object,
 ) -> None:
     def begun() -> tuple[object, object]:
-        return drawn[-1]["layer"], drawn[-1]["heads"]
+        heads = drawn[-1]["heads"]
+        return drawn[-1]["layer"], heads and tuple(heads)
 
     at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", **query)
     assert not at.warning
@@ -326,25 +327,20 @@ def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "numbers"),
     [
-        ({"layer": "9"}, "no layer 9 here: 2 layers of 2 heads are"),
-        ({"layer": "1", "on": "2.7"}, "no layer 1, head 2, 7 here"),
-        ({"bertviz": "neuron", "head": "5"}, "no layer 1, head 5 here"),
-        ({"bertviz": "model", "open": "1"}, "no layer 1 here"),
+        ({"layer": "9"}, "9"),
+        ({"layer": "1", "on": "2.7"}, "1, 2, 7"),
+        ({"bertviz": "neuron", "head": "5"}, "1, 5"),
+        ({"bertviz": "neuron", "layers": "2", "layer": "1", "head": "2"}, "1, 2"),
+        ({"bertviz": "model", "open": "1"}, "1"),
     ],
 )
-def test_a_link_to_a_head_that_bertviz_has_not(
-    checkpoint_dir: Path, drawn: list[dict[str, Any]], query: dict[str, str], told: str
+def test_a_link_to_a_head_that_bertviz_does_not_show(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], query: dict[str, str], numbers: str
 ) -> None:
     at = page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)
-    assert told in words(at.warning[0].value)
+    assert f"The link’s choice {numbers} (a layer, then heads) is not among" in words(at.warning[0].value)
     assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (None, None)
     at.run()
     assert not at.warning
-
-
-def test_a_head_that_is_not_sent_is_passed_over(checkpoint_dir: Path, drawn: list[dict[str, Any]]) -> None:
-    at = page(tab="bertviz", bertviz="neuron", model="dir-tiny-bert", layers="2", heads="2", layer="1", head="2")
-    assert not at.warning
-    assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (1, (1,))

@@ -36,19 +36,6 @@ def test_labels_fit_their_columns(token: str, shown: str) -> None:
     assert short(token, 6) == shown
 
 
-def test_weights_are_rounded_to_the_nearest_step() -> None:
-    values = np.array([0.0, 0.5 / 255 - 1e-5, 0.5 / 255 + 1e-5, 0.5, 1.0, 1.0 + 1e-7], np.float32)
-    assert packed.weights(values).tolist() == [0, 0, 1, 128, 255, 255]
-    assert packed.weights(values, 16).tolist() == [0, 128, 129, 32768, 65535, 65535]
-
-
-@pytest.mark.parametrize(("bits", "error"), [(8, 1 / 510), (16, 1 / 131_070)])
-def test_weights_keep_to_the_stated_error(bits: packed.Bits, error: float) -> None:
-    values = np.random.default_rng(0).random((2, 2, 9, 9), dtype=np.float32)
-    top = 2**bits - 1
-    assert np.abs(packed.weights(values, bits) / top - values).max() <= error + 1e-7
-
-
 @pytest.mark.parametrize("bits", [8, 16])
 def test_each_head_has_steps_of_its_own(bits: packed.Bits) -> None:
     values = np.array([[[[0.01, 0.002]], [[-3.0, 1.0]], [[0.0, 0.0]]]], np.float32)  # (1, 3, 1, 2)

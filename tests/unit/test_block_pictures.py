@@ -15,7 +15,7 @@ from core.figures import block as figures
 from core.figures.block import HEADING, LEFT, ROW, flow
 from core.theme import BLUE, DARK, LIGHT
 from core.ui.attention.block import component_data
-from core.ui.attention.step import made_of
+from core.ui.attention.step import inputs_of
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
 
@@ -104,8 +104,8 @@ def test_a_gate_and_the_encoders_text_come_in() -> None:
     assert hang[4].of == (1, 2)
     assert hang[5].of == (3, 4)
     assert hang[9].of == (7, 8)
-    assert made_of(hang[2], found) == ENCODER
-    assert made_of(hang[8], found) == "residual of cross-attention"
+    assert inputs_of(hang[2], found) == ENCODER
+    assert inputs_of(hang[8], found) == "residual of cross-attention"
     assert slug(found[3]) == "cross-attention-scores-distance"
 
 

@@ -17,18 +17,19 @@ window.bertviz_params = PYTHON_PARAMS;
   for (const map of params.attention) {
     map.left = map.left_text;
     map.right = map.right_text;
-    map.numbers = { weights: unpack(map.weights, map.bits, false) };
-    for (const name of ["queries", "keys"]) {
-      if (map[name]) map.numbers[name] = unpack(map[name].bytes, map[name].bits, true);
+    map.numbers = {};
+    for (const name of ["weights", "queries", "keys"]) {
+      if (map[name]) map.numbers[name] = unpack(map[name].bytes, map[name].bits, map[name].signed);
     }
   }
 
   /** Nested arrays of the part [from, to) of a map's third axis and [left, right) of its fourth. */
-  function nested(numbers, [layers, heads, rows, columns], row, column, scale) {
+  function nested(numbers, { shape, scale }, row, column) {
+    const [layers, heads, rows, columns] = shape;
     return Array.from({ length: layers }, (_, layer) =>
       Array.from({ length: heads }, (_, head) => {
         const picture = layer * heads + head;
-        const step = scale(picture);
+        const step = scale[picture];
         return Array.from({ length: row.to - row.from }, (_, i) => {
           const at = (picture * rows + row.from + i) * columns;
           return Array.from(numbers.subarray(at + column.from, at + column.to), (n) => n * step);
@@ -38,16 +39,15 @@ window.bertviz_params = PYTHON_PARAMS;
   }
 
   function cut(map, row, column) {
-    const step = 1 / (map.bits === 16 ? 65535 : 255);
-    map.attn = nested(map.numbers.weights, map.shape, row, column, () => step);
+    map.attn = nested(map.numbers.weights, map.weights, row, column);
     map.left_text = map.left.slice(row.from, row.to);
     map.right_text = map.right.slice(column.from, column.to);
     for (const [name, part] of [["queries", row], ["keys", column]]) {
       const vectors = map.numbers[name];
       if (!vectors) continue;
       // The packed numbers stay under another name, because bertviz looks for the vectors under this one.
-      const { shape, scale } = (map.packed ??= { queries: map.queries, keys: map.keys })[name];
-      map[name] = nested(vectors, shape, part, { from: 0, to: shape[3] }, (picture) => scale[picture]);
+      const packed = (map.packed ??= { queries: map.queries, keys: map.keys })[name];
+      map[name] = nested(vectors, packed, part, { from: 0, to: packed.shape[3] });
     }
   }
 
@@ -59,7 +59,7 @@ window.bertviz_params = PYTHON_PARAMS;
     else {
       for (let from = 0; from < whole.to; from += params.most) {
         const to = Math.min(whole.to, from + params.most);
-        out.push({ from, to, name: `tokens ${map.first[side] + from + 1} to ${map.first[side] + to}` });
+        out.push({ from, to, name: `tokens ${from + 1} to ${to}` });
       }
     }
     if (map.second > 0 && map.second < whole.to) {

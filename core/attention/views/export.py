@@ -1,4 +1,4 @@
-"""Attention as tables and files: what a head looks at, and all of its numbers for a download.
+"""Attention as tables and files: what a head attends to, and all of its numbers for a download.
 
 Legend: L layers, H heads, Q query tokens, K key tokens. numpy alone.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.inside.steps import MAPS, Step
-from core.attention.trace import AttentionMap, AttentionTrace, Floats
-from core.errors import NoAttentionMatrix
+from core.attention.trace import AttentionMap, AttentionTrace
 from core.table import Cell, Table
 
 MAX_TABLE_ROWS = 300_000
@@ -62,31 +60,12 @@ def grids_table(grids: Mapping[str, NDArray[np.floating[Any]]]) -> Table:
     return Table(("layer", "head", *grids), tuple(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One query's weight on one key; places count from 1."""
-
-    from_place: int
-    from_token: str
-    to_place: int
-    to_token: str
-    weight: float
-
-
-def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10) -> tuple[Link, ...]:
-    """The ``count`` largest weights of one head (of a difference: the furthest from zero), largest first; never zeros.
-
-    Layer and head count from 0.
-    """
+def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10) -> list[tuple[int, int, float]]:
+    """(query, key, weight) of the ``count`` largest weights of one head, largest first; never zeros. All from 0."""
     weights = found.weights[layer, head]  # (Q, K)
-    sizes = np.abs(weights)
-    order = np.argsort(-sizes, axis=None, kind="stable")[:count]
-    places = [divmod(int(i), weights.shape[1]) for i in order]
-    return tuple(
-        Link(query + 1, found.query_tokens[query], key + 1, found.key_tokens[key], float(weights[query, key]))
-        for query, key in places
-        if sizes[query, key] > 0
-    )
+    order = np.argsort(-weights, axis=None, kind="stable")[:count]
+    links = ((*divmod(int(place), weights.shape[1]), float(weights.flat[place])) for place in order)
+    return [link for link in links if link[2] > 0]
 
 
 def map_table(found: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Table:
@@ -95,21 +74,12 @@ def map_table(found: AttentionMap, layers: Sequence[int] | None = None, heads: S
     Everything counts from 1 in the table; ``layers`` and ``heads`` count from 0.
     """
     rows = (
-        (layer + 1, head + 1, query + 1, token, key + 1, found.key_tokens[key], weight)
+        (*pair, float(found.weights[layer, head, query, key]))
         for layer in (range(found.layers) if layers is None else layers)
         for head in (range(found.heads) if heads is None else heads)
-        for query, (token, weights, computed) in enumerate(
-            zip(
-                found.query_tokens,
-                found.weights[layer, head].tolist(),
-                found.computed(layer, head).tolist(),
-                strict=True,
-            )
-        )
-        for key, weight in enumerate(weights)
-        if computed[key]
+        for query, key, pair in _pairs(found, layer, head)
     )
-    return Table(("layer", "head", "query", "query token", "key", "key token", "weight"), tuple(rows))
+    return Table((*_PAIR, "weight"), tuple(rows))
 
 
 def scores_table(found: AttentionMap, layer: int, head: int) -> Table:
@@ -117,45 +87,42 @@ def scores_table(found: AttentionMap, layer: int, head: int) -> Table:
 
     Columns: as `map_table`, with the query times the key before the weight, and that divided by the root of the
     head's width d. What was not computed is left out. Where a model adds more to its scores, a bias of position
-    for one, the weight alone holds it.
-
-    Raises:
-        NoAttentionMatrix: queries and keys were not kept.
+    for one, the weight alone holds it. The map must hold its queries and keys.
     """
-    queries, keys = _vectors(found)
+    queries, keys = found.queries, found.keys
+    assert queries is not None
+    assert keys is not None
     products = queries[layer, head].astype(np.float64) @ keys[layer, head].astype(np.float64).T  # (Q, K)
     scaled = products / np.sqrt(queries.shape[-1])
-    weights, computed = found.weights[layer, head], found.computed(layer, head)
-    rows: Iterator[tuple[Cell, ...]] = (
-        (
-            *(layer + 1, head + 1, query + 1, found.query_tokens[query], key + 1, found.key_tokens[key]),
-            *(float(values[query, key]) for values in (products, scaled, weights)),
-        )
-        for query, key in np.argwhere(computed).tolist()
-    )
-    columns = ("layer", "head", "query", "query token", "key", "key token", "q·k", "q·k / √d", "weight")
-    return Table(columns, tuple(rows))
+    numbers = np.stack([products, scaled, found.weights[layer, head]], axis=-1)
+    rows = ((*pair, *numbers[query, key].tolist()) for query, key, pair in _pairs(found, layer, head))
+    return Table((*_PAIR, "q·k", "q·k / √d", "weight"), tuple(rows))
+
+
+_PAIR = ("layer", "head", "query", "query token", "key", "key token")
+
+
+def _pairs(found: AttentionMap, layer: int, head: int) -> Iterator[tuple[int, int, tuple[Cell, ...]]]:
+    """Query and key, from 0, of each weight that was computed, and the cells that name the pair, from 1."""
+    for query, key in np.argwhere(found.computed(layer, head)).tolist():
+        names = query + 1, found.query_tokens[query], key + 1, found.key_tokens[key]
+        yield query, key, (layer + 1, head + 1, *names)
 
 
 def vectors_table(found: AttentionMap, layer: int, head: int) -> Table:
     """The queries and keys of one head, one vector a row: whose it is, its position and token, d numbers.
 
-    Raises:
-        NoAttentionMatrix: queries and keys were not kept.
+    The map must hold its queries and keys.
     """
-    queries, keys = _vectors(found)
+    queries, keys = found.queries, found.keys
+    assert queries is not None
+    assert keys is not None
     rows = (
         (layer + 1, head + 1, name, position, token, *vector)
         for name, tokens, vectors in (("query", found.query_tokens, queries), ("key", found.key_tokens, keys))
         for position, (token, vector) in enumerate(zip(tokens, vectors[layer, head].tolist(), strict=True), 1)
     )
     return Table(("layer", "head", "vector", "#", "token", *map(str, range(1, queries.shape[-1] + 1))), tuple(rows))
-
-
-def _vectors(found: AttentionMap) -> tuple[Floats, Floats]:
-    if found.queries is None or found.keys is None:
-        raise NoAttentionMatrix("The query and key vectors were not kept here. The weights can be saved without them.")
-    return found.queries, found.keys
 
 
 def step_table(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> Table:

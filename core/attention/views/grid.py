@@ -75,7 +75,7 @@ def render(
         "layer": layer or 0,
         "head": head or 0,
         "open": single or (layer is not None and head is not None),
-        "colors": scale(theme, signed),
+        "colors": color_scale(theme, signed),
         "accent": THEMES[theme].selection,
         "hints": {view: content("attention", "all").part(f"Hint: {view}") for view in ("all", "one")},
     }
@@ -97,7 +97,7 @@ def height(found: AttentionMap) -> int:
     return max(670, min(1_200, 230 + found.layers * (cell + 5)))
 
 
-def scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
+def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
     """The colors as (place, color) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
     look = THEMES[theme]
     return list(look.differences if signed else look.amounts)

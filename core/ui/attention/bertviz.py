@@ -9,9 +9,8 @@ What is chosen inside a view is kept in the link and the recipe. The numbers of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import cast
 
 import streamlit as st
 
@@ -33,9 +32,6 @@ from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
 DRAWING = Choice(
     name="bertviz",
     label="View of bertviz",
@@ -51,20 +47,6 @@ _INSIDE = (LAYER, HEAD, ON, OPEN)
 _FRAME_LIMIT = 1_100
 
 
-class First(NamedTuple):
-    """What a view begins with, from 0; None for what nobody has chosen."""
-
-    layer: int | None
-    heads: tuple[int, ...] | None
-
-
-class _Sent(NamedTuple):
-    """The layers and heads that a view is sent, from 0; None for all of them."""
-
-    layers: list[int] | None
-    heads: list[int] | None
-
-
 def bertviz_views(view: View) -> None:
     """Draw the section.
 
@@ -77,171 +59,141 @@ def bertviz_views(view: View) -> None:
     trace = chosen_text(spec, state, pairs=True).trace(vectors=drawing == "neuron")
     found = chosen_map(trace, state)
     with st.container(horizontal=True):
-        sent = _Sent(
-            *(
-                _some(param, size, f"{spec.slug}.{found.kind}", state)
-                for param, size in ((LAYERS, found.layers), (HEADS, found.heads))
-            )
-        )
-    some = {name: len(numbers) if numbers else None for name, numbers in sent._asdict().items()}
-    able = bertviz.carries(found, drawing, **some)
+        layers = _shown(LAYERS, found.layers, f"{spec.slug}.{found.kind}", view)
+        heads = _shown(HEADS, found.heads, f"{spec.slug}.{found.kind}", view)
+    count = {"layers": len(layers), "heads": len(heads)}
     look, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
-    first, now = _chosen(drawing, found, sent, (spec.slug, look), state)
+    about = (spec.slug, look, layers, heads, [state.values.get(p.name) for p in BERTVIZ.params if p not in _INSIDE])
+    first, now = _chosen(drawing, f"bertviz.{drawing}.{found.kind}", layers, heads, about, view)
 
-    def page(first: First, bits: Bits = 8) -> str:
+    def page(numbers: Numbers, bits: Bits = 8) -> str:
         return bertviz.render(
             trace,
             drawing,
             kind=found.kind,
             theme=look,
             title=title,
-            count=max(len(found.query_tokens), len(found.key_tokens)),
-            include_layers=sent.layers,
-            include_heads=sent.heads,
-            layer=first.layer,
-            heads=first.heads,
+            include_layers=[layer - 1 for layer in layers],
+            include_heads=[head - 1 for head in heads],
+            layer=numbers[0] - 1 if numbers else None,
+            heads=[head - 1 for head in numbers[1:]] or None,
             bits=bits,
         )
 
     drawn = page(first)
     framed(
         drawn,
-        height=min(bertviz.height(found, drawing, able.tokens, **some), _FRAME_LIMIT),
-        alt=f"bertviz's {DRAWING.options[drawing].lower()} of {spec.name}. It is drawn for the pointer; the section "
-        "All heads shows the same weights and can be walked by keyboard.",
+        height=min(bertviz.height(found, drawing, **count), _FRAME_LIMIT),
+        alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
     )
-    if not able.whole:
-        st.caption(plain(able.sentence))
+    _limit(found, drawing, view, **count)
     view.try_and_notice(drawing)
     if found.note:
         st.caption(plain(found.note))
     stem = f"{spec.slug}-{drawing}-view"
     with st.container(horizontal=True):
         download_pages(partial(page, now), stem, state)
-        _numbers(found, drawing, stem, sent, now, state)
+        _numbers(found, drawing, stem, now or (layers[0],), layers, heads, view)
         view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
 
-def _some(param: Carried, size: int, slot: str, state: PageState) -> list[int] | None:
-    """Which layers or heads are sent, from 0; None for all of them."""
-    key = state.key(f"bertviz.{param.name}.{slot}")
+def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
+    """Which layers or heads are shown, from 1; all of them where nobody chooses."""
+    state, key = view.state, view.state.key(f"bertviz.{param.name}.{slot}")
     if key not in st.session_state:
-        asked = list(dict.fromkeys(state.integers(param.name)))
-        lacking = [number for number in asked if not 1 <= number <= size]
-        if lacking:
-            numbers = ", ".join(map(str, lacking[:8]))
-            warning(
-                f"There is no {param.name[:-1]} {numbers} here: this model has {size}. The others are shown.",
-                icon=":material/link_off:",
-            )
-        st.session_state[key] = [number for number in asked if number not in lacking]
-    chosen = st.multiselect(
-        param.label,
-        range(1, size + 1),
-        key=key,
-        persist_state="page",
-        placeholder="all of them",
-        help="Fewer of them leave room for more of the text",
-    )
+        linked = list(dict.fromkeys(state.integers(param.name)))
+        missing = [number for number in linked if not 1 <= number <= size]
+        if missing:
+            numbers = ", ".join(map(str, missing[:8]))
+            sentence = view.words.part("Missing", what=param.name[:-1], numbers=numbers, size=size)
+            warning(sentence, icon=":material/link_off:")
+        st.session_state[key] = [number for number in linked if number not in missing]
+    options = range(1, size + 1)
+    help = "Fewer of them leave room for more of the text"
+    chosen = st.multiselect(param.label, options, key=key, persist_state="page", placeholder="all", help=help)
     state.set(**{param.name: tuple(int(number) for number in chosen)})
-    return sorted(int(number) - 1 for number in chosen) or None
+    return sorted(map(int, chosen)) or list(options)
 
 
 def _chosen(
-    drawing: Drawing, found: AttentionMap, sent: _Sent, about: tuple[object, ...], state: PageState
-) -> tuple[First, First]:
-    """What the frame begins with, and what is chosen in it now.
-
-    Args:
-        about: what beside the page's parameters the view depends on.
-    """
-    layers = [number + 1 for number in (range(found.layers) if sent.layers is None else sent.layers)]
-    heads = [number + 1 for number in (range(found.heads) if sent.heads is None else sent.heads)]
-    size = f"{found.layers} layers of {found.heads} heads"
+    drawing: Drawing, name: str, layers: list[int], heads: list[int], about: object, view: View
+) -> tuple[Numbers, Numbers]:
+    """What the frame begins with, and what is chosen in it now; empty where nobody has chosen."""
+    state = view.state
+    layer, head, on = state.number("layer"), state.number("head"), state.integers(ON.name)
+    if drawing == "model":
+        linked = state.integers(OPEN.name)
+    elif drawing == "neuron":
+        linked = (layer or layers[0], head or heads[0]) if layer or head else ()
+    else:
+        linked = (layer or layers[0], *dict.fromkeys(on)) if layer or on else ()
 
     def fits(numbers: Numbers) -> bool:
-        if drawing != "head" and len(numbers) not in (0, 2):
-            return False
-        return not numbers or (numbers[0] in layers and set(numbers[1:]) <= set(heads))
+        known = not numbers or (numbers[0] in layers and set(numbers[1:]) <= set(heads))
+        return known and (drawing == "head" or len(numbers) in (0, 2))
 
-    def lacking(asked: Numbers) -> None:
-        numbers = ", ".join(map(str, asked[1:]))
-        named = f"layer {asked[0]}" + (f", head {numbers}" if numbers else "") if asked else "such head"
-        warning(f"There is no {named} here: {size} are. The view begins with its default.", icon=":material/link_off:")
-
-    begun, now = chosen_inside(
+    first, now = chosen_inside(
         "bertviz",
-        f"bertviz.{drawing}.{found.kind}",
+        name,
         state,
-        asked=_asked(drawing, found, layers, heads, state),
-        about=(about, sent, [state.values.get(param.name) for param in BERTVIZ.params if param not in _INSIDE]),
+        linked=linked,
+        about=about,
         fits=fits,
-        lacking=lacking,
+        missing=view.words.part("Not shown", numbers=", ".join(map(str, linked))),
     )
     if drawing == "model":
         state.set(open=now)
-    elif drawing == "head":
-        state.set(layer=now[0] if now else None, on=now[1:])
     else:
-        state.set(layer=now[0] if now else None, head=now[1] if now else None)
-    return _first(begun), _first(now)
+        state.set(layer=now[0] if now else None)
+        state.set(**({"on": now[1:]} if drawing == "head" else {"head": now[1] if now else None}))
+    return first, now
 
 
-def _asked(drawing: Drawing, found: AttentionMap, layers: list[int], heads: list[int], state: PageState) -> Numbers:
-    """The numbers that the page's parameters come to. What the model has and the view was not sent is passed over."""
-    if drawing == "model":
-        opened = state.integers(OPEN.name)
-        there = len(opened) == 2 and opened[0] <= found.layers and opened[1] <= found.heads
-        return () if there and (opened[0] not in layers or opened[1] not in heads) else opened
-    layer, head, on = state.number("layer"), state.number("head"), tuple(dict.fromkeys(state.integers(ON.name)))
-    if layer <= found.layers and layer not in layers:
-        layer = 0
-    if drawing == "neuron":
-        head = 0 if head <= found.heads and head not in heads else head
-        return (layer or layers[0], head or heads[0]) if layer or head else ()
-    on = tuple(number for number in on if number in heads or not 1 <= number <= found.heads)
-    on = () if set(on) == set(heads) else on
-    return (layer or layers[0], *on) if layer or on else ()
+def _limit(found: AttentionMap, drawing: Drawing, view: View, *, layers: int, heads: int) -> None:
+    """Say how much of the text is shown where that is not all of it."""
+    longest = max(len(found.query_tokens), len(found.key_tokens))
+    tokens = bertviz.tokens_at_once(found, drawing, layers=layers, heads=heads)
+    if tokens == longest:
+        return
+    pictures = {"head": heads, "model": layers * heads, "neuron": 1}[drawing]
+    view.note(
+        f"Limit: {drawing}",
+        heads=pictures,
+        tokens=tokens,
+        longest=longest,
+        pairs=f"{pictures * longest**2:,}",
+        fewer=max(1, bertviz.MAX_LINES[drawing] // longest**2),
+    )
 
 
-def _first(numbers: Numbers) -> First:
-    if not numbers:
-        return First(None, None)
-    return First(numbers[0] - 1, tuple(number - 1 for number in numbers[1:]) or None)
-
-
-def _numbers(found: AttentionMap, drawing: Drawing, stem: str, sent: _Sent, now: First, state: PageState) -> None:
+def _numbers(
+    found: AttentionMap, drawing: Drawing, stem: str, now: Numbers, layers: list[int], heads: list[int], view: View
+) -> None:
     """Files over the whole text, made when somebody asks for them.
 
     The head view gives the heads that are on in its layer, the model view every head that it was sent, the neuron view
     one head with its queries and keys.
     """
-    layers: Sequence[int] = sent.layers or range(found.layers)
-    heads: Sequence[int] = sent.heads or range(found.heads)
-    layer = layers[0] if now.layer is None else now.layer
+    state, words, (layer, *on) = view.state, view.words, now
     if drawing == "neuron":
-        head = now.heads[0] if now.heads else heads[0]
-        where, stem = f"Of layer {layer + 1}, head {head + 1}", f"{stem}-layer{layer + 1}-head{head + 1}"
-        download_csv(
-            partial(scores_table, found, layer, head),
-            stem,
-            state.key("bertviz.scores"),
-            of="weights and q·k",
-            tip=f"{where}: for each pair of tokens the query times the key, divided by the root of its dimension, and "
-            "the weight",
-        )
-        download_csv(
-            partial(vectors_table, found, layer, head),
-            f"{stem}-vectors",
-            state.key("bertviz.vectors"),
-            of="queries and keys",
-            tip=f"{where}: the query and the key of every token",
-        )
+        head = on[0] if on else heads[0]
+        stem = f"{stem}-layer{layer}-head{head}"
+        key, tip = state.key("bertviz.scores"), words.part("Scores", layer=layer, head=head)
+        download_csv(partial(scores_table, found, layer - 1, head - 1), stem, key, of="weights and q·k", tip=tip)
+        key, tip = state.key("bertviz.vectors"), words.part("Vectors", layer=layer, head=head)
+        table = partial(vectors_table, found, layer - 1, head - 1)
+        download_csv(table, f"{stem}-vectors", key, of="queries and keys", tip=tip)
         return
     if drawing == "head":
-        layers, heads, stem = [layer], now.heads or heads, f"{stem}-layer{layer + 1}"
-    tip = "The weights of the heads that are shown, over the whole text"
-    download_weights(found, stem, state, tip=tip, layers=layers, heads=heads)
+        layers, heads, stem = [layer], on or heads, f"{stem}-layer{layer}"
+    download_weights(
+        found,
+        stem,
+        state,
+        tip=words.part("Weights"),
+        layers=[number - 1 for number in layers],
+        heads=[number - 1 for number in heads],
+    )
 
 
 BERTVIZ = Section("bertviz", bertviz_views, (*TEXT_PARAMS, MAP, DRAWING, LAYERS, HEADS, *_INSIDE))

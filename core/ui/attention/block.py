@@ -1,13 +1,14 @@
-"""Inside a block: one layer over the visitor's text, step by step, and below what each layer would already answer.
+"""Inside a block: one layer over the visitor's text, step by step, and below it the logit lens.
 
 The steps stand in a list box by WAI-ARIA's pattern (arrows, Home and End choose, a click does), with the way through
-the block drawn beside it. The drawing says nothing that the list does not: what a step is made of is part of its name
+the block drawn beside it. The drawing says nothing that the list does not: the inputs of a step are part of its name
 for screen readers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ from core.figures.predictions import percent
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import ASKED, ASKED_WINDOW, asked_part, draw_asked, draw_model, question_of
-from core.ui.attention.step import PARTS, draw_step, made_of, shape
+from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
 from core.ui.glossary import plain_terms
 from core.ui.heads.panel import HEAD, LAYER
@@ -123,7 +124,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     with right:
         # A sparse model computes no score where the mask forbids one.
         sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
-        draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=sparse)
+        draw_step(found, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse)
     two = any(step.name == "second stream" for step in found.steps)
     view.try_and_notice("two streams" if two else "norm first" if norm_first(found.steps) else "norm last")
     if spec.offers("classifies texts"):
@@ -149,17 +150,15 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
 def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, label: str) -> dict[str, Any]:
     """What the browser needs to draw the list."""
     flow = drawing.flow(steps, wires)
-    parts = [
-        {"name": _heading(part, steps[0].name), "steps": [_row(i, steps, wires) for i in numbers]}
-        for part, numbers in (
-            (part, list(group)) for part, group in groupby(range(len(steps)), lambda i: steps[i].part)
-        )
-    ]
+    parts = [(part, list(group)) for part, group in groupby(range(len(steps)), lambda i: steps[i].part)]
     return {
-        "parts": parts,
-        "points": [{"x": one.x, "y": one.y, "shape": one.shape, "outside": one.outside} for one in flow.points],
-        "lines": [{"end": one.end, "path": one.path} for one in flow.lines],
-        "boxes": [{"left": one.left, "top": one.top, "height": one.height} for one in flow.boxes],
+        "parts": [
+            {"name": _heading(part, steps[0].name), "steps": [_row(i, steps, wires) for i in numbers]}
+            for part, numbers in parts
+        ],
+        "points": [asdict(point) for point in flow.points],
+        "lines": [asdict(line) for line in flow.lines],
+        "boxes": [asdict(box) for box in flow.boxes],
         "width": flow.width,
         "height": flow.height,
         "row": drawing.ROW,
@@ -171,19 +170,19 @@ def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str,
 
 
 def _heading(part: str, first: str) -> str:
-    return "What comes in" if part == "embedding" and first == "input" else PARTS[part]
+    return "Block input" if part == "embedding" and first == "input" else PARTS[part]
 
 
 def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str, str]:
     step, wire = steps[number], wires[number]
-    of = made_of(wire, steps)
+    inputs = inputs_of(wire, steps)
+    spoken = f"{step.name}, step {number + 1} of {len(steps)}, {shape(step, ' by ')}"
     return {
         "slug": wire.slug,
         "name": step.name,
         "shape": shape(step),
-        "of": f"← {of}" if of else "",
-        "said": f"{step.name}, step {number + 1} of {len(steps)}, {shape(step, ' by ')}"
-        + (f", from {of}" if of else ""),
+        "of": f"← {inputs}" if inputs else "",
+        "said": f"{spoken}, from {inputs}" if inputs else spoken,
     }
 
 
@@ -200,13 +199,13 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     text = asked_part(spec, state, text, task)
     with st.spinner("Reading every layer"):
         found = session.trajectory(spec.slug, text, task)
-    read = f"the state of each layer at {_where(found)}"
+    read = f"the hidden state of each layer at {_where(found)}"
     if spec.offers("classifies texts"):
-        read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
+        read = view.words.part("Mean state")
     names = figures.layer_names(len(found.predictions))
     question = question_of(spec, task)
     st.markdown(
-        f"{question if question.endswith('?') else f'{question}?'} After the last layer: **“{plain(found.answer)}”**, "
+        f"{question.removesuffix('?')}? After the last layer: **“{plain(found.answer)}”**, "
         f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} The model’s own head "
         f"reads {plain(read)}."
     )
@@ -214,16 +213,16 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     with left:
         Panel(
             f"{spec.slug}-layer-answers",
-            f"{spec.name}: what each layer would already answer",
+            f"{spec.name}: predictions after each layer",
             figures.answers(found, accent(spec.branch), theme=theme()),
-            f"The most probable answers after each layer with their probabilities, read at {read}, for “{text}”.",
+            f"The most probable predictions after each layer with their probabilities, read at {read}, for “{text}”.",
             _answers(found, names),
         ).draw(state)
     with right:
-        st.markdown(f"**How “{plain(found.answer)}” comes up**")
+        st.markdown(f"**Probability and rank of “{plain(found.answer)}”**")
         Panel(
             f"{spec.slug}-layer-path",
-            f"{spec.name}: how “{found.answer}” comes up",
+            f"{spec.name}: probability and rank of “{found.answer}” after each layer",
             figures.path(found, accent(spec.branch), theme=theme()),
             f"Probability and rank of “{found.answer}” over the layers. {figures.path_words(found, names)}",
             Table.from_columns({"after": names, "probability": found.probabilities, "rank": found.ranks}),
@@ -234,10 +233,8 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
 
 def _where(found: LensTrajectory) -> str:
     """The token at which the answer is read, with those before it."""
-    if len(found.tokens) == 1:
-        return f"“{short(found.tokens[0], 30)}”"
-    before = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
-    return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
+    shown = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
+    return f"token {found.place + 1}, “{shown}”"
 
 
 def _answers(found: LensTrajectory, names: list[str]) -> Table:

@@ -7,7 +7,7 @@ answer. Two models that tokenize a text differently are compared word by word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import streamlit as st
 
 from core import session
 from core.attention import combine
-from core.attention.trace import AttentionMap, MapKind
+from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
@@ -40,7 +40,6 @@ COMPARED = Choice(
         "heads": "One head of each",
     },
     width=210,
-    help="Head by head needs as many layers and heads in both, means of the layers as many layers",
 )
 NUMBERS = {
     f"{name.lower()}{number}": Integer(
@@ -51,7 +50,6 @@ NUMBERS = {
 }
 """The layers and heads of a difference."""
 COMPARED_PARAMS: tuple[Param[Any], ...] = (OTHER, WITH, COMPARED, *NUMBERS.values())
-_REST = "A weight on a special token belongs to no word, so rows sum to less than one."
 
 
 def numbered(state: PageState, name: str, most: int, usual: int = 1) -> int:
@@ -59,136 +57,125 @@ def numbered(state: PageState, name: str, most: int, usual: int = 1) -> int:
     return NUMBERS[name].with_(high=most, default=min(usual, most)).draw(state, tag=str(most)) - 1
 
 
-def other_text(found: AttentionMap, read: Chosen, view: View) -> AttentionMap | None:
+def other_text(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The difference from the map of another text; None, with a sentence, while there is none that fits.
 
     Raises:
         AtlasError: what the other text does not allow, as a sentence.
     """
-    spec = read.spec
+    spec = chosen.spec
     text = OTHER.draw(view.state)
     if not text:
         view.note("Other text")
         return None
-    found = _alone(found, read, view)
-    if read.task is not None and spec.offers("rewrites"):
-        trace = session.rewritten_trace(spec.slug, text, read.task, like=read.text)
+    found = _without_continuation(found, chosen, view)
+    if chosen.task is not None and spec.offers("rewrites"):
+        trace = session.rewritten_trace(spec.slug, text, chosen.task, like=chosen.text)
         if found.kind != "encoder":
             view.note("One answer")
     else:
-        trace = session.trace(spec.slug, text, adapters=read.adapters)
-    other = _of_kind(trace.maps, found.kind)
-    for tokens, own in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
-        if len(tokens) != len(own):
-            warning(
-                f"The other text has {len(tokens)} tokens and this one {len(own)}. Change single words for others that "
-                "are tokens of their own.",
-                icon=":material/info:",
-            )
+        trace = session.trace(spec.slug, text, adapters=chosen.adapters)
+    other = trace.of_kind(found.kind)
+    for theirs, ours in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
+        if len(theirs) != len(ours):
+            sentence = view.words.part("Other length", other=len(theirs), here=len(ours))
+            warning(sentence, icon=":material/info:")
             return None
     return combine.difference(found, replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens))
 
 
-def other_model(found: AttentionMap, read: Chosen, view: View) -> AttentionMap | None:
+def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The difference from another model's map; None, with a sentence, while there is none that fits.
 
     Raises:
         AtlasError: one of them cannot read the text, or the words of its tokens are not known.
     """
-    spec, state = read.spec, view.state
+    spec = chosen.spec
     if spec.offers("rewrites"):
-        return _two_rewriters(found, read, state)
+        return _two_rewriters(found, chosen, view)
     if found.label and found.kind != "encoder":
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
-    other = _another(spec, lambda one: one.offers("two texts") if pairs else one.family.side == spec.family.side, state)
+    other = _another(spec, lambda one: one.offers("two texts") if pairs else one.family.side == spec.family.side, view)
     if other is None:
         if not pairs:
             view.note("Same tokens")
         return None
-    theirs = _of_kind(session.trace(other.slug, read.text, read.second or None).maps, found.kind)
-    own = _alone(found, read, view)
-    if not pairs or (own.query_tokens, own.key_tokens) == (theirs.query_tokens, theirs.key_tokens):
-        return _difference(own, theirs, state)
-    if read.second.strip():
-        raise InputUnusable(
-            "These models tokenize the two sentences differently. One sentence can be compared word by word: empty "
-            "the field of the second."
-        )
+    theirs = session.trace(other.slug, chosen.text, chosen.second or None).of_kind(found.kind)
+    ours = _without_continuation(found, chosen, view)
+    if not pairs or (ours.query_tokens, ours.key_tokens) == (theirs.query_tokens, theirs.key_tokens):
+        return _difference(ours, theirs, view)
+    if chosen.second.strip():
+        raise InputUnusable(view.words.part("Two sentences"))
+    note = view.words.part("Less than one")
     ours, theirs = (
-        replace(session.word_look(slug, read.text, adapters).found, note=_REST)
-        for slug, adapters in ((spec.slug, read.adapters), (other.slug, None))
+        replace(session.word_look(slug, chosen.text, adapters).found, note=note)
+        for slug, adapters in ((spec.slug, chosen.adapters), (other.slug, None))
     )
-    shown = _difference(ours, theirs, state)
-    words = f"{spec.name} and {other.name} tokenize this text differently, so both are compared word by word."
-    return replace(shown, note=f"{shown.note} {words}")
+    return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))
 
 
-def _two_rewriters(found: AttentionMap, read: Chosen, state: PageState) -> AttentionMap | None:
+def _two_rewriters(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """What an encoder-decoder has more or less than another over one sentence and one answer, word by word.
 
     The answer is that of the chosen model, which the other is given to read.
     """
-    spec = read.spec
-    other = _another(spec, lambda one: one.offers("rewrites"), state)
+    spec = chosen.spec
+    other = _another(spec, lambda one: one.offers("rewrites"), view)
     if other is None:
         return None
-    own, others = task_names(spec), task_names(other)
-    task = read.task or next(iter(own))
-    theirs = task if task in others else next(iter(others))
+    ours, theirs = task_names(spec), task_names(other)
+    task = chosen.task or next(iter(ours))
+    task_of_other = task if task in theirs else next(iter(theirs))
     with st.spinner("Running both models"):
-        answer = session.answer_words(spec.slug, read.text, task)
+        answer = session.answer_words(spec.slug, chosen.text, task)
+        note = view.words.part("Less than one")
         first, second = (
-            replace(_of_kind(session.trace_in_words(slug, read.text, job, answer).maps, found.kind), note=_REST)
-            for slug, job in ((spec.slug, task), (other.slug, theirs))
+            replace(session.trace_in_words(slug, chosen.text, job, answer).of_kind(found.kind), note=note)
+            for slug, job in ((spec.slug, task), (other.slug, task_of_other))
         )
-    shown = _difference(first, second, state)
-    words = f"{spec.name} does “{own[task]}”, {other.name} “{others[theirs]}”. Both are compared word by word. {_REST}"
+    names = {"first": spec.name, "second": other.name}
+    words = view.words.part("Two tasks", task=ours[task], other=theirs[task_of_other], **names)
     if found.kind != "encoder":
-        words += f" {other.name} reads the answer that {spec.name} generated, word by word, as if it were its own."
-    return replace(shown, note=f"{shown.note} {words}")
+        words += " " + view.words.part("Shared answer", **names)
+    return _difference(first, second, view, words)
 
 
-def _of_kind(maps: Collection[AttentionMap], kind: MapKind) -> AttentionMap:
-    return next(one for one in maps if one.kind == kind)
-
-
-def _alone(found: AttentionMap, read: Chosen, view: View) -> AttentionMap:
+def _without_continuation(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap:
     """A decoder's map over the text without what it generated after it; others as they are."""
-    if not read.spec.offers("continues"):
+    if not chosen.spec.offers("continues"):
         return found
-    alone = session.trace(read.spec.slug, read.text).decoder
-    assert alone is not None
+    alone = session.trace(chosen.spec.slug, chosen.text).of_kind("decoder")
     if len(alone.key_tokens) < len(found.key_tokens):
         view.note("Text alone")
     return alone
 
 
-def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], state: PageState) -> CheckpointSpec | None:
+def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], view: View) -> CheckpointSpec | None:
     """The menu of the models that fit beside ``spec``; None while none is chosen."""
     others = {slug: one for slug, one in models().items() if fits(one) and one != spec}
-    wanted = state.text(WITH.name)
+    linked = view.state.text(WITH.name)
     slug = st.selectbox(
         WITH.label,
         list(others),
-        index=list(others).index(wanted) if wanted in others else None,
+        index=list(others).index(linked) if linked in others else None,
         format_func=lambda slug: others[slug].name,
-        key=state.key("maps.with"),
+        key=view.state.key("maps.with"),
         placeholder="Choose a model",
         width=260,
     )
-    state.set(**{WITH.name: slug})
+    view.state.set(**{WITH.name: slug})
     return None if slug is None else others[slug]
 
 
-def _difference(first: AttentionMap, second: AttentionMap, state: PageState) -> AttentionMap:
-    """What ``first`` has more or less than ``second``, which are of the same tokens, in the way that is chosen."""
-    ways = offered(first, second)
-    way = COMPARED.with_(options={way: COMPARED.options[way] for way in ways}, default=ways[0]).draw(
-        state, tag=".".join(ways)
-    )
-    if way == "heads":
+def _difference(first: AttentionMap, second: AttentionMap, view: View, note: str = "") -> AttentionMap:
+    """What ``first`` has more or less than ``second``, which are of the same tokens, as the visitor compares them."""
+    state, offered = view.state, comparisons(first, second)
+    help = view.words.part("Compared")
+    menu = COMPARED.with_(options={name: COMPARED.options[name] for name in offered}, default=offered[0], help=help)
+    how = menu.draw(state, tag=".".join(offered))
+    if how == "heads":
         first, second = (
             combine.part(
                 one,
@@ -197,14 +184,15 @@ def _difference(first: AttentionMap, second: AttentionMap, state: PageState) -> 
             )
             for number, one in ((1, first), (2, second))
         )
-    elif way == "layers":
+    elif how == "layers":
         first, second = combine.mean(first), combine.mean(second)
-    elif way == "mean":
+    elif how == "mean":
         first, second = combine.overall(first), combine.overall(second)
-    return combine.difference(first, second)
+    shown = combine.difference(first, second)
+    return replace(shown, note=f"{shown.note} {note}".strip())
 
 
-def offered(first: AttentionMap, second: AttentionMap) -> list[str]:
+def comparisons(first: AttentionMap, second: AttentionMap) -> list[str]:
     """The ways in which two maps can be compared, the most telling first."""
     layers, heads = first.layers == second.layers, first.heads == second.heads
     return [*(["all"] if layers and heads else []), *(["layers"] if layers else []), "mean", "heads"]

@@ -10,17 +10,17 @@ one with anything else in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import streamlit as st
 from pydantic import Field
 
 from core.ui.component import Component, Message
+from core.ui.notices import warning
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
 
-Frame = Literal["grid", "bertviz"]
 MOST = 256
 """The largest number, and how many of them a message may hold."""
 
@@ -36,45 +36,38 @@ FRAME = Component("frame", Opened)
 Numbers = tuple[int, ...]
 
 
-class Chosen(NamedTuple):
-    """What a frame opens with, and what is chosen in it now."""
-
-    drawn: Numbers
-    now: Numbers
-
-
 def chosen_inside(
-    frame: Frame,
+    frame: str,
     name: str,
     state: PageState,
     *,
-    asked: Numbers,
+    linked: Numbers,
     about: object,
     fits: Callable[[Numbers], bool],
-    lacking: Callable[[Numbers], None],
-) -> Chosen:
-    """Listen to the frame; of the numbers that it sends, those that ``fits`` takes are chosen from then on.
+    missing: str,
+) -> tuple[Numbers, Numbers]:
+    """What the frame opens with, and what is chosen in it now, of which only ``fits`` decides whether it can be.
 
     Args:
+        frame: as its messages name it, ``grid`` or ``bertviz``.
         name: of this choice among those of the page.
-        asked: what a link asks for, or what was chosen in another section.
+        linked: what a link carries, or what was chosen in another section.
         about: what the frame's page is made of beside the choice; where it changes, the page is made anew.
         fits: whether numbers can be chosen here; called without any, too.
-        lacking: told of numbers that a link asks for in vain; none are chosen then.
+        missing: the sentence on numbers of a link that do not fit; none are chosen then.
     """
     slot, key = state.key(f"{name}.opened"), state.key(f"{name}.watch")
     if key not in st.session_state:  # nothing listened in the run before: the section opens
-        if not fits(asked):
-            lacking(asked)
-        st.session_state[slot] = {"sign": None, "now": asked, "drawn": ()}
-    kept = st.session_state[slot]
-    opened = FRAME.sent(key)
-    if opened is not None and fits(tuple(opened.open)):
-        kept["now"] = tuple(opened.open)
-    if not fits(kept["now"]):
-        kept["now"] = ()
-    sign = repr(about)
-    if kept["sign"] != sign:
-        kept["sign"], kept["drawn"] = sign, kept["now"]
-    FRAME.draw(key, {"frame": frame, "now": list(kept["now"])}, height=1)
-    return Chosen(kept["drawn"], kept["now"])
+        if not fits(linked):
+            warning(missing, icon=":material/link_off:")
+        st.session_state[slot] = {"about": None, "now": linked, "drawn": ()}
+    memory = st.session_state[slot]
+    message = FRAME.sent(key)
+    if message is not None and fits(tuple(message.open)):
+        memory["now"] = tuple(message.open)
+    if not fits(memory["now"]):
+        memory["now"] = ()
+    if memory["about"] != repr(about):
+        memory["about"], memory["drawn"] = repr(about), memory["now"]
+    FRAME.draw(key, {"frame": frame, "now": list(memory["now"])}, height=1)
+    return memory["drawn"], memory["now"]

@@ -1,8 +1,6 @@
-"""One head, and all heads at once: what they come to together, and differences, drawn as a page of our own."""
+"""One head, and all heads at once: combined over heads and layers, and differences, drawn as a page of our own."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,19 +12,15 @@ from core.attention.views.svg import all_svg, head_svg
 from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
-from core.ui.attention.inside_frame import Numbers, chosen_inside
+from core.ui.attention.inside_frame import chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.export import download_svg
 from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
-from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
-
-if TYPE_CHECKING:
-    from core.ui.links import PageState
 
 TOGETHER = Choice(
     name="together",
@@ -46,7 +40,7 @@ TOGETHER = Choice(
 )
 OPEN = Carried(name="open", label="Open head", as_=link.Integers(high=256, most=2))
 _SIGNED = ("heads", "layers", "texts", "models")
-"""What has weights below zero."""
+"""Differences, whose weights have a sign."""
 
 
 def one_head(view: View) -> None:
@@ -64,32 +58,45 @@ def all_maps(view: View) -> None:
     spec = draw_model(state)
     # The menu stands below the text, and its answer of this run is known before.
     flowing = st.session_state.get(state.key(TOGETHER.name), state.text(TOGETHER.name)) == "flow"
-    read = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
-    trace = read.trace()
+    chosen = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
+    trace = chosen.trace()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         found = chosen_map(trace, state)
         together = TOGETHER.draw(state)
-        shown = _shown(together, found, read, view)
+        shown = _shown(together, found, chosen, view)
     if shown is None:
         return
     look, title = theme().name, f"{spec.name}: {TOGETHER.options[together]}"
-    opened: tuple[int | None, int | None] = (0, 0)
-    if not shown.layers == shown.heads == 1:
-        opened = _opened(shown, (spec.slug, look, read.text, read.second, read.task), state)
+    signed, single = together in _SIGNED, shown.layers == shown.heads == 1
+    about = (spec.slug, look, chosen.text, chosen.second, chosen.task)
+    layer, head = (0, 0) if single else _opened(shown, about, view)
+
+    def page(name: Name, layer: int | None, head: int | None, bits: Bits = 8) -> str:
+        return grid.render(shown, theme=name, title=title, difference=signed, layer=layer, head=head, bits=bits)
+
+    def picture() -> str:
+        return head_svg(shown, 0, 0, theme=look, title=title) if single else all_svg(shown, theme=look, title=title)
+
+    tokens = len(shown.query_tokens)
     framed(
-        grid.render(shown, theme=look, title=title, difference=together in _SIGNED, layer=opened[0], head=opened[1]),
+        page(look, layer, head),
         height=grid.height(shown),
-        alt=f"{TOGETHER.options[together]}: {shown.layers} layers of {shown.heads} heads over "
-        f"{len(shown.query_tokens)} tokens. The page inside can be walked with the arrow keys and has a table.",
+        alt=view.words.part(
+            "Alt", shown=TOGETHER.options[together], layers=shown.layers, heads=shown.heads, tokens=tokens
+        ),
     )
     view.try_and_notice(together)
     if shown.note:
         st.caption(plain(shown.note))
-    _files(shown, f"{spec.slug}-{together}", title, look, state, signed=together in _SIGNED)
+    stem = f"{spec.slug}-{together}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        download_pages(lambda bits: page("light", None, None, bits), stem, state)
+        download_svg(picture, stem, state.key("maps.svg"))
+        download_weights(shown, stem, state)
     view.note("Files")
 
 
-def _shown(together: str, found: AttentionMap, read: Chosen, view: View) -> AttentionMap | None:
+def _shown(together: str, found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The map to draw; None while something is still to be chosen."""
     state = view.state
     simple = {"mean": combine.mean, "maximum": combine.maximum, "rollout": combine.rollout}
@@ -101,9 +108,9 @@ def _shown(together: str, found: AttentionMap, read: Chosen, view: View) -> Atte
         with st.spinner("Computing the flow of every pair of tokens"):
             return combine.flow(found)
     if together == "texts":
-        return other_text(found, read, view)
+        return other_text(found, chosen, view)
     if together == "models":
-        return other_model(found, read, view)
+        return other_model(found, chosen, view)
     parts = []
     for number in (1, 2):
         layer = numbered(state, f"layer{number}", found.layers, 1 if together == "heads" else number)
@@ -112,55 +119,25 @@ def _shown(together: str, found: AttentionMap, read: Chosen, view: View) -> Atte
     return combine.difference(*parts)
 
 
-def _opened(shown: AttentionMap, about: tuple[object, ...], state: PageState) -> tuple[int | None, int | None]:
+def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None, int | None]:
     """Layer and head, from 0, that the grid of ``shown`` opens with; the page in its frame says which is open.
 
     Args:
         about: what beside the page's parameters the map depends on.
     """
-    # Streamlit keeps what is called when a head is opened: it must not hold the map, which may have many megabytes.
-    layers, heads = shown.layers, shown.heads
-
-    def lacking(asked: Numbers) -> None:
-        numbers = ", ".join(map(str, asked))
-        warning(
-            f"There is no head “{numbers}” here: “open” takes a layer up to {layers} and a head up to "
-            f"{heads}. All heads are shown.",
-            icon=":material/link_off:",
-        )
-
+    state, layers, heads = view.state, shown.layers, shown.heads
+    linked = state.integers(OPEN.name)
     drawn, now = chosen_inside(
         "grid",
         "maps",
         state,
-        asked=state.integers(OPEN.name),
+        linked=linked,
         about=(about, [state.values.get(param.name) for param in ALL.params if param is not OPEN]),
-        fits=lambda numbers: there(numbers, layers, heads),
-        lacking=lacking,
+        fits=lambda n: not n or (len(n) == 2 and 1 <= n[0] <= layers and 1 <= n[1] <= heads),
+        missing=view.words.part("No such head", open=", ".join(map(str, linked)), layers=layers, heads=heads),
     )
     state.set(open=now)
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)
-
-
-def there(numbers: Numbers, layers: int, heads: int) -> bool:
-    """Whether the numbers are one of so many layers and one of so many heads, from 1, or none."""
-    return not numbers or (len(numbers) == 2 and 1 <= numbers[0] <= layers and 1 <= numbers[1] <= heads)
-
-
-def _files(shown: AttentionMap, stem: str, title: str, look: Name, state: PageState, *, signed: bool) -> None:
-    """What is drawn as a page, as a picture and as numbers; made only when asked for."""
-
-    def page(bits: Bits) -> str:
-        return grid.render(shown, theme="light", title=title, difference=signed, bits=bits)
-
-    def picture() -> str:
-        alone = shown.layers == shown.heads == 1
-        return head_svg(shown, 0, 0, theme=look, title=title) if alone else all_svg(shown, theme=look, title=title)
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download_pages(page, stem, state)
-        download_svg(picture, stem, state.key("maps.svg"))
-        download_weights(shown, stem, state)
 
 
 ONE_HEAD = Section("heads", one_head, (*TEXT_PARAMS, LAYER, HEAD, MAP, VIEW))

@@ -11,9 +11,9 @@ from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
 from core.attention.views.packed import Bits
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.links import parameters as link
 from core.ui.export import download_csv, download_html, download_npz
-from core.ui.heads.panel import KINDS
 from core.ui.heads.text import text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
@@ -23,15 +23,12 @@ from core.ui.picker import SOURCES
 MODEL = Model(
     name="model",
     first="attention",
-    help="What really runs here, and where its weights come from",
+    help="Models that run here, and where their weights come from",
     width=540,
     resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
-ASKED = Text(name="asked", label="Text", most=600, help="The sections Inside a block and Switch off share this text")
+ASKED = Text(name="asked", label="Text", most=600)
 ASKED_WINDOW = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
-
-STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}
-"""In which streams of an XLNet a head is off."""
 
 
 def models() -> dict[str, CheckpointSpec]:
@@ -65,7 +62,8 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
 
 def draw_asked(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
     """The box of the text that an answer is predicted from."""
-    return ASKED.with_(label=label, default=spec.family.asked).draw(state, tag=spec.kind)
+    help = content("attention").part("Text")
+    return ASKED.with_(label=label, default=spec.family.asked, help=help).draw(state, tag=spec.kind)
 
 
 def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
@@ -76,7 +74,7 @@ def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | No
 def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:
     """The page of a map as a file, with its numbers in 8 bits and in 16; made when somebody asks."""
     download_html(lambda: page(8), stem, state.key("maps.page"))
-    tip = "Each number in 65,536 steps instead of 256, in a page of twice the size"
+    tip = content("attention").part("16 bits")
     download_html(lambda: page(16), f"{stem}-16", state.key("maps.page16"), of="16 bits", tip=tip)
 
 
@@ -93,7 +91,7 @@ def download_weights(
         download_csv(partial(map_table, found, **heads), stem, state.key("maps.csv"), tip=tip)
     else:
         archive = partial(to_npz, AttentionTrace(stem, **{found.kind: found}))
-        tip = f"The weights of every layer and head; more than {MAX_TABLE_ROWS:,} are too many for a table"
+        tip = content("attention").part("Archive", most=f"{MAX_TABLE_ROWS:,}")
         download_npz(archive, stem, state.key("maps.npz"), tip=tip)
 
 
@@ -104,8 +102,3 @@ def question_of(spec: CheckpointSpec, task: str | None) -> str:
     if not spec.offers("classifies texts"):
         return spec.family.asks
     return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)
-
-
-def kinds_of(spec: CheckpointSpec) -> dict[str, str]:
-    """What the kinds of attention are called of which heads are off."""
-    return STREAMS if spec.offers("two streams") else KINDS

@@ -30,7 +30,7 @@ from core.attention.views.svg import head_svg
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
-from core.theme import Name
+from core.figures.predictions import percent
 from core.ui.data_table import data_table
 from core.ui.export import download_csv, download_html, download_npz, download_svg
 from core.ui.framed import framed
@@ -53,7 +53,6 @@ HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=9
 VIEW = Choice(name="view", label="View", options=VIEWS, style="row")
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
-_LONGEST = 60
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
@@ -98,7 +97,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
     Raises:
         NoAttentionMatrix: the trace is empty.
     """
-    words = View(state, content("attention", "heads"))
+    view = View(state, content("attention", "heads"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         found = chosen_map(trace, state, first="cross")
         measured = scores(found)
@@ -106,189 +105,180 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         usual = _telling(measured)
         layer = LAYER.with_(high=found.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=found.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
-        view = VIEW.draw(state)
+        shown = VIEW.draw(state)
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
-    if view == "table":
+    if shown == "table":
         _keys(found, layer, head, 4, state)
     else:
-        left, right = st.columns([2, 3] if view == "bertviz" else [3, 2], gap="medium")
+        left, right = st.columns([2, 3] if shown == "bertviz" else [3, 2], gap="medium")
         with left:
-            if view == "bertviz":
-                _head_view(trace, found, layer, head, words)
+            if shown == "bertviz":
+                _head_view(trace, found, layer, head, view)
             else:
-                _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", words)
+                _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", view)
         with right:
-            _keys(found, layer, head, 2 if view == "bertviz" else 1, state)
-    words.try_and_notice(found.kind, about=_about(measured, layer, head))
+            _keys(found, layer, head, 2 if shown == "bertviz" else 1, state)
+    view.try_and_notice(found.kind, about=_about(measured, layer, head, view))
     if found.note:
         st.caption(plain(found.note))
-    _strongest(found, layer, head)
+    _strongest(found, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
-        st.session_state[state.key(f"layer.{tag}")], st.session_state[state.key(f"head.{tag}")] = (
-            to_layer + 1,
-            to_head + 1,
-        )
+        st.session_state[state.key(f"layer.{tag}")] = to_layer + 1
+        st.session_state[state.key(f"head.{tag}")] = to_head + 1
 
-    names = ["All heads", "What the heads do", "The formula", "Download"]
+    names = ["All heads", "Head scores", "Formula", "Download"]
     overview, roles, formula, files = st.tabs(names, key=state.key("heads.tabs"), on_change="rerun")
     # A closed tab costs nothing: its pictures are not made.
     with overview:
         if overview.open:
-            _all_heads(found, layer, head, accent(branch), words, go)
+            _all_heads(found, layer, head, accent(branch), view, go)
     with roles:
         if roles.open:
-            _roles(measured, words, go)
+            _roles(measured, view, go)
     with formula:
         if formula.open:
-            where = words.words.part(f"Where: {found.kind}")
-            words.say("Formula" if found.allowed is None else "Formula with a mask", where=where)
+            where = view.words.part(f"Where: {found.kind}")
+            view.say("Formula" if found.allowed is None else "Formula with a mask", where=where)
     with files:
         if files.open:
-            _downloads(trace, found, layer, head, words)
+            _downloads(trace, found, layer, head, view)
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:
     """A head with a pattern that one sees at once: the strongest on the token before, or the least spread."""
     if "previous" in measured.grids:
-        layer, head, _ = measured.strongest("previous", 1)[0]
-        return layer, head
+        return measured.strongest("previous", 1)[0][:2]
     grid = measured.grids["spread"]
-    flat = int(grid.argmin())
-    return flat // grid.shape[1], flat % grid.shape[1]
+    layer, head = divmod(int(grid.argmin()), grid.shape[1])
+    return layer, head
 
 
-def _cut(token: str) -> str:
+def _short(token: str) -> str:
     """A token of any length as a table, or a sentence read aloud, has room for it."""
-    return short(token, _LONGEST)
+    return short(token, 60)
 
 
-def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, words: View) -> None:
+def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, view: View) -> None:
     weights = found.weights[layer, head]
-    query, at = divmod(int(weights.argmax()), weights.shape[1])
+    query, key = divmod(int(weights.argmax()), weights.shape[1])
     Panel(
         "heat",
         f"Layer {layer + 1}, head {head + 1}",
         figures.attention_map(found, layer, head, theme=theme()),
         f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
-        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {_cut(found.query_tokens[query])} to "
-        f"{_cut(found.key_tokens[at])}. The table beside it has the strongest key of every query.",
+        f"key tokens. The largest weight is {weights[query, key]:.2f}, from {_short(found.query_tokens[query])} to "
+        f"{_short(found.key_tokens[key])}. The table beside it has the strongest key of every query.",
         partial(head_table, found, layer, head),
-        note="" if found.computed(layer, head).all() else words.words.part("Not computed"),
+        note="" if found.computed(layer, head).all() else view.words.part("Not computed"),
         file=f"{stem}-layer{layer + 1}-head{head + 1}",
-    ).draw(words.state)
+    ).draw(view.state)
 
 
-def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, words: View) -> None:
+def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, view: View) -> None:
     alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
     framed(
         bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme().name, controls=False),
         height=min(bertviz.height(found), _FRAME_LIMIT),
-        alt=f"bertviz head view of layer {layer + 1}, head {head + 1}. The table beside it has the strongest keys.",
+        alt=view.words.part("Alt: head view", layer=layer + 1, head=head + 1),
     )
-    shown, there = bertviz.shown_tokens(found), max(len(found.query_tokens), len(found.key_tokens))
+    shown, there = bertviz.tokens_at_once(found), max(len(found.query_tokens), len(found.key_tokens))
     if shown < there:
-        words.note("Cut", shown=shown, there=there)
+        view.note("Cut", shown=shown, there=there)
 
 
 def _keys(found: AttentionMap, layer: int, head: int, count: int, state: PageState) -> None:
     """The strongest keys of every query."""
     rows = [
-        {name: _cut(value) if isinstance(value, str) else value for name, value in row.items()}
+        {name: _short(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in top_keys(found, layer, head, count)
     ]
-    weight = {
-        f"weight {rank}": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
-        for rank in range(1, count + 1)
-    }
-    st.markdown("Strongest keys of each token" if found.kind != "cross" else "Strongest keys of each generated token")
+    weight = st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
+    st.markdown("Strongest keys of each " + ("generated token" if found.kind == "cross" else "token"))
     data_table(
         rows,
         "strongest-keys",
         alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
         key=state.key(f"heads.keys.{found.kind}"),
         height=min(38 + 35 * len(rows), 560),
-        column_config={"#": st.column_config.NumberColumn(width=40), **weight},
+        column_config={
+            "#": st.column_config.NumberColumn(width=40),
+            **{f"weight {rank}": weight for rank in range(1, count + 1)},
+        },
     )
 
 
-def _strongest(found: AttentionMap, layer: int, head: int) -> None:
-    """The ten strongest links in words, as a table that is read aloud in order."""
+def _strongest(found: AttentionMap, layer: int, head: int, view: View) -> None:
+    """The ten largest weights, as a table that is read aloud in order."""
     rows = [
-        (
-            f"{_cut(link.from_token)} ({link.from_place})",
-            f"{_cut(link.to_token)} ({link.to_place})",
-            f"{link.weight:.3f}",
-        )
-        for link in strongest_links(found, layer, head)
+        (f"{_short(found.query_tokens[i])} ({i + 1})", f"{_short(found.key_tokens[j])} ({j + 1})", f"{weight:.3f}")
+        for i, j, weight in strongest_links(found, layer, head)
     ]
-    query, key = ("Generated", "Source") if found.kind == "cross" else ("From", "To")
-    caption = (
-        f"The strongest links of layer {layer + 1}, head {head + 1}, the largest weight first; the number behind a "
-        "token is its position in the text"
-    )
-    with st.expander("The ten strongest links, as a table"):
+    query, key = ("Generated", "Source") if found.kind == "cross" else ("Query", "Key")
+    caption = view.words.part("Largest weights", layer=layer + 1, head=head + 1)
+    with st.expander("The ten largest weights, as a table"):
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
 
 
-def _about(measured: HeadScores, layer: int, head: int) -> str:
+def _about(measured: HeadScores, layer: int, head: int, view: View) -> str:
     """A sentence on what this head does on this text, by its scores."""
-    spread = float(measured.grids["spread"][layer, head])
-    simple = [name for name in measured.grids if name != "spread"]
+    words, grids = view.words, measured.grids
+    simple = [name for name in grids if name != "spread"]
     # One repeated word is no habit: a mean over two rows is left to the tables.
     telling = [name for name in simple if measured.rows[name] > 2] or simple
-    name = max(telling, key=lambda name: float(measured.grids[name][layer, head]))
-    value = float(measured.grids[name][layer, head])
-    if spread >= 0.95:
-        sentence = "This head spreads its weight almost evenly over all keys that it may attend to."
+    name = max(telling, key=lambda name: float(grids[name][layer, head]))
+    value = float(grids[name][layer, head])
+    if float(grids["spread"][layer, head]) >= 0.95:
+        sentence = words.part("About: even")
     elif value >= 0.25:
-        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows where there is one."
+        sentence = words.part("About: pattern", share=percent(value), what=MEANING[name].removeprefix("weight "))
     else:
-        sentence = "This head has no fixed pattern: its rows differ with the words."
-    best = next((n for n in ("previous", "same place") if n in measured.grids), name)
-    at_layer, at_head, best_value = measured.strongest(best, 1)[0]
-    if (at_layer, at_head) != (layer, head) and best_value >= 0.4:
-        what = MEANING[best].removeprefix("weight ")
-        sentence += f" Layer {at_layer + 1}, head {at_head + 1} has the most {what}: {best_value:.0%}."
+        sentence = words.part("About: words")
+    best = next((n for n in ("previous", "same place") if n in grids), name)
+    at_layer, at_head, most = measured.strongest(best, 1)[0]
+    if (at_layer, at_head) != (layer, head) and most >= 0.4:
+        what = MEANING[best]
+        sentence += " " + words.part(
+            "About: best", layer=at_layer + 1, head=at_head + 1, what=what, share=f"{most:.0%}"
+        )
     return sentence
 
 
-def _all_heads(found: AttentionMap, layer: int, head: int, color: str, words: View, go: Go) -> None:
+def _all_heads(found: AttentionMap, layer: int, head: int, color: str, view: View, go: Go) -> None:
     """The overview; a click on a thumbnail opens that head."""
     few = found.weights.size <= MAX_TABLE_ROWS
+    layers, heads = found.layers, found.heads
+    alt = view.words.part("Alt: overview", layers=layers, heads=heads, layer=layer + 1, head=head + 1)
     panel = Panel(
         "all-heads",
         f"{map_name(found)}: all heads",
         figures.overview(found, layer, head, color, theme=theme()),
-        f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
-        "framed; each up to its own largest weight. The tab What the heads do has the same heads as numbers."
-        + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
+        alt if few else f"{alt} {view.words.part('Too many weights')}",
         partial(map_table, found) if few else None,
-        note=words.words.part("Overview"),
+        note=view.words.part("Overview"),
         file=f"attention-{found.kind}-all-heads",
     )
-
-    layers, heads, key = found.layers, found.heads, panel.key(words.state)
+    key = panel.key(view.state)
 
     def clicked() -> None:
         points = st.session_state[key]["selection"]["point_indices"]
         if points and 0 <= points[0] < layers * heads:
             go(*divmod(int(points[0]), heads))
 
-    panel.draw(words.state, on_select=clicked, selection_mode="points")
+    panel.draw(view.state, on_select=clicked, selection_mode="points")
 
 
-def _roles(measured: HeadScores, words: View, go: Go) -> None:
+def _roles(measured: HeadScores, view: View, go: Go) -> None:
     """Head scores as a grid, with the strongest heads one click away."""
     names = list(measured.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
-    key = words.state.key("heads.score")
+    key = view.state.key("heads.score")
     name = st.segmented_control("Score", names, default=preferred, required=True, key=key, help="Measured on this text")
     with st.container(horizontal=True):
         for layer, head, value in measured.strongest(name):
             st.button(
                 f"Layer {layer + 1}, head {head + 1}: {value:.2f}",
-                key=words.state.key(f"heads.go.{name}.{layer}.{head}"),
+                key=view.state.key(f"heads.go.{name}.{layer}.{head}"),
                 on_click=go,
                 args=(layer, head),
             )
@@ -298,40 +288,31 @@ def _roles(measured: HeadScores, words: View, go: Go) -> None:
         figures.score_grid(measured.grids[name], MEANING[name], theme=theme()),
         f"Score {name} of every head, layers down, heads across; the table has the numbers.",
         partial(grids_table, measured.grids),
-        note=f"{MEANING[name].capitalize()}, averaged over the rows of this text that it applies to. "
-        + words.words.part("Scores"),
-    ).draw(words.state)
+        note=view.words.part("Scores", score=MEANING[name].capitalize()),
+    ).draw(view.state)
 
 
-def _downloads(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, words: View) -> None:
+def _downloads(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, view: View) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
-    state, look = words.state, theme().name
-    stem = f"{trace.checkpoint}-{found.kind}"
-    title = f"{trace.checkpoint}, {map_name(found).lower()}, layer {layer + 1}, head {head + 1}"
-    one = f"{stem}-layer{layer + 1}-head{head + 1}"
+    state, look = view.state, theme().name
+    stem, title = f"{trace.checkpoint}-{found.kind}", f"Attention of {trace.checkpoint}"
+    one, place = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
     wide = state.key("heads.bits")
     bits: Bits = 16 if st.session_state.get(wide) else 8
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download_svg(
-            lambda: head_svg(found, layer, head, theme=look, title=title).encode(), one, state.key("heads.svg")
+
+    def picture() -> str:
+        return head_svg(found, layer, head, theme=look, title=f"{title}, {map_name(found).lower()}, {place}")
+
+    def page(name: bertviz.View) -> str:
+        return bertviz.render(
+            trace, name, layer=layer, heads=[head], kind=found.kind, theme=look, title=title, bits=bits
         )
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        download_svg(picture, one, state.key("heads.svg"))
         download_csv(partial(head_table, found, layer, head), one, state.key("heads.csv"))
-        archive = f"{trace.checkpoint}-attention"
-        download_npz(lambda: to_npz(trace), archive, state.key("heads.npz"), of="all heads")
-        views: tuple[bertviz.View, ...] = ("head", "model")
-        for view in views:
-            page = partial(_standalone, trace, view, found, layer, head, look, bits)
-            download_html(page, f"{stem}-{view}-view", state.key(f"heads.{view}"), of=f"{view} view")
-        tip = "Pages with each number in 65,536 steps, of twice the size"
-        st.checkbox("16 bits", key=wide, persist_state="page", help=tip)
-    words.note("Files")
-
-
-def _standalone(
-    trace: AttentionTrace, view: bertviz.View, found: AttentionMap, layer: int, head: int, look: Name, bits: Bits
-) -> bytes:
-    title = f"Attention of {trace.checkpoint}"
-    longest = max(max(one.weights.shape[2:]) for one in trace.maps)  # parts of a long text are chosen on the page
-    return bertviz.render(
-        trace, view, layer=layer, heads=[head], kind=found.kind, theme=look, title=title, count=longest, bits=bits
-    ).encode()
+        download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
+        download_html(partial(page, "head"), f"{stem}-head-view", state.key("heads.head"), of="head view")
+        download_html(partial(page, "model"), f"{stem}-model-view", state.key("heads.model"), of="model view")
+        st.checkbox("16 bits", key=wide, persist_state="page", help=content("attention").part("16 bits"))
+    view.note("Files")
