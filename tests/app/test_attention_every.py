@@ -96,7 +96,7 @@ def test_every_bundled_row_has_an_effect_and_what_differs_is_said() -> None:
     at = every(models="atlas-adapter-bert,atlas-xlnet", score="effect")
     table = at.dataframe[0].value
     assert len(table) == 144
-    assert table["bits lost"].notna().all()
+    assert table["mean bits lost"].notna().all()
     assert "the answers to all its tasks" in shown(at)
     assert "in the content stream alone" in shown(at)
     assert "in the content stream alone" not in shown(every(models="minilm"))

@@ -138,7 +138,8 @@ def _pooled(cells: Indices) -> Indices:
         if size > _THUMBNAIL_CELLS:
             starts = np.linspace(0, size, _THUMBNAIL_CELLS, endpoint=False).astype(int)
             ordered = np.maximum.reduceat(ordered, starts, axis=axis)
-    return np.where(ordered < 0, _UNSEEN_INDEX, ordered).astype(np.uint8)
+    pooled: Indices = np.where(ordered < 0, _UNSEEN_INDEX, ordered).astype(np.uint8)
+    return pooled
 
 
 def _palette(theme: Name, signed: bool) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from core import links
@@ -39,9 +38,7 @@ SCORE = Choice(
 LEAST = Unset(name="least", label="At least", low=-1.0, high=100.0, step=0.05, placeholder="any", width=115)
 BRANCH = Choice(name="branch", label="Branch", options={ANY: "All branches", **BRANCH_TITLES}, width=155)
 KIND = Choice(name="kind", label="Attention", options={ANY: "All kinds", **KINDS}, width=160)
-MODELS = Words(
-    name="models", label="Models", options={}, most=100, style="menu", may_be_empty=True, placeholder="all of them"
-)
+MODELS = Words(name="models", label="Models", options={}, most=100, style="menu", may_be_empty=True, placeholder="all")
 HIGHEST = 5
 """Rows of the small table."""
 Scored = Sequence[tuple[float, HeadRow]]
@@ -64,119 +61,98 @@ def every_head(view: View) -> None:
         info(view.words.part("None fits"))
         return
     _picture(score, scored, view)
-    view.try_and_notice(score, halves=_halves(scored))
-    st.markdown("**The highest**")
+    low, high = ([value for value, row in scored if (row.depth < 0.5) == lower] for lower in (True, False))
+    numbers = {"count": len(scored), "low": f"{fmean(low or [0]):.2g}", "high": f"{fmean(high or [0]):.2g}"}
+    halves = view.words.part("Halves" if low and high else "One half", **numbers)
+    view.try_and_notice(score, halves=halves)
+    st.markdown("**Highest scores**")
     text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
-    _whole_table(score, found, every, view)
+    _whole_table(score, found, len(every), view)
     shown = {row.slug for row in found}
     for spec in specs:
         for ability in spec.family.offers if spec.slug in shown else ():
             if view.words.has(part := f"Where a model {ability}"):
                 view.note(part, model=plain(spec.name))
-    unmeasured = [spec.name for spec in specs if spec.slug not in {row.slug for row in every}]
-    if unmeasured:
-        st.caption(f"Not measured: {plain(', '.join(unmeasured))}.")
+    measured = {row.slug for row in every}
+    if unmeasured := [plain(spec.name) for spec in specs if spec.slug not in measured]:
+        st.caption(f"Not measured: {', '.join(unmeasured)}.")
 
 
 def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]:
+    """The score, and the heads that fit the filters, highest score first."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = SCORE.draw(state)
-        least = LEAST.with_(help=f"Of the chosen score: {SCORES[score]}").draw(state)
-        branches, kinds = {row.branch for row in every} | {ANY}, {row.attention for row in every} | {ANY}
-        branch = _narrowed(BRANCH, branches).draw(state)
-        kind = _narrowed(KIND, kinds).draw(state)
+        least = LEAST.with_(help=f"Score: {SCORES[score]}").draw(state)
+        branch, kind = (
+            menu.with_(options={slug: name for slug, name in menu.options.items() if slug in there}).draw(state)
+            for menu, there in (
+                (BRANCH, {ANY, *(row.branch for row in every)}),
+                (KIND, {ANY, *(row.attention for row in every)}),
+            )
+        )
         slugs = MODELS.with_(options={row.slug: row.name for row in every}).draw(state)
     fits = chosen(
         every,
         score,
         least=least,
         branch=None if branch == ANY else branch,
-        attention=None if kind == ANY else kind,  # type: ignore[arg-type]
+        attention=None if kind == ANY else kind,
         models=slugs or None,
     )
     return score, fits
 
 
-def _narrowed(choice: Choice, there: set[str]) -> Choice:
-    return choice.with_(options={slug: name for slug, name in choice.options.items() if slug in there})
-
-
 def _picture(score: str, scored: Scored, view: View) -> None:
-    groups: dict[str, list[tuple[float, HeadRow]]] = {}
-    for branch in [*BRANCH_TITLES, *(row.branch for _, row in scored)]:
-        if branch not in groups and (own := [one for one in scored if one[1].branch == branch]):
-            groups[branch] = own
+    branches = dict.fromkeys([*BRANCH_TITLES, *(row.branch for _, row in scored)])
+    groups = [[one for one in scored if one[1].branch == branch] for branch in branches]
     dots = [
         Dots(
             BRANCH_TITLES.get(branch, branch),
             accent(branch),
-            [row.depth for _, row in own],
-            [value for value, _ in own],
-            [_called(row) for _, row in own],
-            SHAPES[list(BRANCH_TITLES).index(branch)] if branch in BRANCH_TITLES else SHAPES[-1],
+            [row.depth for _, row in group],
+            [value for value, _ in group],
+            [_name(row) for _, row in group],
+            SHAPES[min(number, len(SHAPES) - 1)],
         )
-        for branch, own in groups.items()
+        for number, (branch, group) in enumerate(zip(branches, groups, strict=True))
+        if group
     ]
-    top_value, top = scored[0]
-    records = [
-        {
-            "model": row.name,
-            "attention": row.attention,
-            "layer": row.layer,
-            "head": row.head,
-            "depth": row.depth,
-            score: value,
-        }
-        for value, row in scored
-    ]
+    columns = ("model", "attention", "layer", "head", "depth", score)
+    table = Table(columns, tuple((r.name, r.attention, r.layer, r.head, r.depth, value) for value, r in scored))
+    top, best = scored[0]
     picked: Any = Panel(
         "heads",
         f"{SCORES[score].capitalize()}, head by head, over the depth of its model",
         depth_dots(dots, theme=theme()),
-        f"{len(scored)} heads by depth, from the input of their model to its output, and by their score: "
-        f"{SCORES[score]}. The highest is {_called(top)} with {top_value:.2f}.",
-        Table.from_records(records),
+        view.words.part("Alt", count=len(scored), score=SCORES[score], head=_name(best), value=f"{top:.2f}"),
+        table,
         heading=True,
         file=f"heads-{score}",
     ).draw(view.state, on_select="rerun", selection_mode="points")
-    hit = _hit(picked["selection"]["points"], list(groups.values()))
-    if hit is not None:
-        text_table(_few(score, [hit], "The head that was clicked"))
-
-
-def _hit(points: Sequence[dict[str, Any]], groups: Sequence[Scored]) -> tuple[float, HeadRow] | None:
-    """The head of the last dot that was clicked."""
-    for point in reversed(points):
+    drawn = [group for group in groups if group]
+    for point in reversed(picked["selection"]["points"]):
         group, number = int(point.get("curve_number", -1)), int(point.get("point_index", -1))
-        if 0 <= group < len(groups) and 0 <= number < len(groups[group]):
-            return groups[group][number]
-    return None
-
-
-def _halves(scored: Scored) -> str:
-    """What the picture shows, in numbers."""
-    low = [value for value, row in scored if row.depth < 0.5]
-    high = [value for value, row in scored if row.depth >= 0.5]
-    if not low or not high:
-        return f"There are {len(scored)} heads here, all in one half of the layers."
-    return (
-        f"{len(scored)} heads: those of the lower half of the layers have {fmean(low):.2g} on average, those of the "
-        f"upper half {fmean(high):.2g}."
-    )
+        if 0 <= group < len(drawn) and 0 <= number < len(drawn[group]):
+            text_table(_few(score, [drawn[group][number]], "The head that was clicked"))
+            break
 
 
 def _few(score: str, scored: Scored, caption: str) -> TextTable:
-    lost = "Most bits lost" if score == EFFECT else "Bits lost without it"
+    def bits(row: HeadRow) -> str:
+        if row.effect is None:
+            return "not measured"
+        return f"{row.effect.largest if score == EFFECT else row.effect.mean:.3f}"
+
     return TextTable(
-        ("Head", "Model", "Attention", SCORE.options[score], lost),
+        ("Head", "Model", "Attention", SCORE.options[score], "Largest bits lost" if score == EFFECT else "Bits lost"),
         [
             (
                 Link(f"Layer {row.layer} of {row.layers}, head {row.head}", base_path() + href(row)),
                 row.name,
                 KINDS[row.attention],
                 f"{value:.3f}" + (f", {row.relation}" if score == GRAMMAR else ""),
-                _bits(row, score),
+                bits(row),
             )
             for value, row in scored
         ],
@@ -186,76 +162,50 @@ def _few(score: str, scored: Scored, caption: str) -> TextTable:
     )
 
 
-def _bits(row: HeadRow, score: str) -> str:
-    if row.effect is None:
-        return "not measured"
-    return f"{row.effect.largest if score == EFFECT else row.effect.mean:.3f}"
-
-
 def href(row: HeadRow) -> str:
     """The link to the page with this head open."""
     wanted: dict[str, links.Value] = {"model": row.slug, "layer": row.layer, "head": row.head}
     return links.url("attention", wanted | ({"map": row.attention} if row.several else {}))
 
 
-def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow], view: View) -> None:
-    st.markdown(f"**{'All' if len(found) == len(every) else f'{len(found)} of'} {len(every)} heads**")
+def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -> None:
+    st.markdown(f"**{'All' if len(found) == total else f'{len(found)} of'} {total} heads**")
+    table = heads_table(found)
+    columns: dict[str, Sequence[Any]] = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+    columns |= {
+        "open": [base_path() + href(row) for row in found],
+        "model": [row.name for row in found],
+        "attention": [KINDS[row.attention] for row in found],
+    }
+    first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score, score)
     roles = [role for role in ROLES if any(role in row.roles for row in found)]
-    first = "beyond" if score == GRAMMAR else "bits lost" if score == EFFECT else score
-    columns = _columns(found, roles)
-    order = ["open", "model", "attention", "layer", "of", "head", first, *roles, "relation", "right", "beyond"]
+    grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
+    order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
     data_table(
-        columns,
+        {name: columns[name] for name in order},
         None,
         alt="Every head that fits with all its scores, the highest of the chosen score first",
         key=view.state.key("every.table"),
         height=min(38 + 35 * len(found), 460),
-        column_order=[name for name in dict.fromkeys([*order, "bits lost", "largest"]) if name in columns],
         column_config={
             "open": st.column_config.LinkColumn("", display_text="open", width=60),
             "layer": number(width=60),
-            "of": number("layers", width=65),
+            "layers": number(width=65),
             "head": number(width=60),
-            "right": number("right", format="percent", help="Of the relation's links"),
-            "beyond": number("beyond", format="percent", help=SCORES[GRAMMAR]),
-            "bits lost": number(format="%.3f", help="Mean over twenty sentences"),
-            "largest": number("most bits", format="%.3f", help="On one of the twenty sentences"),
+            "right": number(format="percent", help="Of the relation's links"),
+            "beyond fixed distance": number(format="percent", help=SCORES[GRAMMAR]),
+            "mean bits lost": number(format="%.3f", help="Mean over twenty sentences"),
+            "largest bits lost": number(format="%.3f", help="On one of the twenty sentences"),
             **{role: number(format="%.2f", help=SCORES[role]) for role in roles},
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_csv(lambda: heads_table(found), "heads", view.state.key("every.csv"))
+        download_csv(table, "heads", view.state.key("every.csv"))
         view.note("Columns")
 
 
-def _columns(found: Sequence[HeadRow], roles: Sequence[str]) -> dict[str, Any]:
-    """The table by columns of numbers, which is what travels."""
-
-    def real(values: list[float | None]) -> Any:
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float32)
-
-    def whole(values: list[int]) -> Any:
-        return np.array(values, dtype=np.int16)
-
-    effects = [row.effect for row in found]
-    return {
-        "open": [base_path() + href(row) for row in found],
-        "model": [row.name for row in found],
-        "attention": [KINDS[row.attention] for row in found],
-        "layer": whole([row.layer for row in found]),
-        "of": whole([row.layers for row in found]),
-        "head": whole([row.head for row in found]),
-        **{role: real([row.roles.get(role) for row in found]) for role in roles},
-        "relation": [row.relation for row in found],
-        "right": real([row.right for row in found]),
-        "beyond": real([row.beyond for row in found]),
-        "bits lost": real([effect.mean if effect else None for effect in effects]),
-        "largest": real([effect.largest if effect else None for effect in effects]),
-    }
-
-
-def _called(row: HeadRow) -> str:
+def _name(row: HeadRow) -> str:
     kind = f", {KINDS[row.attention].lower()}" if row.several else ""
     return f"{row.name}{kind}, layer {row.layer}, head {row.head}"
 

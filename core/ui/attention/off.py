@@ -52,7 +52,7 @@ def switch_off(view: View) -> None:
     with st.spinner("Ablating one head after the other"):
         effects = {_code(effect.head): effect for effect in session.head_effects(spec.slug, text, task)}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
-    kinds = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
+    kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
     slot = _ablated(effects, kinds, spec, view)
     off = tuple(effects[code].head for code in st.session_state[slot])
     with st.spinner("Running the model without them"):
