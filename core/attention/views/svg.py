@@ -126,7 +126,7 @@ def _indices(found: AttentionMap, layer: int, head: int) -> Indices:
     share = weights / (float(np.abs(weights).max(initial=0.0)) or 1.0)
     if _signed(found):
         share = (share + 1) / 2
-    cells = np.rint(share * (_STEPS - 1)).astype(np.uint8)
+    cells: Indices = np.rint(share * (_STEPS - 1)).astype(np.uint8)
     cells[~found.computed(layer, head)] = _UNSEEN_INDEX
     return cells
 

@@ -62,7 +62,7 @@ def every_head(view: View) -> None:
         return
     _picture(score, scored, view)
     low, high = ([value for value, row in scored if (row.depth < 0.5) == lower] for lower in (True, False))
-    numbers = {"count": len(scored), "low": f"{fmean(low or [0]):.2g}", "high": f"{fmean(high or [0]):.2g}"}
+    numbers: dict[str, int | str] = {"count": len(scored), "low": f"{fmean(low or [0]):.2g}", "high": f"{fmean(high or [0]):.2g}"}
     halves = view.words.part("Halves" if low and high else "One half", **numbers)
     view.try_and_notice(score, halves=halves)
     st.markdown("**Highest scores**")
