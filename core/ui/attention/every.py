@@ -62,8 +62,9 @@ def every_head(view: View) -> None:
         return
     _picture(score, scored, view)
     low, high = ([value for value, row in scored if (row.depth < 0.5) == lower] for lower in (True, False))
-    numbers: dict[str, int | str] = {"count": len(scored), "low": f"{fmean(low or [0]):.2g}", "high": f"{fmean(high or [0]):.2g}"}
-    halves = view.words.part("Halves" if low and high else "One half", **numbers)
+    low_mean, high_mean = (f"{fmean(values or [0]):.2g}" for values in (low, high))
+    part = "Halves" if low and high else "One half"
+    halves = view.words.part(part, count=len(scored), low=low_mean, high=high_mean)
     view.try_and_notice(score, halves=halves)
     st.markdown("**Highest scores**")
     text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
