@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.demos.covered_text import BACK, mended, shared
+from core.ui.demos.cover import BACK, reconstruction_grade, words_shared
 from tests.app.test_rounds import button, everything, said
 from tests.pages import html_of
 from tests.pages import opened as branch
@@ -250,7 +250,7 @@ def test_a_word_that_the_memory_helps_most_is_found() -> None:
     word = later.loc[later["saved"].idxmax(), "reads"]
     at = branch("decoder", system="transformer-xl", model="atlas-transformer-xl", cover="yes")
     at = guessed(at, "Your guess", word)
-    assert re.search(r"Right: the memory saves most on it|it comes [2-9] of", verdicts(at))
+    assert re.search(r"Right: the memory saves most on it|it has rank [2-9] of", verdicts(at))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_word_that_the_memory_helps_most_is_found() -> None:
     ],
 )
 def test_how_much_comes_back_by_hand(original: str, written: str, which: int) -> None:
-    assert mended(original, written) == which
+    assert reconstruction_grade(original, written) == which
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_how_much_comes_back_by_hand(original: str, written: str, which: int) ->
     ],
 )
 def test_a_guess_at_a_text_by_hand(guess: str, written: str, told: str) -> None:
-    assert shared(guess, written).startswith(told)
+    assert words_shared(guess, written).startswith(told)
 
 
 def test_a_strange_guess_at_a_text_is_harmless() -> None:

@@ -101,7 +101,7 @@ def test_a_model_with_codes_also_writes_token_by_token() -> None:
     at = page(demo="text", length="4")
     assert not at.exception
     assert not at.warning
-    assert "begins with a code: Story" in shown(at)
+    assert "begins with a control code: Story" in shown(at)
     at = opened("decoder", system="gpt-neo", model="atlas-gpt-neo", demo="codes", length="4")
     assert not at.exception  # a demo that it has not is passed over
     assert at.text_area[0].label == "Prompt"

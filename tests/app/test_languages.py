@@ -38,7 +38,7 @@ def test_a_translation_without_english_stands_beside_the_way_through_it(
     assert "Direct, and with English as pivot" in shown(at)
     assert "French to English" in texts(at)
     assert "that English to German" in texts(at)
-    assert "named by tokens of their own" in shown(at)
+    assert "Special tokens name the languages" in shown(at)
     at = opened("encoder-decoder", **query, task="fr-en")
     assert not at.exception
     assert "English as pivot" not in shown(at)
@@ -72,7 +72,7 @@ def test_a_sentence_alone_is_said_to_be_read_as_english(root: Path, use_checkpoi
     use_checkpoints(root)
     at = opened("encoder", system="xlm", model="dir-atlas-xlm", demo="masks", text="The dog sat.", mask="2")
     assert not at.exception
-    assert "read as English" in shown(at)
+    assert "marks every token as English" in shown(at)
     assert at.query_params["demo"] == "masks"
     assert at.get("plotly_chart")
 

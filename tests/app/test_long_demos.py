@@ -52,7 +52,7 @@ def test_a_window_opens_filled_and_its_controls_change_it() -> None:
     widget(at.text_input, "Words that become global").set_value("Max").run()
     assert not at.exception
     assert "Max" in at.query_params["words"]
-    assert "Through a global token it takes 1 step." in shown(at)
+    assert "Layers needed through a global token: 1." in shown(at)
     assert shown(at) != before
     widget(at.selectbox, "Window, each side").set_value(128).run()
     assert "128" in at.query_params["side"]
@@ -94,7 +94,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     first = charts(at)[0].spec
     widget(at.selectbox, "Rounds").set_value(4).run()
     assert "4" in at.query_params["rounds"]
-    assert "With 4 rounds" in shown(at)
+    assert "Rounds: 4." in shown(at)
     widget(at.number_input, "Seed of the rotations").set_value(7).run()
     assert charts(at)[0].spec != first
 

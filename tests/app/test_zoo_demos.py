@@ -119,6 +119,6 @@ def test_a_link_to_a_partner_that_is_none_is_said() -> None:
 @pytest.mark.parametrize(("model", "told", "divided"), [("atlas-t5", True, False), ("atlas-bert2bert", False, True)])
 def test_the_formula_is_that_of_the_model(model: str, told: bool, divided: bool) -> None:
     at = opened("encoder-decoder", model=model, length="4")
-    assert ("named in the text itself" in shown(at)) == told
+    assert ("The task is a prefix of the text" in shown(at)) == told
     formula = next(element.value for element in at.markdown if "cross" in element.value and "$$" in element.value)
     assert (r"\sqrt{d}" in formula) == divided

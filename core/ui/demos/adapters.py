@@ -10,13 +10,10 @@ from core.errors import AtlasError
 from core.figures.bars import update_alt, update_bars, update_rows
 from core.figures.predictions import percent
 from core.language.adapters import TaskInfo, TaskVerdict, judge, swap_seconds, tasks
-from core.table import Table
-from core.ui.data_table import data_table
 from core.ui.demos.cover import COVER, choice, was_shown
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
-from core.ui.panel import Panel
 from core.ui.param import Choice, Text
 
 SAMPLES = {
@@ -39,30 +36,32 @@ def draw(view: DemoView) -> None:
     info = offered[TASK.with_(options=names, default="").draw(view.state)]
     shown = True
     with sentences():
-        shown = _one(view, text, info)
+        shown = _chosen_task(view, text, info)
     if shown:
-        _all(view, text, list(offered.values()))
+        _all_tasks(view, text, list(offered.values()))
     model = view.checkpoint.model
     whole = sum(value.numel() for value in model.trunk.parameters()) + info.trained
-    view.say(
+    view.how_it_works(
         "Cost",
+        "How it works",
         trained=f"{info.trained:,}",
         whole=f"{whole:,}",
         share=f"{100 * info.trained / whole:.1f}",
         alone=f"{info.trained_alone:,}",
         tasks=len(offered),
         swap=f"{1e6 * view.computed('', swap_seconds):.1f}",
+        size=model.config.adapter_size,
+        width=model.config.hidden_size,
     )
-    view.how_it_works(size=model.config.adapter_size, width=model.config.hidden_size)
 
 
-def _judged(view: DemoView, text: str, info: TaskInfo) -> TaskVerdict:
+def _run(view: DemoView, text: str, info: TaskInfo) -> TaskVerdict:
     return view.computed("Running the task", judge, text, info.slug)
 
 
-def _one(view: DemoView, text: str, info: TaskInfo) -> bool:
-    """The chosen task: its answers, and what its adapters add on the way; False while they are covered."""
-    verdict = _judged(view, text, info)
+def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:
+    """The answers, and what the adapters add on the way; False while they are covered."""
+    verdict = _run(view, text, info)
     st.markdown(f"**{plain(info.question)}**")
     if info.without_mark:
         st.caption(f"Model input: {plain(verdict.read)}")
@@ -78,38 +77,35 @@ def _one(view: DemoView, text: str, info: TaskInfo) -> bool:
     for column, (name, values, color) in zip(st.columns(2, gap="large"), sides, strict=True):
         rows = [{"answer": a, "probability": p} for a, p in zip(info.answers, values, strict=True)]
         with column:
-            view.chances(name, view.words.label(name), info.answers, values, rows, color)
-    Panel(
+            view.chances(name, info.answers, values, rows, color)
+    view.picture(
         "adapter-updates",
-        view.words.label("updates"),
         update_bars(verdict.updates, view.accent, theme=theme()),
-        update_alt(verdict.updates),
-        Table.from_records(update_rows(verdict.updates)),
-        heading=True,
-    ).draw(view.state)
+        update_rows(verdict.updates),
+        alt=update_alt(verdict.updates),
+    )
     view.try_and_notice()
     return True
 
 
-def _all(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
+def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
     """Every task on the same text; one whose answer is still covered stays so."""
     rows, answered = [], False
     for info in infos:
         try:
-            verdict = _judged(view, text, info)
+            verdict = _run(view, text, info)
         except AtlasError as error:
             rows.append({"task": info.name, "adapters": str(error), "head alone": ""})
             continue
         answered = True
-        covered = COVER.value(view.state) and not was_shown(view.state, view.question(info.slug, verdict.read))
         adapters = f"{verdict.answer}, {percent(max(verdict.adapted))}"
         alone = f"{verdict.answer_alone}, {percent(max(verdict.alone))}"
-        cells = ("covered", "covered") if covered else (adapters, alone)
-        rows.append({"task": info.name, "adapters": cells[0], "head alone": cells[1]})
+        if COVER.value(view.state) and not was_shown(view.state, view.question(info.slug, verdict.read)):
+            adapters = alone = "covered"
+        rows.append({"task": info.name, "adapters": adapters, "head alone": alone})
     if answered:  # else why not has been said above
         st.markdown("**All tasks on this text**")
-        alt = "The most probable answer to every task's question, with its probability"
-        data_table(rows, "answers-of-all-tasks", alt=alt)
+        view.data_table("answers-of-all-tasks", rows)
 
 
 TASKS = Demo("tasks", draw, lambda spec: spec.offers("classifies texts"), (TEXT, TASK))

@@ -1,28 +1,23 @@
 """Cross-attention of one answer: two rows of tokens, and a heat map with its table, for a layer and head or their mean.
 
-The tokens read stand above, the tokens generated below; lines between them are as wide as the attention weights for
+The source tokens stand above, the generated tokens below; lines between them are as wide as the attention weights for
 which they stand. The generated tokens are buttons: choosing one shows what it attends to. What the browser draws is
 data; tokens are written with ``textContent``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from core.figures import attention as figures
 from core.language.translate import Alignment
 from core.language.types import Token
-from core.table import Table
 from core.ui.chips import on_colour
 from core.ui.component import Component, Message, Position
-from core.ui.links import PageState
-from core.ui.page import accent, theme
-from core.ui.panel import Panel
+from core.ui.demos.demo import DemoView, Menu
+from core.ui.page import theme
 
 
 class Picked(Message):
@@ -32,35 +27,49 @@ class Picked(Message):
 
 
 ROWS = Component("alignment", Picked)
+LAYER = Menu(name="layer", label="Layer", low=0, high=200, zero="mean", width=110)
+HEAD = Menu(name="head", label="Head", low=0, high=256, zero="mean", width=110)
+"""Both count from 1; 0 is the mean."""
 
 
-def alignment_rows(
-    source: Sequence[Token],
-    target: Sequence[Token],
-    weights: NDArray[np.float32],
-    *,
-    selected: int,
-    key: str,
-    color: str,
-) -> int:
-    """Draw the picture for ``weights`` (T, S) and return the written token that is chosen, from 0.
+def attention_panel(view: DemoView, found: Alignment, step: int) -> tuple[int, figures.Weights, str]:
+    """The menus and the two rows of tokens; choosing a generated token changes the step.
 
-    :param selected: the written token chosen now (the caller's state).
-    :param color: as ``#rrggbb``.
+    Returns:
+        The step, the weights (T, S) of the chosen layer and head, and their names.
     """
+    layers, heads = found.weights.shape[:2]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown(f"**{view.words.label('alignment')}**", width="stretch")
+        layer = LAYER.with_(options=range(layers + 1), high=layers).draw(view.state)
+        head = HEAD.with_(options=range(heads + 1), high=heads).draw(view.state)
+    weights = figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
+    key = view.state.key("alignment")
     picked = ROWS.sent(key)
-    chosen = min(selected if picked is None else picked.selected, len(target) - 1)
+    step = min(step if picked is None else picked.selected, len(found.target) - 1)
     data = {
-        "source": [_chip(token, "read") for token in source],
-        "target": [_chip(token, f"step {t + 1}") for t, token in enumerate(target)],
+        "source": [_chip(token, "source token") for token in found.source],
+        "target": [_chip(token, f"step {t}") for t, token in enumerate(found.target, 1)],
         "lines": figures.alignment_lines(weights),
-        "selected": chosen,
-        "accent": color,
-        "onAccent": on_colour(color),
+        "selected": step,
+        "accent": view.accent,
+        "onAccent": on_colour(view.accent),
         "label": "Tokens generated; choose one to see what it attends to",
     }
     ROWS.draw(key, data)
-    return chosen
+    return step, weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
+
+
+def attention_map(view: DemoView, found: Alignment, weights: figures.Weights, which: str) -> None:
+    """The same weights as a heat map, with its table."""
+    view.picture(
+        "alignment",
+        figures.alignment_map(found.source, found.target, weights, theme=theme()),
+        figures.alignment_table(found.source, found.target, weights),
+        which=which,
+        target=len(found.target),
+        source=len(found.source),
+    )
 
 
 def _chip(token: Token, about: str) -> dict[str, Any]:
@@ -70,69 +79,3 @@ def _chip(token: Token, about: str) -> dict[str, Any]:
         "title": f"{about}, id {token.id}, piece {token.piece}",
         "special": token.special,
     }
-
-
-MEAN = 0
-"""The menus' entry for the mean; layers and heads count from 1."""
-
-
-class Chosen(NamedTuple):
-    """What is shown: the written token, from 0; layer and head from 1, or :data:`MEAN`."""
-
-    step: int
-    layer: int
-    head: int
-
-
-def attention_panel(found: Alignment, step: int, state: PageState) -> Chosen:
-    """The menus and the two rows of tokens; choosing a written token changes the step."""
-    layers, heads = found.weights.shape[:2]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown("**What each generated token attends to**", width="stretch")
-        layer = _menu(state, "Layer", "layer", layers)
-        head = _menu(state, "Head", "head", heads)
-    picked = alignment_rows(
-        found.source,
-        found.target,
-        _weights(found, layer, head),
-        selected=step,
-        key=state.key("alignment"),
-        color=accent(state.page),
-    )
-    return Chosen(picked, layer, head)
-
-
-def attention_map(found: Alignment, chosen: Chosen, state: PageState) -> None:
-    """The same weights as a heat map, with its table."""
-    weights = _weights(found, chosen.layer, chosen.head)
-    layer = f"layer {chosen.layer}" if chosen.layer else "all layers"
-    head = f"head {chosen.head}" if chosen.head else "all heads"
-    Panel(
-        "alignment",
-        f"Cross-attention, {layer}, {head}",
-        figures.alignment_map(found.source, found.target, weights, theme=theme()),
-        f"Cross-attention of {len(found.target)} generated to {len(found.source)} source tokens, {layer}, {head}.",
-        Table.from_records(figures.alignment_table(found.source, found.target, weights)),
-        heading=True,
-    ).draw(state)
-
-
-def _weights(found: Alignment, layer: int, head: int) -> figures.Weights:
-    return figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
-
-
-def _menu(state: PageState, label: str, name: str, count: int) -> int:
-    current = state.number(name, MEAN)
-    options = list(range(count + 1))
-    chosen = int(
-        st.selectbox(
-            label,
-            options,
-            index=current if current in options else MEAN,
-            key=state.key(f"cross.{name}"),
-            width=110,
-            format_func=lambda number: str(number) if number else "mean",
-        )
-    )
-    state.set(**{name: chosen or None})
-    return chosen

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.language.bilingual import Guess, Joined, guess, prepare
-from core.language.types import Token
-from core.ui.demos.cover import verdict
-from core.ui.demos.demo import Demo, DemoView, Prediction
+from core.language.bilingual import Joined, guess, prepare
+from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
 from core.ui.demos.masking import FIRST, MASK, mask_chips
 from core.ui.demos.samples import sample_pills
 from core.ui.param import Text
@@ -21,7 +19,6 @@ SAMPLES = (
 ENGLISH = Text(name="first", label="English", default=SAMPLES[0][0])
 FRENCH = Text(name="second", label="French translation", default=SAMPLES[0][1])
 GUESSES = 5
-_READ = {"beside": "both sentences", "alone": "one sentence"}
 
 
 def draw(view: DemoView) -> None:
@@ -35,28 +32,20 @@ def draw(view: DemoView) -> None:
     masked = _masked(view, view.computed("", prepare, first, second))
     joined = view.computed("", prepare, first, second, masked)
     guesses = view.computed("Predicting", guess, joined, GUESSES)
-    one = guesses[0].beside
-    truth = _stood(joined, guesses[0]) if len(guesses) == 1 else ""
-    if view.uncovered(FIRST, lambda typed: verdict(typed, one.tokens, one.probabilities, truth), first, second, masked):
-        shown = [
-            Prediction(
-                f"{f'“{stood}” (token {found.position}). ' if stood else ''}{view.words.label(name)}",
-                getattr(found, name),
-                {"token": found.position, "original": stood, "read": read},
-            )
-            for found, stood in ((found, _stood(joined, found)) for found in guesses)
-            for name, read in _READ.items()
-        ]
-        title = "Predictions for every masked token with and without the other sentence"
-        view.predictions("hidden-tokens", title, shown, 2, most=8)
+    originals = ["" if (token := joined.tokens[found.position]).special else token.text for found in guesses]
+    truth = originals[0] if len(guesses) == 1 else ""
+    if view.uncovered(FIRST, word_judge(guesses[0].beside, truth), first, second, masked):
+        shown = []
+        for found, original in zip(guesses, originals, strict=True):
+            at = f"“{original}” (token {found.position}). " if original else ""
+            columns: dict[str, object] = {"token": found.position, "original": original}
+            shown += [
+                Prediction(at + view.words.label("beside"), found.beside, {**columns, "read": "both sentences"}),
+                Prediction(at + view.words.label("alone"), found.alone, {**columns, "read": "one sentence"}),
+            ]
+        view.predictions("hidden-tokens", shown, 2, most=8)
         view.try_and_notice()
     view.how_it_works()
-
-
-def _stood(joined: Joined, found: Guess) -> str:
-    """What stood at a masked token; empty where the mask was typed."""
-    token = joined.tokens[found.position]
-    return "" if token.special else token.text
 
 
 def _masked(view: DemoView, joined: Joined) -> tuple[int, ...]:
@@ -67,7 +56,8 @@ def _masked(view: DemoView, joined: Joined) -> tuple[int, ...]:
     before = st.session_state.get(read)
     if before != now:
         linked = tuple(i for i in state.integers(MASK.name) if i < len(tokens)) if before is None else ()
-        st.session_state[slot] = linked or (() if joined.hidden else _usual(tokens, joined.second))
+        starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
+        st.session_state[slot] = linked or (() if joined.hidden else tuple(starts[1:2] or starts))
         st.session_state[read] = now
     st.session_state[slot] = picked = mask_chips(
         tokens,
@@ -79,12 +69,6 @@ def _masked(view: DemoView, joined: Joined) -> tuple[int, ...]:
     )
     state.set(mask=picked)
     return picked
-
-
-def _usual(tokens: tuple[Token, ...], second: int) -> tuple[int, ...]:
-    """The second word of the first sentence, or its only one."""
-    starts = [i for i in range(second) if not tokens[i].special and not tokens[i].continuation]
-    return tuple(starts[1:2] or starts[:1])
 
 
 TRANSLATION = Demo(

@@ -45,9 +45,9 @@ def draw(view: DemoView) -> None:
     with sentences():
         doing = "Generating under each code"
         made = {label: view.computed(doing, _continued, text, label, decoding) for label in listed(view.spec)}
-        begun = clean(text, newlines=True)
-        if not hidden or _covered(view, begun, made, decoding):
-            _continuations(view, begun, made)
+        prompt = clean(text, newlines=True)
+        if not hidden or _covered(view, prompt, made, decoding):
+            _continuations(view, prompt, made)
     st.divider()
     with sentences():
         _verdict(view, hidden)
@@ -55,22 +55,21 @@ def draw(view: DemoView) -> None:
     explain_decoding(view)
 
 
-def _continuations(view: DemoView, begun: str, made: Mapping[str, str]) -> None:
+def _continuations(view: DemoView, prompt: str, made: Mapping[str, str]) -> None:
     """A card for each code."""
-    labels = list(made)
-    for at in range(0, len(labels), _COLUMNS):
-        for column, label in zip(st.columns(_COLUMNS), labels[at : at + _COLUMNS], strict=False):
-            with column:
-                _card(view, label, begun, made[label])
-    rows = [{"code": label, "continuation": text} for label, text in made.items()]
-    view.table("continuations", "The continuation under each code", rows)
+    for at, (label, text) in enumerate(made.items()):
+        if at % _COLUMNS == 0:
+            columns = st.columns(_COLUMNS)
+        with columns[at % _COLUMNS]:
+            _card(view, label, prompt, text)
+    view.table("continuations", [{"code": label, "continuation": text} for label, text in made.items()])
     view.try_and_notice()
 
 
-def _covered(view: DemoView, begun: str, made: Mapping[str, str], decoding: Decoding) -> bool:
+def _covered(view: DemoView, prompt: str, made: Mapping[str, str], decoding: Decoding) -> bool:
     """One continuation at a time, for a guess at its code; whether all of them have been uncovered."""
     state = view.state
-    asked = (begun, decoding)
+    asked = (prompt, decoding)
     order = list(made)
     # The order of the codes would tell which is which; the same question is always shuffled alike.
     Random(crc32(repr(view.question(*asked)).encode())).shuffle(order)
@@ -79,55 +78,44 @@ def _covered(view: DemoView, begun: str, made: Mapping[str, str], decoding: Deco
     keep_step(state, slot, step)
     code = order[step]
 
-    def said(guess: str) -> str:
+    def judge(guess: str) -> str:
         # Two codes may have led to the same words, and nobody could tell them apart.
         alike = [label for label in made if made[label] == made[code]]
         under = " and under ".join(f"“{label}”" for label in alike)
         return f"{'Right' if guess in alike else 'Wrong'}: it was generated under {under}."
 
     place = st.empty()
-    label = "Under which code was this generated?"
-    shown = view.uncovered(label, said, *asked, code, choices=tuple(made), on=True)
+    shown = view.uncovered(view.words.label("which"), judge, *asked, code, choices=tuple(made), on=True)
     with place.container():
-        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", begun, made[code])
+        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", prompt, made[code])
     walk(slot, step, len(order), "continuation")
     return all(was_shown(state, view.question(*asked, label)) for label in made)
 
 
-def _card(view: DemoView, title: str, begun: str, made: str) -> None:
+def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
     """One continuation: the prompt and, underlined, what the model generated after it."""
     with st.container(border=True):
         st.markdown(f"**{plain(title)}**")
-        st.html(paragraph([(begun, ""), (made, underlined(view.accent))], "line-height:1.6"))
+        st.html(paragraph([(prompt, ""), (continuation, underlined(view.accent))], "line-height:1.6"))
 
 
 def _verdict(view: DemoView, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
     found = view.computed("Scoring under each code", judge, text)
-    order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
-    names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
-    if not view.uncovered(
-        "Your guess at the code",
-        lambda guess: choice(guess, names, values),
-        text,
-        choices=found.labels,
-        on=hidden,
-    ):
-        return
-    rows = [
-        {"code": found.labels[i], "probability": found.probabilities[i], "bits per byte": found.bits[i]} for i in order
-    ]
-    view.chances("codes", "Probability of each code, given the text", names, values, rows)
-    view.say("Verdict", code=plain(found.best), tokens=found.tokens, bits=f"{min(found.bits):.2f}")
-    view.try_and_notice("verdict")
+    ranked = sorted(zip(found.labels, found.probabilities, found.bits, strict=True), key=lambda row: -row[1])
+    names, values, bits = zip(*ranked, strict=True)
+    label = view.words.label("guess")
+    if view.uncovered(label, lambda guess: choice(guess, names, values), text, choices=found.labels, on=hidden):
+        rows = [{"code": name, "probability": value, "bits per byte": cost} for name, value, cost in ranked]
+        view.chances("codes", names, values, rows)
+        view.say("Verdict", code=plain(found.best), tokens=found.tokens, bits=f"{min(bits):.2f}")
+        view.try_and_notice("verdict")
 
 
 def _continued(checkpoint: Checkpoint, text: str, label: str, decoding: Decoding) -> str:
-    last = ""
-    for step in generate(checkpoint, text, decoding, with_attention=False, code=label):
-        last = step.text
-    return last
+    steps = list(generate(checkpoint, text, decoding, with_attention=False, code=label))
+    return steps[-1].text if steps else ""
 
 
 CODES = Demo(

@@ -12,8 +12,9 @@ from zlib import crc32
 
 import streamlit as st
 
+from core.content import content
 from core.figures.predictions import percent
-from core.language.guesses import MAX_CHARS, among, same_word
+from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.ui.links import PageState
@@ -26,6 +27,7 @@ Judge = Callable[[str], str]
 """What is said of a guess, in plain text."""
 SENTENCE_CHARS = 300
 """The longest guess where a whole sentence is guessed."""
+BACK = ("Word for word", "All but one or two words", "Less than that")
 _MOST = 60
 
 
@@ -56,20 +58,16 @@ def uncovered(
     if not (switch(state) if on is None else on):
         return True
     shown, name = _shown(state), repr(question)
-
-    def show(guess: str | None) -> None:
-        shown[name] = guess
-        while len(shown) > _MOST:
-            shown.pop(next(iter(shown)))
-
-    def again() -> None:
-        shown.pop(name, None)
-
-    if name in shown:
-        _told(state.key(f"cover.again.{crc32(name.encode())}"), shown[name], judge, again)
-        return True
-    _ask(state.key(f"cover.guess.{crc32(name.encode())}"), label, choices, most, show)
-    return False
+    key = state.key(f"cover.guess.{crc32(name.encode())}")
+    if name not in shown:
+        _guess_box(key, label, choices, most, lambda guess: _show(state, question, guess))
+        return False
+    guess = shown[name]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if guess is not None:
+            st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
+        st.button("Cover again", key=f"{key}.again", on_click=shown.__delitem__, args=(name,))
+    return True
 
 
 def beside(state: PageState, slug: str) -> bool:
@@ -77,13 +75,9 @@ def beside(state: PageState, slug: str) -> bool:
     question = ("beside", slug, state.text("text"))
     if state.text("cover") != "yes" or was_shown(state, question):
         return True
-
-    def show() -> None:
-        _shown(state)[repr(question)] = None
-
     with st.container(horizontal=True, vertical_alignment="center"):
-        info("“Guess first” is on in the demo, and these heads would show what the model generated.")
-        st.button("Show the heads", key=state.key("cover.beside"), on_click=show)
+        info(content("branch", "heads").part("Covered"))
+        st.button("Show the heads", key=state.key("cover.beside"), on_click=_show, args=(state, question, None))
     return False
 
 
@@ -98,36 +92,27 @@ def _shown(state: PageState) -> dict[str, str | None]:
     return shown
 
 
-def _told(key: str, guess: str | None, judge: Judge, again: Callable[[], None]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if guess is not None:
-            st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
-        st.button("Cover again", key=key, on_click=again)
+def _show(state: PageState, question: object, guess: str | None) -> None:
+    shown = _shown(state)
+    shown[repr(question)] = guess
+    while len(shown) > _MOST:
+        shown.pop(next(iter(shown)))
 
 
-def _ask(key: str, label: str, choices: Sequence[str], most: int, show: Callable[[str | None], None]) -> None:
-    unread = f"{key}.unread"
+def _guess_box(key: str, label: str, choices: Sequence[str], most: int, show: Callable[[str | None], None]) -> None:
+    typed = ""
 
     def send() -> None:
         guess = str(st.session_state.get(key) or "").strip()
-        # A mark alone can be a right guess, too: a token may be a comma.
-        st.session_state[unread] = not any(character.isprintable() for character in guess)
-        if not st.session_state[unread]:
+        if _readable(guess):
             show(guess)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if choices:
-            st.pills(
-                label,
-                list(dict.fromkeys(choices)),
-                key=key,
-                persist_state="page",
-                on_change=send,
-                wrap=True,
-                format_func=_short,
-            )
+            options = list(dict.fromkeys(choices))
+            st.pills(label, options, key=key, persist_state="page", on_change=send, wrap=True, format_func=_short)
         else:
-            st.text_input(
+            typed = st.text_input(
                 label,
                 key=key,
                 persist_state="page",
@@ -137,8 +122,13 @@ def _ask(key: str, label: str, choices: Sequence[str], most: int, show: Callable
                 placeholder="Your guess, then Enter",
             )
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
-    if st.session_state.get(unread) and not choices:
+    if typed and not _readable(typed.strip()):
         st.caption("That holds no word. Type one, or choose Show.")
+
+
+def _readable(guess: str) -> bool:
+    # A mark alone can be a right guess, too: a token may be a comma.
+    return any(character.isprintable() for character in guess)
 
 
 def walk(slot: str, step: int, count: int, what: str) -> None:
@@ -147,13 +137,10 @@ def walk(slot: str, step: int, count: int, what: str) -> None:
     :param slot: where the session keeps the one that is looked at, from 0; that is ``step`` now.
     :param what: what is guessed, as one word in small letters.
     """
-
-    def go(to: int) -> None:
-        st.session_state[slot] = to
-
+    go = st.session_state.__setitem__
     with st.container(horizontal=True):
         for name, to in ((f"Next {what}", step + 1), (f"Previous {what}", step - 1)):
-            st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(to,))
+            st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(slot, to))
 
 
 def step_of(state: PageState, slot: str, count: int) -> int:
@@ -186,17 +173,17 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     :param truth: what stood there; empty where nobody knows, and the model's first answer is what there is to find.
     """
     at = among(guess, words)
-    given = f"at {percent(chances[at])}" if at is not None else ""
+    probability = f"at {percent(chances[at])}" if at is not None else ""
     if truth:
         first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: the original is “{truth}”."
         if at is None:
             return f"{first} Your word is not among the model's top {len(words)} predictions."
-        return f"{first} Your word is the model's prediction {at + 1}, {given}."
+        return f"{first} Your word is the model's prediction {at + 1}, {probability}."
     if at == 0:
-        return f"Right: it is the model's top prediction, {given}."
+        return f"Right: it is the model's top prediction, {probability}."
     if at is None:
         return f"Wrong: it is not among the model's top {len(words)} predictions."
-    return f"Wrong, but close: it is the model's prediction {at + 1}, {given}."
+    return f"Wrong, but close: it is the model's prediction {at + 1}, {probability}."
 
 
 def token_verdict(step: GenerationStep) -> Judge:
@@ -205,3 +192,54 @@ def token_verdict(step: GenerationStep) -> Judge:
     chances = [option.probability for option in step.alternatives]
     truth = step.token.text.strip() or visible(step.token.text)
     return lambda guess: verdict(guess, words, chances, truth)
+
+
+def text_uncovered(state: PageState, asked: object, written: str, original: str | None) -> bool:
+    """Whether a text that a model generated may be drawn; else ask for a guess at it.
+
+    :param asked: what tells this text from another: model, task, input and settings.
+    :param original: the text before the corruption that the model was to undo, where what is guessed is how much of it
+        comes back; None where there was no corruption, and the text itself is guessed.
+    """
+    question = ("text", asked, written)  # the generation may have been stopped half-way
+    if original is None:
+        label = "Your guess at the text"
+        return uncovered(
+            state, question, label, lambda guess: words_shared(guess, written), most=SENTENCE_CHARS, on=True
+        )
+
+    back, comment = BACK[reconstruction_grade(original, written)], words_reconstructed(original, written)
+
+    def judge(guess: str) -> str:
+        return f"{'Right' if guess == back else 'Wrong'}: {comment}"
+
+    label = "How much of your text is reconstructed?"
+    return uncovered(state, question, label, judge, choices=BACK, on=True)
+
+
+def words_reconstructed(before: str, after: str) -> str:
+    """How much of a text has come back, in a sentence; words are compared in their order."""
+    old, new = before.split(), after.split()
+    if old == new:
+        return "Reconstructed word for word."
+    same = in_order(old, new)
+    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were generated."
+
+
+def reconstruction_grade(original: str, written: str) -> int:
+    """Which of `BACK` is true of a text and what was made of its corrupted form."""
+    old, new = original.split(), written.split()
+    wrong = max(len(old), len(new)) - in_order(old, new)
+    return 0 if old == new else 1 if wrong <= 2 else 2
+
+
+def words_shared(guess: str, written: str) -> str:
+    """What is said of a guess at a whole text: how many of its words stand in the guess, in their order."""
+    ours, theirs = plain_words(guess), plain_words(written)
+    same = in_order(ours, theirs)
+    if same == len(ours) == len(theirs):
+        return "Right: word for word, but for capitals, accents and marks."
+    if not theirs:
+        return "It generated no word."
+    share = f"{100 * same / len(theirs):.0f} %"
+    return f"{same} of the {len(theirs)} words that it generated stand in your guess, in their order: {share}."

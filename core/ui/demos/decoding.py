@@ -22,7 +22,6 @@ LENGTH = Integer(
     low=1,
     high=200,
     width=120,
-    help="Generation also stops at the model's end token and at its last position.",
 )
 TEMPERATURE = Real(
     name="temperature",
@@ -32,9 +31,8 @@ TEMPERATURE = Real(
     high=3.0,
     step=0.1,
     width=170,
-    help="Below 1 sharpens the distribution, above 1 flattens it.",
 )
-TOP_K = Integer(name="top_k", label="Top-k", low=0, high=1000, width=110, help="Keep the k best tokens; 0 keeps all.")
+TOP_K = Integer(name="top_k", label="Top-k", low=0, high=1000, width=110)
 TOP_P = Real(
     name="top_p",
     label="Top-p",
@@ -43,9 +41,8 @@ TOP_P = Real(
     high=1.0,
     step=0.05,
     width=170,
-    help="Keep the fewest tokens that together reach probability p; 1 keeps all.",
 )
-SEED = Seed(help="The same seed gives the same random draw at each step, whatever you changed earlier.")
+SEED = Seed()
 BEAMS = Integer(name="beams", label="Beams", default=4, low=1, high=8, width=110)
 DECODING = (STRATEGY, LENGTH, TEMPERATURE, TOP_K, TOP_P, SEED, BEAMS)
 
@@ -73,13 +70,15 @@ def effective(decoding: Decoding) -> Decoding:
 
 def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
     """Draw the controls and return what they say; hidden settings keep their values."""
+    help_of = content("demos", "decoding").front["help"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         strategy = STRATEGY.draw(state)
-        length.draw(state, tag=str(length.default))
+        length.with_(help=help_of[LENGTH.name]).draw(state, tag=str(length.default))
         if strategy == "sample":
             for setting in (TEMPERATURE, TOP_K, TOP_P):
-                setting.draw(state)
-            SEED.draw(state, tag="decoding")  # what corrupts a text may have a seed of its own
+                setting.with_(help=help_of[setting.name]).draw(state)
+            # What corrupts a text may have a seed of its own.
+            SEED.with_(help=help_of[SEED.name]).draw(state, tag="decoding")
         elif strategy == "beam":
             BEAMS.draw(state)
     return decoding_of(state, length)

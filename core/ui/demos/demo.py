@@ -17,17 +17,20 @@ from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import Content, content
 from core.figures.predictions import bars_alt, guess_bars
+from core.links.parameters import Value
 from core.table import Table
 from core.ui.chart import chart
-from core.ui.demos.cover import Judge, uncovered
+from core.ui.data_table import data_table
+from core.ui.demos.cover import Judge, uncovered, verdict
+from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, table_menu
-from core.ui.param import Param
+from core.ui.param import Control, Integer, Param
 from core.ui.section import View
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Columns = Mapping[str, str | int]
+Rows = Sequence[Mapping[str, Any]]
 
 
 class Guess(Protocol):
@@ -45,7 +48,7 @@ class Prediction(NamedTuple):
 
     title: str
     guess: Guess
-    columns: Columns
+    columns: Mapping[str, object] = {}
     """What tells it from the others in their table."""
     chosen: int | None = None
     """The answer that is marked."""
@@ -73,7 +76,7 @@ class DemoView(View):
     def computed(
         self, doing: str, compute: Callable[Concatenate[Checkpoint, P], T], *given: P.args, **more: P.kwargs
     ) -> T:
-        """What ``compute`` finds with the live model, cached; ``doing`` is told meanwhile."""
+        """What ``compute`` returns for the live model, cached; ``doing`` is shown meanwhile."""
         return session.computed(doing, compute, self.spec.slug, *given, **more)
 
     def uncovered(self, label: str, judge: Judge, *question: object, **how: Any) -> bool:
@@ -84,65 +87,83 @@ class DemoView(View):
         """``question`` with the names of the demo and of the model, which tell it from any other of the page."""
         return (self.words.path.stem, self.spec.slug, *question)
 
-    def predictions(
-        self, slug: str, title: str, shown: Sequence[Prediction], across: int, *, most: int = 9, table: bool = True
+    def control(self, param: Control[T], *, tag: str = "", **changes: Any) -> T:
+        """Draw a parameter whose help is in the words' table ``help``; ``changes`` narrow it to this run."""
+        changes = {"help": self.words.front.get("help", {}).get(param.name, param.help)} | changes
+        return param.with_(**changes).draw(self.state, tag=tag)
+
+    def picture(
+        self, slug: str, figure: Any, table: Table | Rows | None, *, alt: str = "", note: str = "", **values: str | int
     ) -> None:
-        """Bars of several answers, all on one scale, and a table of all of them.
+        """A figure with its title, note and table.
 
         Args:
-            slug: names the table's file.
-            title: the table's.
-            across: how many stand beside each other.
-            most: how many are drawn; the table has all of them.
-            table: whether the table is wanted; else the caller has one of its own.
+            slug: names the files and the part “Picture: SLUG” of the words: the title, then what the figure shows.
+            alt: what it shows, where that has tokens or is worked out from the numbers.
+            note: the part that stands under it.
+            **values: numbers in both parts.
         """
-        scale = max(one.guess.probabilities[0] for one in shown)
-        for start in range(0, min(len(shown), most), across):
-            row = shown[start : min(start + across, most)]
-            for number, (column, one) in enumerate(zip(st.columns(across, gap="medium"), row, strict=False), start):
-                words, chances = list(one.guess.tokens), list(one.guess.probabilities)
-                with column:
-                    st.caption(plain(one.title))
-                    chart(
-                        guess_bars(words, chances, self.accent, chosen=one.chosen, scale=scale, theme=theme()),
-                        key=self.state.key(f"guesses.{slug}.{number}"),
-                        alt=bars_alt(words, chances, one.title),
-                    )
-                    if one.note:
-                        st.caption(one.note)
-        if len(shown) > most:
-            st.caption(f"The first {most} of {len(shown)} are drawn; the table has all of them.")
-        if table:
-            self.table(slug, title, [row for one in shown for row in _ranked(one)])
-
-    def chances(
-        self,
-        slug: str,
-        title: str,
-        names: Sequence[str],
-        values: Sequence[float],
-        rows: Sequence[Mapping[str, Any]],
-        color: str = "",
-    ) -> None:
-        """The probability of each of a few answers, on a scale from 0 to 1.
-
-        Args:
-            slug: names the picture and its files.
-            rows: of the table.
-            color: of the bars; the branch's where it is empty.
-        """
+        title, _, description = self.words.part(f"Picture: {slug}", **values).partition("\n\n")
         Panel(
             slug,
             title,
-            guess_bars(names, values, color or self.accent, scale=1.0, theme=theme()),
-            bars_alt(names, values, title),
-            Table.from_records(rows),
+            figure,
+            alt or description,
+            table if table is None or isinstance(table, Table) else Table.from_records(table),
+            note=self.words.part(note, **values) if note else "",
             heading=True,
         ).draw(self.state)
 
-    def table(self, slug: str, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The numbers of several pictures, on request."""
-        table_menu(Table.from_records(rows), title, self.state.key(f"table.{slug}"), slug)
+    def predictions(
+        self, slug: str, shown: Sequence[Prediction], across: int, *, most: int = 9, rows: Rows | None = None
+    ) -> None:
+        """Bars of several answers, all on one scale, and a table of all of them, which the label ``slug`` names.
+
+        Args:
+            across: how many stand beside each other.
+            most: how many are drawn; the table has all of them.
+            rows: of the table; a row for each answer without them.
+        """
+        scale = max(prediction.guess.probabilities[0] for prediction in shown)
+        columns: Sequence[Any] = ()
+        for number, (title, guess, _, chosen, note) in enumerate(shown[:most]):
+            if number % across == 0:
+                columns = st.columns(across, gap="medium")
+            with columns[number % across]:
+                st.caption(plain(title))
+                chart(
+                    guess_bars(
+                        guess.tokens, guess.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
+                    ),
+                    key=self.state.key(f"guesses.{slug}.{number}"),
+                    alt=bars_alt(guess.tokens, guess.probabilities, title),
+                )
+                if note:
+                    st.caption(note)
+        if len(shown) > most:
+            st.caption(f"The first {most} of {len(shown)} are drawn; the table has all of them.")
+        self.table(slug, [row for one in shown for row in _ranked(one)] if rows is None else rows)
+
+    def chances(self, slug: str, names: Sequence[str], values: Sequence[float], rows: Rows, color: str = "") -> None:
+        """The probability of each of a few answers as bars from 0 to 1; the label ``slug`` is the title.
+
+        Args:
+            rows: of the table.
+            color: of the bars; the branch's where it is empty.
+        """
+        title = self.words.label(slug)
+        figure = guess_bars(names, values, color or self.accent, scale=1.0, theme=theme())
+        Panel(slug, title, figure, bars_alt(names, values, title), Table.from_records(rows), heading=True).draw(
+            self.state
+        )
+
+    def table(self, slug: str, rows: Rows) -> None:
+        """The numbers of several pictures, on request; the label ``slug`` is the title."""
+        table_menu(Table.from_records(rows), self.words.label(slug), self.state.key(f"table.{slug}"), slug)
+
+    def data_table(self, slug: str, rows: Rows, column_config: Mapping[str, Any] | None = None) -> None:
+        """A table on the page; the label ``slug`` says what it holds."""
+        data_table(rows, slug, alt=self.words.label(slug), column_config=column_config)
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
         """The formulas with their letters named, and the paper, behind the heading that the words call ``how``."""
@@ -153,7 +174,17 @@ class DemoView(View):
                 self.note(note)
 
 
-def _ranked(one: Prediction) -> list[dict[str, str | int | float]]:
+def word_judge(guess: Guess, truth: str = "") -> Judge:
+    """What is said of a typed word beside a model's answers; ``truth`` is what stood there, where it is known."""
+    return lambda typed: verdict(typed, guess.tokens, guess.probabilities, truth)
+
+
+def decimals(*columns: str) -> dict[str, Any]:
+    """The configuration of columns of numbers with two decimals."""
+    return {column: st.column_config.NumberColumn(format="%.2f") for column in columns}
+
+
+def _ranked(one: Prediction) -> list[dict[str, object]]:
     """A row of the table for each answer."""
     ids = getattr(one.guess, "ids", ())
     pairs = zip(one.guess.tokens, one.guess.probabilities, strict=True)
@@ -181,6 +212,35 @@ def paragraph(parts: Iterable[tuple[str, str]], style: str, label: str = "") -> 
 def underlined(color: str) -> str:
     """The style of a part that a model generated or changed."""
     return f"text-decoration:underline 2px {color};text-underline-offset:.28em"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Menu(Integer):
+    """A whole number from a short menu; one that only a link names is put there."""
+
+    options: Sequence[int] = ()
+    alone: bool = False
+    """No other number than the menu's."""
+    zero: str = "0"
+    """How 0 is called."""
+
+    def checked(self, raw: Value) -> int:
+        value = super().checked(raw)
+        if self.alone and value not in self.options:
+            raise ValueError(f"offered here: {', '.join(map(str, self.options))}")
+        return value
+
+    def widget(self, state: PageState, slot: str, value: int) -> int:
+        listed = sorted({*self.options, value})
+        return st.selectbox(
+            self.label,
+            listed,
+            index=listed.index(value),
+            key=state.key(slot),
+            width=self.width if isinstance(self.width, int) else 130,
+            format_func=lambda number: f"{number:,}" if number else self.zero,
+            help=self.help,
+        )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from core.figures.predictions import percent
 from core.language.fill_mask import MaskedText, predict, prepare, refill
 from core.language.probes import PROBES, Verdict, judge, probabilities
 from core.language.types import MaskPrediction, Token
-from core.ui.data_table import data_table
-from core.ui.demos.demo import Columns, Demo, DemoView, Prediction, paragraph
+from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph
 from core.ui.demos.masking import MASK, judge_of, label, mask_chips
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
@@ -28,7 +27,6 @@ TEXT = Text(
     default="The capital of France is [MASK].",
     height=68,
     hide_label=True,
-    placeholder="Type a sentence with [MASK] where a word is to be predicted, or click a word below",
 )
 GUESSES = 6
 _IN_A_ROW = 3
@@ -42,7 +40,7 @@ def draw(view: DemoView) -> None:
     marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
     if marked is not None:
         st.caption(f"{marked} tests {next(probe.asks for probe in PROBES if probe.name == marked)}.")
-    text = TEXT.draw(state, tag="mask")
+    text = TEXT.with_(placeholder=view.words.label("placeholder")).draw(state, tag="mask")
     with sentences():
         tokens = view.computed("", prepare, text).tokens
         mask = str(view.checkpoint.tokenizer.mask_token)
@@ -59,8 +57,8 @@ def draw(view: DemoView) -> None:
         predictions = view.computed("Predicting", predict, sentence, GUESSES)
         for note in sentence.notes:
             st.caption(plain(note))
-        said = judge_of(sentence.tokens, predictions)
-        if view.uncovered(label(predictions), said, sentence.text, sentence.positions):
+        judge = judge_of(sentence.tokens, predictions)
+        if view.uncovered(label(predictions), judge, sentence.text, sentence.positions):
             _pictures(view, sentence, predictions)
             view.try_and_notice()
             _all_probes(view)
@@ -96,62 +94,54 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
     shown = []
     for number, prediction in enumerate(predictions, 1):
         token = sentence.tokens[prediction.position]
-        name = f"Mask {number}" if token.special else f"Mask {number}, in place of “{token.text}”"
-        stood = "" if token.special else token.text
-        columns: Columns = {"mask": number, "token": prediction.position, "original": stood}
+        original = "" if token.special else token.text
+        name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
+        columns: dict[str, object] = {"mask": number, "token": prediction.position, "original": original}
         shown.append(Prediction(f"{name} (token {prediction.position})", prediction, columns))
-    across = max(2, min(_IN_A_ROW, len(shown)))
-    view.predictions("guesses", "Predictions for every mask with their probabilities", shown, across)
+    view.predictions("guesses", shown, max(2, min(_IN_A_ROW, len(shown))))
 
 
 def _all_probes(view: DemoView) -> None:
-    """All ten probes asked of this model at once, measured now."""
+    """All ten probes on this model at once, measured now."""
     with st.expander("All ten probes, run on this model"):
         key = view.state.key("probes")
-        if not st.toggle(
-            "Run the probes", key=key, persist_state="page", help="Runs the model ten times; nothing here is stored"
-        ):
+        if not st.toggle("Run the probes", key=key, persist_state="page", help=view.words.label("probes-help")):
             view.note("Probes")
             return
-        verdicts, he, she = view.computed("Running the ten probes", _verdicts)
-        data_table(
-            [
-                {
-                    "probe": verdict.probe.name,
-                    "tests": verdict.probe.asks,
-                    "top predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3])
-                    or "longer than this model's positions",
-                    "highest-ranked right word": (verdict.answer or "not a single token here")
-                    if verdict.probe.answers
-                    else "none is right",
-                    "rank": verdict.rank,
-                    "sentence": verdict.probe.text,
-                }
-                for verdict in verdicts
-            ],
-            "probes",
-            alt="The ten probes with the model's top predictions and the rank of a right word",
-        )
+        verdicts, bias = view.computed("Running the ten probes", _verdicts)
+        rows = [
+            {
+                "probe": verdict.probe.name,
+                "tests": verdict.probe.asks,
+                "top predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3])
+                or "longer than this model's positions",
+                "highest-ranked right word": (verdict.answer or "not a single token here")
+                if verdict.probe.answers
+                else "none is right",
+                "rank": verdict.rank,
+                "sentence": verdict.probe.text,
+            }
+            for verdict in verdicts
+        ]
+        view.data_table("probes", rows)
         ranks = [verdict.rank for verdict in verdicts if verdict.probe.answers]
         five = sum(rank is not None and rank <= 5 for rank in ranks)
         view.say("Probes: right", first=ranks.count(1), five=five, probes=len(ranks))
-        if he is not None and she is not None:
-            view.say("Probes: bias", he=percent(he), she=percent(she))
+        if len(bias) == 2:
+            view.say("Probes: bias", he=percent(bias["he"]), she=percent(bias["she"]))
 
 
-def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[Verdict, ...], float | None, float | None]:
-    """All verdicts, and what “he” and “she” get in the bias probe."""
-    verdicts = []
-    he = she = None
+def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[Verdict, ...], dict[str, float]]:
+    """All verdicts, and the probabilities of “he” and “she” in the bias probe, which has no right answer."""
+    verdicts, bias = [], {}
     for probe in PROBES:
         try:
             verdicts.append(judge(checkpoint, probe))
             if not probe.answers:
-                pair = probabilities(checkpoint, probe.text, ("he", "she"))
-                he, she = pair.get("he"), pair.get("she")
+                bias = probabilities(checkpoint, probe.text, ("he", "she"))
         except InputTooLong:  # a model with few positions
             verdicts.append(Verdict(probe, (), None, None, None))
-    return tuple(verdicts), he, she
+    return tuple(verdicts), bias
 
 
 MASKS = Demo("masks", draw, lambda spec: spec.offers("predicts masked tokens"), (TEXT, MASK))

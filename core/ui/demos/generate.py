@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.errors import AtlasError, OutOfRange
+from core.errors import OutOfRange
 from core.language.decode import along
 from core.language.generate import generate, prompt_ids, prompted, repetition
 from core.language.tokens import describe
@@ -19,17 +19,16 @@ from core.ui.demos.steps import (
     FORCED,
     STEP,
     Run,
-    alternatives_panel,
     beams_table,
     by_hand,
     choose_path,
+    continue_from,
     grown,
-    how_it_ended,
     step_chips,
     steps_table,
     text_in,
 )
-from core.ui.notices import warning
+from core.ui.notices import sentences, warning
 from core.ui.page import plain
 from core.ui.param import Text
 
@@ -68,33 +67,19 @@ def draw(view: DemoView) -> None:
     decoding = decoding_controls(state, LONG if spec.branch == "efficient" else LENGTH)
     covered = switch(state)
     forced = by_hand(state, (spec.slug, prompt))
-    try:
+    with sentences():
         try:
             run = _generate(view, prompt, decoding, forced, covered)
         except OutOfRange as error:
             if not forced:
                 raise
-            warning(f"{error} The tokens that were chosen by hand are dropped.", icon=":material/info:")
+            warning(f"{error} {view.words.label('dropped')}", icon=":material/info:")
             choose_path(state, ())
             run = _generate(view, prompt, decoding, (), covered)
-    except AtlasError as error:
-        warning(str(error), icon=":material/info:")
-        explain_decoding(view)
-        return
-    state.set(forced=run.wanted[-1])
-    if not run.path:
-        return
-    slot = state.key("generate.step")
-    step, other = (_guessed if covered else _explored)(view, run, step_of(state, slot, len(run.path)), decoding)
-    keep_step(state, slot, step)
-    if other is not None:
-        choose_path(state, (*(s.token.id for s in run.path[:step]), other))
-        st.rerun()
+        state.set(forced=run.wanted[-1])
+        if run.path:
+            (_guessed if covered else _explored)(view, run, decoding)
     if not covered:
-        repeated = repetition([s.token.id for s in run.path])
-        view.say("Repeats", share=f"{repeated:.0%}")
-        view.say(f"Repeats: {'greedy' if decoding.strategy == 'greedy' else 'other'}")
-        steps_table(run.path)
         explain_decoding(view)
 
 
@@ -119,7 +104,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
 
 
 def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
-    """What can be done with a finished text: go on after a stop, drop the path."""
+    """What can be done with a finished text: continue after a stop, drop the path."""
     state = view.state
 
     def again() -> None:
@@ -133,44 +118,48 @@ def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
             type="primary",
             icon=":material/play_arrow:",
             on_click=again,
-            help="From the prompt, without tokens chosen by hand",
+            help=view.words.front["help"]["again"],
         )
         if run.stopped:
             st.button("Continue", key=state.key("on"), on_click=run.go_on)
         if forced := run.wanted[-1]:
-            st.caption(f"Step {len(forced)} was chosen by hand; the steps before it are kept.")
+            view.note("By hand", step=len(forced))
 
 
-def _explored(view: DemoView, run: Run, step: int, decoding: Decoding) -> tuple[int, int | None]:
-    """Chips of the generated tokens and the alternatives of one step.
-
-    Returns:
-        The step looked at, from 0, and the id of another token to go on with, if one was chosen.
-    """
-    key, branch, forced = view.state.key("generate"), view.spec.branch, run.wanted[-1]
-    tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in run.path])
-    step = step_chips(run.path, tokens, step, key=key, branch=branch, by_hand=len(forced) - 1 if forced else None)
-    ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], view.spec.name)
-    st.caption(f"{len(run.path)} tokens, each with its probability as a bar at its foot. {ended}")
-    other = alternatives_panel(run.path, step, decoding, key=key, branch=branch)
+def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
+    """Chips of the generated tokens, the alternatives of one step, and every step as a table."""
+    state, branch, forced, path = view.state, view.spec.branch, run.wanted[-1], run.path
+    key, slot = state.key("generate"), state.key("generate.step")
+    tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in path])
+    hand = len(forced) - 1 if forced else None
+    step = step_chips(path, tokens, step_of(state, slot, len(path)), key=key, branch=branch, by_hand=hand)
+    keep_step(state, slot, step)
+    st.caption(f"{view.words.part('Tokens', tokens=len(path))} {run.ended(view.spec.name)}")
+    continue_from(state, path, step, decoding, key=key, branch=branch)
     beams_table(run.steps, step)
     view.try_and_notice()
-    return step, other
+    greedy = decoding.strategy == "greedy"
+    repeated = f"{100 * repetition([s.token.id for s in path]):.0f}"
+    view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
+    steps_table(path)
 
 
-def _guessed(view: DemoView, run: Run, step: int, decoding: Decoding) -> tuple[int, int | None]:
-    """The text as far as the step that is looked at, and a box for a guess at the next token; as `_explored`."""
-    key, path = view.state.key("generate"), run.path
+def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
+    """The text as far as the chosen step, and a box for a guess at the next token."""
+    state, branch, path = view.state, view.spec.branch, run.path
+    key, slot = state.key("generate"), state.key("generate.step")
+    step = step_of(state, slot, len(path))
+    keep_step(state, slot, step)
     now, place = path[step], st.empty()
     _, prompt, settings, _ = run.wanted
     question = (settings, prompt, now.ids[:step], step)
     shown = view.uncovered(f"Your guess at token {step + 1}", token_verdict(now), *question, on=True)
     before = path[step - 1].text if step else ""
-    text_in(place, prompt, view.spec.branch, room="0")(now.text if shown else f"{before} ▢", False)
-    other = alternatives_panel(path, step, decoding, key=key, branch=view.spec.branch) if shown else None
-    walk(f"{key}.step", step, len(path), "token")
+    text_in(place, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
+    if shown:
+        continue_from(state, path, step, decoding, key=key, branch=branch)
+    walk(slot, step, len(path), "token")
     view.try_and_notice("covered")
-    return step, other
 
 
 @session.cached("Generating")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import streamlit as st
 
 from core.figures.bars import saved_alt, saved_bars
@@ -11,12 +12,10 @@ from core.language.guesses import among
 from core.language.segments import MAX_READ, Reading, compare, longest_memory
 from core.language.tokens import words
 from core.table import Table
-from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge
-from core.ui.demos.demo import Demo, DemoView
+from core.ui.demos.demo import Demo, DemoView, decimals
 from core.ui.notices import info
 from core.ui.page import theme
-from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 
 TEXT = Text(name="passage", label="Text, longer than a segment", height=150)
@@ -27,6 +26,7 @@ SEGMENT = Choice(
     options={length: length for length in ("16", "32", "64", "128")},
     style="row",
 )
+WITH, WITHOUT, SAVED = "bits with the memory", "bits without", "saved"
 MEMORY = Integer(name="memory", label="Memory length, tokens", default=4096, low=1, high=4096, style="slider")
 
 
@@ -41,12 +41,13 @@ def draw(view: DemoView) -> None:
     with right:
         memory = MEMORY.with_(high=longest, default=longest).draw(state)
     reading = view.computed("Reading the text three times", compare, text, segment=segment, memory=memory)
-    asked = "Your guess at the word on which the memory saves most"
     question = (text, reading.segment, reading.memory)
     # One segment remembers nothing, so that there is nothing to guess.
-    if len(reading.tokens) <= reading.segment or view.uncovered(asked, _judge(reading), *question):
+    single = len(reading.tokens) <= reading.segment
+    if single or view.uncovered(view.words.label("guess"), _judge(reading), *question):
         _picture(view, reading)
-        _by_position(reading)
+        if not single:
+            _by_position(view, reading)
     _reach(view, reading)
     view.how_it_works()
 
@@ -68,35 +69,25 @@ def _judge(reading: Reading) -> Judge:
         bits = f"{saved[order[at]]:.1f} bits"
         if at == 0:
             return f"Right: the memory saves most on it, {bits}."
-        return f"Wrong: it comes {at + 1:,} of {len(order):,} words by what the memory saves, {bits} on it."
+        return f"Wrong: it has rank {at + 1:,} of {len(order):,} words by what the memory saves, {bits} on it."
 
     return judge
 
 
 def _picture(view: DemoView, reading: Reading) -> None:
-    """The bars, and what the whole text costs."""
+    """The bars, and the mean surprisal after the first segment."""
     saved = (reading.without - reading.with_memory).tolist()
     tokens = [token.text for token in reading.tokens]
-    costs = zip(tokens, reading.with_memory.tolist(), reading.without.tolist(), strict=True)
-    rows = [
-        {
-            "token": number,
-            "reads": token,
-            "segment": (number - 1) // reading.segment + 1,
-            "bits with the memory": a,
-            "bits without": b,
-            "saved": b - a,
-        }
-        for number, (token, a, b) in enumerate(costs, 1)
-    ]
-    Panel(
-        "bits-by-token",
-        "What the memory saves on each token",
-        saved_bars(tokens, saved, reading.segment, view.accent, theme=theme()),
-        saved_alt(saved, reading.segment),
-        Table.from_records(rows),
-        heading=True,
-    ).draw(view.state)
+    columns = {
+        "token": range(1, len(tokens) + 1),
+        "reads": tokens,
+        "segment": [at // reading.segment + 1 for at in range(len(tokens))],
+        WITH: reading.with_memory,
+        WITHOUT: reading.without,
+        SAVED: saved,
+    }
+    figure = saved_bars(tokens, saved, reading.segment, view.accent, theme=theme())
+    view.picture("bits-by-token", figure, Table.from_columns(columns), alt=saved_alt(saved, reading.segment))
     if len(saved) <= reading.segment:
         info(view.words.part("One segment", tokens=len(saved)))
         return
@@ -106,59 +97,41 @@ def _picture(view: DemoView, reading: Reading) -> None:
     view.try_and_notice()
 
 
-def _by_position(reading: Reading) -> None:
-    """Means over the segments after the first, by the position in the segment."""
+def _by_position(view: DemoView, reading: Reading) -> None:
+    """Means over the segments after the first by the position in the segment: 1 to 4, 5 to 8, 9 to 16 and so on."""
+    bounds = [0, *(4 * 2**n for n in range(8) if 4 * 2**n < reading.segment), reading.segment]
+    later = np.arange(reading.segment, len(reading.tokens))
     rows = []
-    for first, last in _groups(reading.segment):
-        inside = [i for i in range(reading.segment, len(reading.tokens)) if first <= i % reading.segment + 1 <= last]
-        if inside:
+    for first, last in pairwise(bounds):
+        inside = later[(later % reading.segment >= first) & (later % reading.segment < last)]
+        if inside.size:
             with_memory, without = reading.with_memory[inside].mean(), reading.without[inside].mean()
             rows.append(
                 {
-                    "position in its segment": f"{first}–{last}",
-                    "tokens": len(inside),
-                    "bits with the memory": with_memory,
-                    "bits without": without,
-                    "saved": without - with_memory,
+                    "position in its segment": f"{first + 1}–{last}",
+                    "tokens": inside.size,
+                    WITH: with_memory,
+                    WITHOUT: without,
+                    SAVED: without - with_memory,
                 }
             )
-    if rows:
-        data_table(
-            rows,
-            "bits-by-position",
-            alt="Mean surprisal of a token with the memory and without, by its position in a segment after the first",
-            column_config={
-                name: st.column_config.NumberColumn(format="%.2f")
-                for name in ("bits with the memory", "bits without", "saved")
-            },
-        )
-
-
-def _groups(segment: int) -> list[tuple[int, int]]:
-    """1 to 4, 5 to 8, 9 to 16 and so on, up to the segment's length."""
-    bounds = [0, 4]
-    while bounds[-1] < segment:
-        bounds.append(min(2 * bounds[-1], segment))
-    return [(a + 1, b) for a, b in pairwise(bounds)]
+    view.data_table("bits-by-position", rows, decimals(WITH, WITHOUT, SAVED))
 
 
 def _reach(view: DemoView, reading: Reading) -> None:
     """How far back keys are, and how far back something can have an influence through several layers."""
     count = len(reading.hears)
-    st.markdown("**Reach of the attention**, in tokens, counted in this text")
-    data_table(
-        [
-            {
-                "layers read together": "the top one" if n == 1 else f"the top {n}",
-                "the furthest key of a layer": reading.looks[count - n],
-                "the furthest influence on the last token": reading.hears[n - 1],
-            }
-            for n in range(1, count + 1)
-        ],
-        "memory-reach",
-        alt="How far back the keys of each layer are, and how far back influence reaches through several layers",
-    )
-    view.say("Reach", segment=reading.segment - 1, memory=reading.memory, tokens=len(reading.tokens))
+    st.markdown(f"**{view.words.label('reach')}**")
+    rows = [
+        {
+            "layers combined": "the top layer" if n == 1 else f"the top {n}",
+            "the furthest key of a layer": reading.looks[count - n],
+            "the furthest influence on the last token": reading.hears[n - 1],
+        }
+        for n in range(1, count + 1)
+    ]
+    view.data_table("memory-reach", rows)
+    view.note("Reach", segment=reading.segment - 1, memory=reading.memory, tokens=len(reading.tokens))
     if view.spec.source == "bundled" and reading.segment + reading.memory > 256:
         view.note("Trained")
 

@@ -15,16 +15,13 @@ from core.language.permuted import Found, Unknown, choices, costs, cut, follow, 
 from core.language.types import Token
 from core.links import parameters as link
 from core.patterns import ranks
-from core.table import Table
-from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS
-from core.ui.demos.demo import Demo, DemoView, Prediction
+from core.ui.demos.demo import Demo, DemoView, Prediction, decimals
 from core.ui.demos.masking import judge_of
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
-from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Text
 
 SAMPLES = (
@@ -51,7 +48,7 @@ def draw(view: DemoView) -> None:
     sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")
     with sentences():
-        chosen = _choose(view.computed("", cut, text), state)
+        chosen = _choose(view, view.computed("", cut, text))
         fed = FED.draw(state)
         unknown = view.computed("", prepare, text, chosen)
         found = view.computed("Predicting the words", follow, unknown, GUESSES, own=fed == "own")
@@ -63,13 +60,13 @@ def draw(view: DemoView) -> None:
         if shown:
             st.divider()
             _costs_table(view, unknown)
-    view.how_it_works()
+    view.how_it_works("Masks", "How it works")
 
 
-def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
+def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
     """The words in the order in which they were chosen; a sentence that is new here begins with three."""
-    there = choices(tokens)
-    names = {number: "".join(tokens[place].text for place in places) for number, places in there.items()}
+    state, places_of = view.state, choices(tokens)
+    names = {number: "".join(tokens[place].text for place in places) for number, places in places_of.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
     usual = tuple(sorted(longest))
     # each sentence keeps its own choice
@@ -77,14 +74,13 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     first = state.key("orders.seen") not in st.session_state
     st.session_state[state.key("orders.seen")] = True
     if slot not in st.session_state:
-        linked = [number for number in dict.fromkeys(state.integers(WORDS.name)) if number in there] if first else []
+        linked = [number for number in dict.fromkeys(state.integers(WORDS.name)) if number in names] if first else []
         st.session_state[slot] = linked or list(usual)
 
     def put(numbers: list[int]) -> None:
         st.session_state[slot] = numbers
 
     now = sorted(st.session_state[slot])
-    shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
     picked = tuple(
         st.multiselect(
             WORDS.label,
@@ -92,20 +88,20 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
             key=slot,
             persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
-            help="Remove words and add them again to change the order",
+            help=view.words.front["help"][WORDS.name],
         )
     )
     with st.container(horizontal=True):
         st.button("Left to right", key=state.key("orders.forward"), on_click=put, args=(now,))
         st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))
-        st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot, shuffles + 1))
+        st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot))
         st.button("All words", key=state.key("orders.all"), on_click=put, args=(list(names),))
     state.set(words=() if picked == usual else picked)
     return picked
 
 
-def _shuffle(state: PageState, slot: str, seed: int) -> None:
-    st.session_state[state.key("orders.shuffles")] = seed
+def _shuffle(state: PageState, slot: str) -> None:
+    seed = st.session_state[state.key("orders.shuffles")] = st.session_state.get(state.key("orders.shuffles"), 0) + 1
     before = list(st.session_state[slot])
     st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
 
@@ -113,54 +109,49 @@ def _shuffle(state: PageState, slot: str, seed: int) -> None:
 def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ...], fed: str) -> bool:
     """Whether the steps may be shown; else ask for a guess at their words first."""
     several = len(unknown.words) > 1
-    label = "What does the model predict? One word for each step" if several else "What does the model predict?"
     place = st.empty()
     judge = judge_of(unknown.tokens, [step.guess for step in found])
+    label = view.words.label("guesses" if several else "guess")
     most = SENTENCE_CHARS if several else MAX_CHARS
     shown = view.uncovered(label, judge, text, unknown.places, fed, most=most)
     if not shown:
-        place.markdown(f"**Step 1**: {plain(_sees(unknown, 1))}")
+        place.markdown(f"**Step 1**: {plain(_context(unknown, 1))}")
     return shown
 
 
 def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> None:
-    """Bars for each step: what the model predicts, given what it knows by then; and a table of all."""
-    shown = []
+    """Bars for each step: the predictions from the tokens that are known by then; and a table of all."""
+    shown, rows = [], []
     for number, step in enumerate(found, 1):
-        at = next((i for i, word in enumerate(step.guess.tokens) if word == step.truth), None)
-        cost = f"Original “{step.truth}”: {percent(step.probability)}, {step.bits:.1f} bits, rank "
-        title = f"Step {number}: {_sees(unknown, number)}"
-        shown.append(Prediction(title, step.guess, {}, at, plain(cost) + f"{step.rank:,}"))
-    title = "Every step with its top predictions and the surprisal of the original word"
-    view.predictions("steps-in-order", title, shown, _IN_A_ROW, table=False)
-    rows = [
-        {
-            "step": number,
-            "token": step.guess.position,
-            "original": step.truth,
-            "probability": step.probability,
-            "bits": step.bits,
-            "rank": step.rank,
-            "top predictions": ", ".join(
-                f"{word} {percent(chance)}"
-                for word, chance in zip(step.guess.tokens, step.guess.probabilities, strict=True)
-            ),
-        }
-        for number, step in enumerate(found, 1)
-    ]
-    view.table("steps-in-order", title, rows)
+        words, chances = step.guess.tokens, step.guess.probabilities
+        at = next((i for i, word in enumerate(words) if word == step.truth), None)
+        note = f"Original “{step.truth}”: {percent(step.probability)}, {step.bits:.1f} bits, rank {step.rank:,}"
+        title = f"Step {number}: {_context(unknown, number)}"
+        shown.append(Prediction(title, step.guess, chosen=at, note=plain(note)))
+        rows.append(
+            {
+                "step": number,
+                "token": step.guess.position,
+                "original": step.truth,
+                "probability": step.probability,
+                "bits": step.bits,
+                "rank": step.rank,
+                "top predictions": ", ".join(f"{w} {percent(p)}" for w, p in zip(words, chances, strict=True)),
+            }
+        )
+    view.predictions("steps-in-order", shown, _IN_A_ROW, rows=rows)
     view.try_and_notice()
 
 
-def _sees(unknown: Unknown, step: int) -> str:
-    """The sentence as this step sees it: ▢ for what is not found yet, ▣ for the place that is asked for."""
-    asked, later = unknown.places[step - 1], set(unknown.places[step:])
+def _context(unknown: Unknown, step: int) -> str:
+    """The sentence as it is known in this step: ▢ for tokens that are predicted later, ▣ for the predicted one."""
+    target, later = unknown.places[step - 1], set(unknown.places[step:])
     parts: list[str] = []
     end = -1
     for place, token in enumerate(unknown.tokens):
         if token.special:
             continue
-        shown = "▣" if place == asked else "▢" if place in later else token.text
+        shown = "▣" if place == target else "▢" if place in later else token.text
         parts.append(shown if token.continuation or token.start == end else f" {shown}")
         end = token.end
     return "".join(parts).strip()
@@ -171,32 +162,20 @@ def _masks(view: DemoView, unknown: Unknown) -> None:
     tokens = [token.text for token in unknown.tokens]
     rank = ranks(unknown.places, len(tokens)).tolist()
     content, query = sees(unknown)
-    Panel(
-        "streams",
-        "Attention masks of the two streams, in the order of the text; in brackets the step of a token",
-        stream_maps(tokens, rank, content, query, view.accent, theme=theme()),
-        stream_words(tokens, rank),
-        Table.from_records(stream_table(tokens, rank, content, query)),
-        heading=True,
-    ).draw(view.state)
-    view.say("Masks")
+    figure = stream_maps(tokens, rank, content, query, view.accent, theme=theme())
+    view.picture("streams", figure, stream_table(tokens, rank, content, query), alt=stream_words(tokens, rank))
 
 
 def _costs_table(view: DemoView, unknown: Unknown) -> None:
-    """The same words in three orders, and what each costs in each."""
+    """The surprisal of the same words in three orders."""
     orders = view.computed("Adding up", _costs, unknown)
-    names = {place: unknown.tokens[place].text for place in unknown.places}
-    rows: list[dict[str, object]] = [
-        {"word": names[place], **{order: bits[place] for order, bits in orders.items()}} for place in sorted(names)
-    ]
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
-    st.markdown("**Surprisal of the same words in three orders**, in bits")
-    data_table(
-        [*rows, {"word": "total", **sums}],
-        "bits-by-order",
-        alt="Bits of each word in your order, from left to right and from right to left, and their sums",
-        column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},
-    )
+    rows: list[dict[str, object]] = [
+        {"word": unknown.tokens[place].text, **{order: bits[place] for order, bits in orders.items()}}
+        for place in sorted(unknown.places)
+    ]
+    st.markdown(f"**{view.words.label('costs')}**")
+    view.data_table("bits-by-order", [*rows, {"word": "total", **sums}], decimals(*orders))
     view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.1f}")
 
 

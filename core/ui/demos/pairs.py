@@ -32,18 +32,22 @@ def draw(view: DemoView) -> None:
     with left:
         first = FIRST.draw(view.state)
         second = SECOND.draw(view.state)
-    asked, verdicts = _verdicts(view.spec.slug, first, second)
+    objective, verdicts = _verdicts(view.spec.slug, first, second)
     lines = [verdict.b for verdict in verdicts]
     values = [verdict.probability for verdict in verdicts]
-    short = [line if len(line) <= 24 else line[:23].rstrip() + "…" for line in lines]
     with right:
-        label = "Which line gets the highest probability?"
-        if not view.uncovered(label, lambda guess: choice(guess, lines, values), first, tuple(lines), choices=lines):
+        if not view.uncovered(
+            view.words.label("guess"),
+            lambda guess: choice(guess, lines, values),
+            first,
+            tuple(lines),
+            choices=lines,
+        ):
             return
         rows = [{"first": v.a, "second": v.b, "probability": v.probability} for v in verdicts]
-        view.chances("pairs", view.words.label(asked), short, values, rows)
-    view.try_and_notice(asked)
-    view.how_it_works("Formula", f"Trained: {asked}")
+        view.chances(f"pairs-{objective}", lines, values, rows)
+    view.try_and_notice(objective)
+    view.how_it_works("Formula", f"Trained: {objective}")
 
 
 @session.cached("Reading the pairs")

@@ -8,12 +8,10 @@ import streamlit as st
 from core.attention.architectures.disentangled import Parts, guesses_without, parts_of
 from core.figures.attention import score_map
 from core.ui.chart import chart
-from core.ui.data_table import data_table
-from core.ui.demos.cover import verdict
-from core.ui.demos.demo import Demo, DemoView, Prediction
+from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, word_judge
 from core.ui.demos.masking import FIRST, ONE
 from core.ui.notices import sentences
-from core.ui.page import plain, theme
+from core.ui.page import theme
 from core.ui.param import Choice, Integer, Text
 
 TEXT = Text(
@@ -43,6 +41,7 @@ def draw(view: DemoView) -> None:
             query = int(menu.draw(view.state, tag=str(len(tokens)))) - 1
         _maps(view, parts, layer, head, query)
         _row(view, parts, layer, head, query)
+        view.try_and_notice()
     with sentences():
         _masked(view, text, masks)
     view.how_it_works()
@@ -52,18 +51,17 @@ def _maps(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> No
     """The three parts and their sum, all on one scale of colors."""
     scores = parts.scores[layer, :, head]
     titles = [f"{view.words.label(part)} ({part})" for part in NAMES]
-    pictures = [*zip(titles, scores, strict=True), ("Their sum, the score itself", scores.sum(axis=0))]
+    pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
             st.markdown(f"**{name}**")
-            key = int(values[query].argmax())
             chart(
                 score_map(values, parts.tokens, query, limit, theme=theme()),
                 key=view.state.key(f"parts.map.{number}"),
-                alt=f"{name}: layer {layer + 1}, head {head + 1}, scores of {len(parts.tokens)} tokens for each other, "
-                f"from {values.min():.2f} to {values.max():.2f}. {parts.tokens[query]} scores {parts.tokens[key]} "
-                "highest. The table below has its row.",
+                alt=f"{name}: layer {layer + 1}, head {head + 1}, scores of {len(parts.tokens)} tokens, from "
+                f"{values.min():.2f} to {values.max():.2f}. For the query {parts.tokens[query]} the key "
+                f"{parts.tokens[int(values[query].argmax())]} has the highest score.",
             )
     view.note("Scale", limit=f"{limit:.1f}")
 
@@ -71,45 +69,31 @@ def _maps(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> No
 def _row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
     """The query's row as a table."""
     scores = parts.scores[layer, :, head, query]  # (3, n)
-    data_table(
-        [
-            {
-                "key": f"{i + 1} {token}",
-                "distance": query - i,
-                **{name: float(value) for name, value in zip(NAMES, scores[:, i], strict=True)},
-                "sum": float(scores[:, i].sum()),
-                "weight": float(parts.weights[layer, head, query, i]),
-            }
-            for i, token in enumerate(parts.tokens)
-        ],
-        "parts-of-scores",
-        alt=f"The row of {plain(parts.tokens[query])}: distance, the three components, their sum and the weight",
-        column_config={
-            **{name: st.column_config.NumberColumn(format="%.2f") for name in (*NAMES, "sum")},
-            "weight": st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0),
-        },
-    )
-    view.try_and_notice()
+    rows = [
+        {
+            "key": f"{i + 1} {token}",
+            "distance": query - i,
+            **{name: float(value) for name, value in zip(NAMES, scores[:, i], strict=True)},
+            "sum": float(scores[:, i].sum()),
+            "weight": float(parts.weights[layer, head, query, i]),
+        }
+        for i, token in enumerate(parts.tokens)
+    ]
+    weight = st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0)
+    view.data_table("parts-of-scores", rows, {**decimals(*NAMES, "sum"), "weight": weight})
 
 
 def _masked(view: DemoView, text: str, masks: int) -> None:
     """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
-    found = view.computed("Predicting without each component", guesses_without, text)
-    whole = found[0]
-    st.markdown("**The masked word, when a component is left out of every score**")
-    label = ONE if masks == 1 else FIRST
-    if not view.uncovered(label, lambda guess: verdict(guess, whole.tokens, whole.probabilities), text):
+    whole, *without = view.computed("Predicting without each component", guesses_without, text)
+    st.markdown(f"**{view.words.label('without')}**")
+    if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
         return
-    shown = [
-        Prediction(
-            f"Without {view.words.label(guess.part).lower()}" if guess.part else "Whole",
-            guess,
-            {"left out": guess.part or "nothing"},
-        )
-        for guess in found
-    ]
-    title = "Predictions for the masked word, whole and without each component"
-    view.predictions("guesses-without-parts", title, shown, len(shown))
+    shown = [Prediction("All three components", whole, {"left out": "nothing"})]
+    for guess in without:
+        name = f"Without {view.words.label(guess.part).lower()}"
+        shown.append(Prediction(name, guess, {"left out": guess.part}))
+    view.predictions("guesses-without-parts", shown, len(shown))
     view.try_and_notice("without")
 
 

@@ -9,12 +9,10 @@ from core.figures.predictions import verdict_alt, verdict_bars
 from core.language.fill_mask import prepare
 from core.language.guesses import among, same_word
 from core.language.replaced import Judged, judge_own, replace_and_judge
-from core.table import Table
 from core.ui.demos.cover import Judge, switch, verdict
 from core.ui.demos.demo import Demo, DemoView, paragraph
 from core.ui.demos.masking import MASK, mask_chips
 from core.ui.page import theme
-from core.ui.panel import Panel
 from core.ui.param import Seed, Text
 
 TEXT = Text(
@@ -57,7 +55,7 @@ def _show(view: DemoView, judged: Judged) -> None:
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
     ids = tuple(token.id for token in judged.after)
-    shown = view.uncovered("Which token has the highest probability of being replaced?", _judge(judged), ids, on=hidden)
+    shown = view.uncovered(view.words.label("guess"), _judge(judged), ids, on=hidden)
     story = _story(judged if shown else Judged(judged.after, judged.after, (), (), judged.verdicts), view.accent)
     place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
@@ -78,15 +76,8 @@ def _show(view: DemoView, judged: Judged) -> None:
         }
         for i in ordinary
     ]
-    Panel(
-        "verdicts",
-        "Probability that each token was replaced",
-        verdict_bars(names, values, marked, view.accent, threshold=threshold, theme=theme()),
-        verdict_alt(names, values, marked),
-        Table.from_records(rows),
-        view.words.part("Bars"),
-        heading=True,
-    ).draw(state)
+    figure = verdict_bars(names, values, marked, view.accent, threshold=threshold, theme=theme())
+    view.picture("verdicts", figure, rows, alt=verdict_alt(names, values, marked), note="Bars")
     if judged.hidden:
         right, count = judged.right(threshold)
         caught = sum(judged.verdicts[i] > threshold for i in judged.replaced)
@@ -99,15 +90,14 @@ def _show(view: DemoView, judged: Judged) -> None:
 
 
 def _judge(judged: Judged) -> Judge:
-    """A guess at the token that the discriminator suspects most, and whether that one was replaced."""
-    ordinary = [i for i, token in enumerate(judged.after) if not token.special]
-    order = sorted(ordinary, key=lambda i: -judged.verdicts[i])
+    """A guess at the token with the highest probability of being replaced, and whether that one was."""
+    order = sorted((i for i, token in enumerate(judged.after) if not token.special), key=lambda i: -judged.verdicts[i])
     names = [judged.after[i].text for i in order]
 
     def judge(guess: str) -> str:
-        said = verdict(guess, names, [judged.verdicts[i] for i in order])
         if among(guess, names) is None:
             return "There is no such token in the text."
+        said = verdict(guess, names, [judged.verdicts[i] for i in order])
         if not judged.hidden:
             return said
         changed = any(i in judged.replaced for i, name in zip(order, names, strict=True) if same_word(guess, name))

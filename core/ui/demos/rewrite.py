@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import streamlit as st
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.language import translate
 from core.language.decode import along
 from core.language.noise import EVERYDAY, NOISES, Noise, noisy
@@ -15,12 +14,10 @@ from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding
-from core.links import parameters as link
 from core.objectives.corruptions import CORRUPTIONS, damage_text
 from core.ui.demos import steps
-from core.ui.demos.alignment import attention_map, attention_panel
-from core.ui.demos.cover import keep_step, step_of, switch
-from core.ui.demos.covered_text import kept, text_uncovered
+from core.ui.demos.alignment import HEAD, LAYER, attention_map, attention_panel
+from core.ui.demos.cover import keep_step, step_of, switch, text_uncovered, words_reconstructed
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView, paragraph
 from core.ui.demos.respell import BYTES, RATE, rate_of, respell_panel
@@ -28,16 +25,15 @@ from core.ui.demos.samples import every_sample, sample_pills, task_samples
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain
-from core.ui.param import Carried, Choice, Seed, Text
+from core.ui.param import Choice, Seed, Text
 
-AS_IT_IS = "none"
+NO_CORRUPTION = "none"
 TASK = Choice(name="task", label="Task", options={}, width=290)
 DAMAGE = Choice(
     name="damage",
     label="Corruption",
-    options={kind: kind for kind in (*EVERYDAY, *CORRUPTIONS, *NOISES, AS_IT_IS)},
+    options={kind: kind for kind in (*EVERYDAY, *CORRUPTIONS, *NOISES, NO_CORRUPTION)},
     width=230,
-    help="How your sentence is corrupted before the encoder reads it",
 )
 TEXT = Text(name="text", label="Source text", height=72)
 SEED = Seed(again="Corrupt it another way")
@@ -54,45 +50,49 @@ def draw(view: DemoView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {slug: task.label for slug, task in offered.items()}
         task = offered[TASK.with_(options=names).draw(state, tag=view.spec.slug)]
-        damaged = task.repairs or task.denoises or task.respells
-        kind = _damage_menu(view, task) if damaged else AS_IT_IS
+        kind = _corruption_menu(view, task)
         with st.popover("Decoding"):  # 40 bytes would be too few for a sentence
             decoding = decoding_controls(state, LENGTH.with_(default=BYTES) if task.respells else LENGTH)
         hidden = switch(state)
-    box = TEXT.with_(default=task_samples(task)[0])
+    samples = task_samples(task)
+    box = TEXT.with_(default=samples[0])
     _another_task(state, box, task)
-    sample_pills(state, "Samples", [(sample,) for sample in task_samples(task)], box)
-    typing, writing = st.columns(2, gap="medium")
-    with typing:
+    sample_pills(state, "Samples", [(sample,) for sample in samples], box)
+    left, right = st.columns(2, gap="medium")
+    with left:
         typed = box.draw(state)
-        given = typed if kind == AS_IT_IS else _damaged(checkpoint, task, typed, kind, state)
-    before = clean(typed, MAX_CHARS)
-    request = translate.prepare(checkpoint, given, task.slug)
-    with writing:
-        run, shown = _write(view, request, given, decoding, hidden, None if kind == AS_IT_IS else before)
+        source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind)
+    original = clean(typed, MAX_CHARS)
+    request = translate.prepare(checkpoint, source, task.slug)
+    with right:
+        run, shown = _generate(view, request, source, decoding, hidden, None if kind == NO_CORRUPTION else original)
     if shown and run.steps:
-        written = run.steps[-1].text
+        output = run.steps[-1].text
         if task.respells:
-            respell_panel(view, before, request.text, written)
+            respell_panel(view, original, request.text, output)
         if task.denoises:
-            st.caption(plain(kept(before, written)))
-        _pivot(view, given, task, written, decoding)
+            st.caption(plain(words_reconstructed(original, output)))
+        _pivot(view, source, task, output, decoding)
         if run.path:
             ids = tuple(step.token.id for step in run.path)
-            _explore(view, task, run, view.computed("", _aligned, given, task.slug, ids), decoding)
+            _explore(view, task, run, view.computed("", _aligned, source, task.slug, ids), decoding)
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
     explain_decoding(view)
 
 
-def _damage_menu(view: DemoView, task: Task) -> str:
-    kinds: Sequence[str] = (EVERYDAY[-1], *EVERYDAY[:-1])
+def _corruption_menu(view: DemoView, task: Task) -> str:
+    """How the text is corrupted before the encoder reads it; not at all where the task is another one."""
     if task.denoises or task.respells:
         kinds = tuple(CORRUPTIONS) if task.denoises else tuple(NOISES)
+    elif task.repairs:
+        kinds = (EVERYDAY[-1], *EVERYDAY[:-1])
+    else:
+        return NO_CORRUPTION
     names = view.words.front["damage"]
-    param = DAMAGE.with_(options={kind: names[kind] for kind in (*kinds, AS_IT_IS)}, default=kinds[0])
-    return param.draw(view.state, tag=f"{task.denoises}.{task.respells}")
+    options = {kind: names[kind] for kind in (*kinds, NO_CORRUPTION)}
+    return view.control(DAMAGE, tag=f"{task.denoises}.{task.respells}", options=options, default=kinds[0])
 
 
 def _another_task(state: PageState, box: Text, task: Task) -> None:
@@ -104,26 +104,29 @@ def _another_task(state: PageState, box: Text, task: Task) -> None:
     st.session_state[owner] = task.slug
 
 
-def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: str, state: PageState) -> str:
-    """The text after damage, shown, with a button that damages it another way."""
+def _corrupted(view: DemoView, task: Task, typed: str, kind: str) -> str:
+    """The corrupted text, shown, with a button that samples another corruption."""
     text = clean(typed, MAX_CHARS)
-    rate = rate_of(cast(Noise, kind), state) if task.respells else None
+    rate = rate_of(view, cast(Noise, kind)) if task.respells else None
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.empty()
-        seed = SEED.button(state)
-    given = damage_text(checkpoint, text, kind, seed) if task.denoises else noisy(text, cast(Noise, kind), rate, seed)
+        seed = SEED.button(view.state)
+    if task.denoises:
+        source = damage_text(view.checkpoint, text, kind, seed)
+    else:
+        source = noisy(text, cast(Noise, kind), rate, seed)
     code = "font-family:var(--st-code-font,monospace);font-size:.9em"
-    place.html(paragraph([(given, code)], "margin:0", "Corrupted text"), width="stretch")
-    return given
+    place.html(paragraph([(source, code)], "margin:0", "Corrupted text"), width="stretch")
+    return source
 
 
-def _write(
-    view: DemoView, request: Request, given: str, decoding: Decoding, hidden: bool, original: str | None
+def _generate(
+    view: DemoView, request: Request, source: str, decoding: Decoding, hidden: bool, original: str | None
 ) -> tuple[steps.Run, bool]:
-    """The answer that is asked for, and whether it is shown.
+    """The generated text, and whether it is shown.
 
     :param hidden: whether it waits for a guess.
-    :param original: the text before the damage that is to be undone; None where there was none.
+    :param original: the text before the corruption that is to be undone; None where there was none.
     """
     state, checkpoint, task = view.state, view.checkpoint, request.task.slug
     forced = steps.by_hand(state, (request.text, task))
@@ -141,52 +144,48 @@ def _write(
         state,
         (view.spec.slug, request.text, task, effective(decoding), forced),
         decoding.strategy,
-        lambda ids: translate.rewrite(checkpoint, given, task, decoding, forced=ids),
-        lambda ids: along(checkpoint, translate.start(checkpoint, given, task), ids),
+        lambda ids: translate.rewrite(checkpoint, source, task, decoding, forced=ids),
+        lambda ids: along(checkpoint, translate.start(checkpoint, source, task), ids),
         draw=None if hidden else draw_text,
         button=stop,
     )
     shown = not hidden or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
     if run.steps and shown:
         draw_text(run.steps[-1].text, False)
-    ended = "Stopped." if run.stopped else steps.how_it_ended(run.steps[-1], view.spec.name) if run.steps else ""
     chosen = f" Step {len(forced)} was chosen by hand." if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(run.path)} tokens. {ended}{chosen}" if shown else f"Generated, and covered.{chosen}")
+        ended = f"{len(run.path)} tokens. {run.ended(view.spec.name)}"
+        st.caption((ended if shown else "Generated, and covered.") + chosen)
         if forced:
-            st.button(
-                "Back to the model's own choice", key=state.key("unforce"), on_click=steps.choose_path, args=(state, ())
-            )
+            reset = "Back to the model's own choice"
+            st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
     state.set(forced=forced)
     return run, shown
 
 
-def _aligned(checkpoint: Checkpoint, given: str, task: str, ids: tuple[int, ...]) -> Alignment:
-    return translate.align(checkpoint, translate.prepare(checkpoint, given, task), ids)
+def _aligned(checkpoint: Checkpoint, source: str, task: str, ids: tuple[int, ...]) -> Alignment:
+    return translate.align(checkpoint, translate.prepare(checkpoint, source, task), ids)
 
 
 def _explore(view: DemoView, task: Task, run: steps.Run, alignment: Alignment, decoding: Decoding) -> None:
     """What each generated token attends to, and what else could have come in its place."""
     state = view.state
     slot = state.key("step")
-    chosen = attention_panel(alignment, step_of(state, slot, len(run.path)), state)
-    keep_step(state, slot, chosen.step)
-    other = steps.alternatives_panel(run.path, chosen.step, decoding, key=state.key("steps"), branch=view.spec.branch)
-    if other is not None:
-        steps.choose_path(state, (*(step.token.id for step in run.path[: chosen.step]), other))
-        st.rerun()
-    steps.beams_table(run.steps, chosen.step)
+    step, weights, which = attention_panel(view, alignment, step_of(state, slot, len(run.path)))
+    keep_step(state, slot, step)
+    steps.continue_from(state, run.path, step, decoding, key=state.key("steps"), branch=view.spec.branch)
+    steps.beams_table(run.steps, step)
     names = {"repair": task.repairs, "respell": task.respells, "denoise": task.denoises, "fuse": task.slug == "fuse"}
     view.try_and_notice(next((name for name, fits in names.items() if fits), "translate" if task.languages else ""))
-    attention_map(alignment, chosen, state)
+    attention_map(view, alignment, weights, which)
     steps.steps_table(run.path)
 
 
-def _pivot(view: DemoView, given: str, task: Task, direct: str, decoding: Decoding) -> None:
-    """Beside a translation between two languages the same by way of English, where the model has that way.
+def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: Decoding) -> None:
+    """Beside a translation between two languages the same with English as pivot, where the model translates so.
 
     Args:
-        direct: the answer that was written at once.
+        direct: the translation without a pivot.
     """
     way = translate.steps_through(view.checkpoint, task.slug)
     if way is None or task.languages is None:
@@ -194,24 +193,24 @@ def _pivot(view: DemoView, given: str, task: Task, direct: str, decoding: Decodi
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.markdown("**Direct, and with English as pivot**")
     with sentences():
-        found = view.computed("Translating with English as pivot", translate.through, given, way, decoding)
+        found = view.computed("Translating with English as pivot", translate.through, source_text, way, decoding)
         left, right = st.columns(2, gap="medium")
-        columns = (
+        style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
+        for column, name, text in (
             (left, f"{source} to {target}, direct", direct),
             (right, f"{source} to English", found.middle),
             (right, f"that English to {target}", found.end),
-        )
-        style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
-        for column, name, text in columns:
+        ):
             column.html(paragraph([(text, "")], style, name))
-        st.caption("The two answers are the same." if found.end == direct.strip() else "The two answers differ.")
+        view.note("Pivot: same" if found.end == direct.strip() else "Pivot: different")
         view.try_and_notice("pivot", source=source)
-        _both_measured(view.spec, task.slug)
+        _both_measured(view, task.slug)
 
 
-def _both_measured(spec: CheckpointSpec, task: str) -> None:
-    """What the card says of translating at once and by way of English."""
-    stated = {(m.name, m.on): m.value for m in spec.card.measures} if spec.card else {}
+def _both_measured(view: DemoView, task: str) -> None:
+    """What the card states for the direct translation and for the one with a pivot."""
+    card = view.spec.card
+    stated = {(m.name, m.on): m.value for m in card.measures} if card else {}
     rows = [
         {"measured on": on, "measure": kind, "direct": f"{value:.1f}", "English as pivot": f"{other:.1f}"}
         for (name, on), value in stated.items()
@@ -228,16 +227,5 @@ REWRITE = Demo(
     "rewrite",
     draw,
     lambda spec: spec.offers("rewrites"),
-    (
-        *DECODING,
-        TASK,
-        DAMAGE,
-        RATE,
-        Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
-        Carried(name="head", label="Head", as_=link.Integer(None, 1, 256)),
-        steps.FORCED,
-        steps.STEP,
-        TEXT,
-        SEED,
-    ),
+    (*DECODING, TASK, DAMAGE, RATE, LAYER, HEAD, steps.FORCED, steps.STEP, TEXT, SEED),
 )

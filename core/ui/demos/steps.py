@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.content import content
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.text import clean
 from core.language.tokens import visible
@@ -53,6 +54,10 @@ class Run:
         """A callback."""
         self.over = self.stopped = False
         self.path = ()
+
+    def ended(self, name: str) -> str:
+        """Why the generation of the model called ``name`` stopped, in a sentence."""
+        return "Stopped." if self.stopped else how_it_ended(self.steps[-1], name) if self.steps else ""
 
 
 def going(state: PageState, name: str, what: object, place: DeltaGenerator, again: str = "Continue") -> bool:
@@ -137,7 +142,7 @@ def grown(
 def step_chips(
     path: Sequence[GenerationStep], tokens: Sequence[Token], step: int, *, key: str, branch: str, by_hand: int | None
 ) -> int:
-    """Generated tokens as chips; returns the step that is looked at, from 0.
+    """Generated tokens as chips; returns the chosen step, from 0.
 
     :param by_hand: the step whose token was chosen by hand, None if there is none.
     """
@@ -159,33 +164,28 @@ def step_chips(
     return picked
 
 
-def alternatives_panel(
-    path: Sequence[GenerationStep], step: int, decoding: Decoding, *, key: str, branch: str
-) -> int | None:
-    """The most probable tokens of one step as bars; returns the id of another one to go on with, if it was chosen."""
-    now = path[step]
+def continue_from(
+    state: PageState, path: Sequence[GenerationStep], step: int, decoding: Decoding, *, key: str, branch: str
+) -> None:
+    """The most probable tokens of one step as bars and chips; choosing another one generates again from there."""
+    now, words = path[step], content("demos", "text")
     options = list(now.alternatives)
     if all(option.id != now.token.id for option in options):
-        options.append(now.token)  # a rare token that was drawn, or forced
+        options.append(now.token)  # a rare token that was sampled, or forced
     labels = [visible(option.text) for option in options]
+    chances = [option.probability for option in options]
     taken = next(i for i, option in enumerate(options) if option.id == now.token.id)
     sampling = decoding.strategy == "sample"
+    kept = [option.kept for option in options] if sampling else None
     st.markdown(f"**Step {step + 1}: candidates**")
     chart(
-        guess_bars(
-            labels,
-            [option.probability for option in options],
-            accent(branch),
-            kept=[option.kept for option in options] if sampling else None,
-            chosen=taken,
-            theme=theme(),
-        ),
+        guess_bars(labels, chances, accent(branch), kept=kept, chosen=taken, theme=theme()),
         key=f"{key}.bars",
-        alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
+        alt=bars_alt(labels, chances, f"Alternatives at step {step + 1}"),
     )
     if sampling:
-        caption("Colored: the model's own probability. Gray, and after the arrow: after temperature and truncation.")
-    st.caption("Choose another token here and continue from it:")
+        caption(words.part("Sampled bars"))
+    st.caption(words.label("another"))
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(
         labels,
@@ -193,24 +193,25 @@ def alternatives_panel(
         key=f"{key}.other.{step}.{now.token.id}",
         accent=branch,
         label=f"Tokens for step {step + 1}; choosing another one generates again from there",
-        notes=[percent(option.probability) for option in options],
+        notes=[percent(chance) for chance in chances],
         clearable=False,
     ) or (taken,)
-    return None if picked == taken else options[picked].id
+    if picked != taken:
+        choose_path(state, (*(before.token.id for before in path[:step]), options[picked].id))
+        st.rerun()
 
 
 def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
     """The hypotheses of beam search after a step, best first."""
-
     if not steps or not steps[0].beams:
         return
     now = steps[min(step, len(steps) - 1)]
-    what = "Finished texts" if now.finished else f"Running after step {now.index + 1}"
+    what = "Finished hypotheses" if now.finished else f"Hypotheses after step {now.index + 1}"
     st.markdown(f"**{what}, best first**")
     data_table(
         [{"text": text, "sum of log-probabilities": score} for text, score in now.beams],
         "beams",
-        alt=f"{what}: hypotheses of beam search with their scores",
+        alt=f"{what} of beam search with their scores",
         column_config={"sum of log-probabilities": st.column_config.NumberColumn(format="%.2f", width="small")},
     )
 
@@ -230,25 +231,19 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
         }
         for s in path
     ]
+    four = st.column_config.NumberColumn(format="%.4f")
     with st.expander("Every step, as a table"):
         data_table(
             rows,
             "steps",
             alt="Every step with its token, probability and alternatives",
-            column_config={
-                name: st.column_config.NumberColumn(format="%.4f")
-                for name in ("probability", "after temperature and truncation")
-            },
+            column_config={"probability": four, "after temperature and truncation": four},
         )
 
 
 def how_it_ended(last: GenerationStep, name: str) -> str:
     """Why generation stopped, in a sentence; empty while it has not."""
-    return {
-        "end": "The model generated its end token.",
-        "length": "Generation stopped at the number of new tokens that you set.",
-        "positions": plain(f"Generation stopped because {name} has no positions left for more tokens."),
-    }.get(last.reason, "")
+    return content("demos", "text").part(f"Ended: {last.reason}", model=plain(name)) if last.reason else ""
 
 
 def text_in(place: DeltaGenerator, prompt: str, branch: str, room: str = "5em") -> Callable[[str, bool], None]:

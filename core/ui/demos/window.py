@@ -5,27 +5,23 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, global_positions, prepare
+from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, global_positions
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.theme import ORANGE, PURPLE
-from core.ui.demos.demo import Demo, DemoView
+from core.ui.demos.demo import Demo, DemoView, Menu
 from core.ui.demos.long_text import (
-    OWN,
     OWN_TEXT,
     SAMPLE,
     TOKENS,
-    Filled,
-    Menu,
     below,
-    clue_position,
     costs_of,
     filled_masks,
     growth,
-    pattern_panel,
+    long_text,
+    pattern_picture,
     progress_in,
     text_controls,
-    text_of,
 )
 from core.ui.page import theme
 from core.ui.param import Text, Toggle
@@ -34,15 +30,8 @@ NAME = "Max"
 """What the sample's clue tells."""
 _CELLS = 64
 """Cells that the picture has on a side, or a few more."""
-SIDE = Menu(name="side", label="Window, each side", low=1, high=1024, options=())
-WORDS = Text(
-    name="words",
-    label="Words that become global",
-    most=200,
-    width=240,
-    placeholder="dog, lamp",
-    help="They attend to every token and every token attends to them. Commas between them",
-)
+SIDE = Menu(name="side", label="Window, each side", low=1, high=1024)
+WORDS = Text(name="words", label="Words that become global", most=200, width=240, placeholder="dog, lamp")
 START = Toggle(name="start", label="First token global", default=True)
 
 
@@ -54,17 +43,15 @@ def draw(view: DemoView) -> None:
     """
     from core.sparse.longformer import shape_of, sides_of
 
-    state, checkpoint = view.state, view.checkpoint
+    checkpoint = view.checkpoint
     layers, _, positions = shape_of(checkpoint.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sample, length = text_controls(state, positions)
-        side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(state)
-        words = WORDS.draw(state)
-        start = START.draw(state)
-    text = text_of(state, checkpoint, sample, length)
-    long = prepare(checkpoint, text)
+        sample, length = text_controls(view, positions)
+        side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(view.state)
+        words = view.control(WORDS)
+        start = START.draw(view.state)
+    long, clue = long_text(view, sample, length, NAME)
     global_at = global_positions(checkpoint, long, words, start)
-    clue = clue_position(checkpoint, long, text, NAME) if sample != OWN else None
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _pattern(view, long, side, global_at, clue)
@@ -74,53 +61,51 @@ def draw(view: DemoView) -> None:
         waiting = st.empty()
         found = session.window_comparison(view.spec.slug, long, side, global_at, progress_in(waiting))
         waiting.empty()
-        costs_of(state, "window", found.sparse, found.full)
-        ways = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
-        chosen, masks = list(WAYS).index("chosen"), [_filled(mask) for mask in found.masks]
-        filled_masks(view, "window", masks, ways, chosen, long.text, side, global_at, most=4)
+        costs_of(view, "window", found.sparse, found.full)
+        colors = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
+        chosen = list(WAYS).index("chosen")
+        filled_masks(view, "window", found.masks, _comment, colors, chosen, long.text, side, global_at, most=4)
     view.try_and_notice()
     _below(view, found, long, side, global_at)
 
 
 def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
     n = len(long.ids)
-    cell = max(1, -(-n // _CELLS))
-    one = layout.cost(n, side, global_at)
-    pattern_panel(
+    cell, scores = max(1, -(-n // _CELLS)), layout.cost(n, side, global_at)
+    pattern_picture(
         view,
-        "window",
-        f"{len(global_at)} of them global",
-        f"Window attention: {one.sparse:,} of {one.full:,} pairs of tokens are computed, a band along the diagonal "
-        "and a row and a column for every global token.",
+        "window-pattern",
         layout.kinds(n, side, global_at, cell),
         cell,
         long,
         clue,
         listed=(1, 2),
-        share=f"{100 * one.share:.1f}",
+        globals=len(global_at),
+        sparse=f"{scores.sparse:,}",
+        full=f"{scores.full:,}",
+        share=f"{100 * scores.share:.1f}",
         cell=cell,
     )
 
 
 def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: int) -> None:
-    """How information can get from the clue to the mask."""
+    """How many layers information from the clue needs to reach the mask."""
     alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
     view.say(
         "Distance" if through >= alone else "Distance: through a global token",
         apart=f"{abs(mask - clue):,}",
-        windows=f"{alone} {'window' if alone == 1 else 'windows'}",
+        alone=alone,
         layers=layers,
         enough="enough" if alone <= layers else "too few",
-        steps=f"{through} {'step' if through == 1 else 'steps'}",
+        through=through,
     )
 
 
-def _filled(mask: MaskedWord) -> Filled:
+def _comment(mask: MaskedWord) -> str:
     best = max(mask.answers, key=lambda answer: answer.probabilities[0])
     moved = f"Your global tokens move {100 * mask.distance:.0f} % of the window's probability to other words."
-    full = "Full attention, for which these weights were not trained, predicts"
-    said = f"{moved} {full} “{best.text}” ({percent(best.probabilities[0])})."
-    return Filled(mask.context, [(one.text, one.probabilities) for one in mask.answers], said)
+    full = "Full attention, with which these weights were not trained, predicts"
+    return f"{moved} {full} “{best.text}” ({percent(best.probabilities[0])})."
 
 
 def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
@@ -128,7 +113,7 @@ def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_
 
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
-        growth(view.state, counts, found.tokens, "window")
+        growth(view, counts, found.tokens, "window")
         view.note("Measured", passes=found.full.passes)
 
     def formula() -> None:
@@ -136,7 +121,7 @@ def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_
         view.note("Paper")
 
     named = ", ".join(view.checkpoint.tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"
-    below(long, f"Global: {named}.", {"Cost against length": costs, "Formula": formula})
+    below(view, long, f"Global: {named}.", {"Cost against length": costs, "Formula": formula})
 
 
 WINDOW = Demo("window", draw, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

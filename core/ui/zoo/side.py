@@ -28,8 +28,7 @@ from core.language.side_by_side import (
 from core.language.text import clean
 from core.links import parameters as link
 from core.ui.chips import token_chips
-from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict
-from core.ui.demos.covered_text import shared
+from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, words_shared
 from core.ui.links import PageState
 from core.ui.notices import info
 from core.ui.page import plain
@@ -218,7 +217,7 @@ def _judged(guess: str, answer: Answer, words: Sequence[Word], hidden: Sequence[
         right = same_word(guess, picture.labels[best])
         chance = percent(picture.probabilities[best])
         return f"{'Right' if right else 'Wrong'}: it doubts “{picture.labels[best]}” most, {chance}."
-    return shared(guess, answer.steps[-1].text if answer.steps else "")
+    return words_shared(guess, answer.steps[-1].text if answer.steps else "")
 
 
 SIDE = Section("compare", side_by_side, (LEFT, RIGHT, TASK, TEXT, MASK, COVER))
