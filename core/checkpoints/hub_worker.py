@@ -1,11 +1,11 @@
 """The child process that talks to the Hugging Face Hub: ``python -m core.checkpoints.hub_worker plan|fetch ID``.
 
-It writes one JSON object a line: ``{"plan": ...}``, ``{"done": bytes, "total": bytes}``, ``{"folder": ...}`` or
-``{"error": sentence}``. Only what a model needs is taken, weights only as safetensors.
+It writes one JSON object a line: the plan, ``{"done": bytes, "total": bytes}``, ``{"folder": ...}`` or ``{"error":
+sentence}``. Only what a model needs is taken, weights only as safetensors.
 
-``hf_hub_download`` and ``snapshot_download`` delete what has arrived when they fail, leave it behind under a name used
-once when they are ended, and compare sizes only: a stopped download of half a gigabyte would start over. So files are
-received into the cache here, from where the last attempt stopped, compared with the hash that the Hub states, and
+``hf_hub_download`` and ``snapshot_download`` write to a temporary file of a unique name and delete it when they fail,
+and compare sizes only: a stopped download of half a gigabyte would start over. So the library's ``http_get`` receives
+files into the cache here, from where the last attempt stopped; they are compared with the hash that the Hub states, and
 handed to the library, which links them into its snapshot.
 """
 
@@ -19,68 +19,36 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache
-from core.checkpoints.folder import INDEX, WEIGHTS, read_json, refuse_code
+from core.checkpoints.folder import INDEX, TOKENIZERS, WEIGHTS, read_json, refuse_code
 from core.errors import AtlasError, CheckpointRefused, HubUnavailable
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-SMALL_FILES = frozenset(
-    {
-        "added_tokens.json",
-        "config.json",
-        "generation_config.json",
-        "merges.txt",
-        "sentencepiece.bpe.model",
-        "source.spm",
-        "special_tokens_map.json",
-        "spiece.model",
-        "target.spm",
-        "tokenizer.json",
-        "tokenizer.model",
-        "tokenizer_config.json",
-        "vocab.json",
-        "vocab.txt",
-    }
-)
+SMALL_FILES = {
+    *("added_tokens.json", "config.json", "generation_config.json", "merges.txt", "special_tokens_map.json"),
+    *("tokenizer_config.json", "source.spm", "target.spm", *TOKENIZERS),
+}
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
-_ATTEMPTS = 3
 _CHUNK = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file to take: its name, bytes, and git or LFS hash as the Hub states them."""
-
-    name: str
-    size: int
-    blob_id: str | None
-    sha256: str | None
-
-
-def plan(hub_id: str) -> tuple[str, tuple[File, ...]]:
-    """The revision that the Hub has now and the files to take from it, the weights last.
+def plan(hub_id: str) -> tuple[str, dict[str, int]]:
+    """The revision that the Hub has now, and the bytes of each file to take from it, the weights last.
 
     Raises :class:`CheckpointRefused` for a repository without safetensors.
     """
     from huggingface_hub import HfApi, constants
 
     info = HfApi().model_info(hub_id, files_metadata=True, timeout=constants.HF_HUB_ETAG_TIMEOUT, token=False)
-    files: dict[str, File] = {}
-    for sibling in info.siblings or ():
-        sha256 = sibling.lfs.sha256 if sibling.lfs else None
-        files[sibling.rfilename] = File(sibling.rfilename, int(sibling.size or 0), sibling.blob_id, sha256)
-    if WEIGHTS in files:
-        weights = [WEIGHTS]
-    elif INDEX in files:
-        weights = [*sorted(name for name in files if _SHARD.fullmatch(name)), INDEX]
-    else:
-        weights = []
+    sizes = {sibling.rfilename: int(sibling.size or 0) for sibling in info.siblings or ()}
+    weights = [WEIGHTS] if WEIGHTS in sizes else []
+    if not weights and INDEX in sizes:
+        weights = [*sorted(name for name in sizes if _SHARD.fullmatch(name)), INDEX]
     if not weights:
         raise CheckpointRefused(
             f"The repository {hub_id} has no safetensors weights, and the Atlas opens no pickles. "
@@ -88,8 +56,16 @@ def plan(hub_id: str) -> tuple[str, tuple[File, ...]]:
         )
     if info.sha is None:
         raise HubUnavailable("The Hub did not say which revision it has. Try again later.")
-    small = sorted(name for name in files if name in SMALL_FILES)
-    return info.sha, tuple(files[name] for name in (*small, *weights))
+    return info.sha, {name: sizes[name] for name in (*sorted(SMALL_FILES & sizes.keys()), *weights)}
+
+
+def _snapshot(hub_id: str, revision: str) -> Path:
+    return hub_cache.repository(hub_id) / "snapshots" / revision
+
+
+def _missing(files: dict[str, int], snapshot: Path) -> int:
+    """Bytes of the files that the snapshot lacks."""
+    return sum(size for name, size in files.items() if not (snapshot / name).exists())
 
 
 def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
@@ -100,82 +76,55 @@ def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
     from huggingface_hub import hf_hub_download
 
     revision, files = plan(hub_id)
-    total = sum(file.size for file in files)
-    snapshot = hub_cache.repository(hub_id) / "snapshots" / revision
-    missing = sum(file.size for file in files if not (snapshot / file.name).exists())
-    cache = hub_cache.cache_root()
+    total, snapshot, cache = sum(files.values()), _snapshot(hub_id, revision), hub_cache.cache_root()
     cache.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(cache).free < missing * 1.05:
+    missing, free = _missing(files, snapshot), shutil.disk_usage(cache).free
+    if free < missing * 1.05:
         raise HubUnavailable(
-            f"The download needs {missing / 1e6:,.0f} MB and the disk of the cache folder has "
-            f"{shutil.disk_usage(cache).free / 1e6:,.0f} MB left."
+            f"The download needs {missing / 1e6:,.0f} MB; the disk of the cache folder has {free / 1e6:,.0f} MB left."
         )
-    before = 0
-    for file in files:
-        start = before
-
-        def on_bytes(received: int, start: int = start) -> None:
-            report(start + received, total)
-
-        if file.sha256 is not None and (snapshot / "config.json").exists():
+    done = 0
+    for name, size in files.items():
+        if name.endswith(".safetensors") and (snapshot / "config.json").exists():
             refuse_code(snapshot, read_json(snapshot / "config.json"))  # before the weights, which take long
-        if not (snapshot / file.name).exists():
-            _receive(hub_id, revision, file, on_bytes)
+        if not (snapshot / name).exists():
+            before = done
+            _receive(hub_id, revision, name, lambda received, before=before: report(before + received, total))
         # The blob is in the cache now: this makes the link, and asks the Hub for nothing but the file's metadata.
-        hf_hub_download(hub_id, file.name, revision=revision, cache_dir=cache, token=False)
-        before += file.size
-        report(before, total)
+        hf_hub_download(hub_id, name, revision=revision, cache_dir=cache, token=False)
+        done += size
+        report(done, total)
     return snapshot
 
 
-def _receive(hub_id: str, revision: str, file: File, on_bytes: Callable[[int], None]) -> None:
-    """One file into ``blobs/HASH`` of the cache, continuing an earlier attempt."""
-    import httpx2
+def _receive(hub_id: str, revision: str, name: str, on_bytes: Callable[[int], None]) -> None:
+    """One file into ``blobs/HASH`` of the cache, resuming an earlier attempt."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
 
-    url = hf_hub_url(hub_id, file.name, revision=revision)
-    metadata = get_hf_file_metadata(url, token=False)
-    if not metadata.etag or not re.fullmatch(r"[0-9A-Za-z._-]+", metadata.etag):
-        raise HubUnavailable(f"The Hub did not state a hash for {file.name}. Try again later.")
-    size = metadata.size if metadata.size is not None else file.size
+    metadata = get_hf_file_metadata(hf_hub_url(hub_id, name, revision=revision), token=False)
+    if not metadata.etag or not metadata.etag.isalnum() or metadata.size is None:
+        raise HubUnavailable(f"The Hub did not state a hash for {name}. Try again later.")
     blob = hub_cache.repository(hub_id) / "blobs" / metadata.etag
+    if blob.exists():
+        return
     blob.parent.mkdir(parents=True, exist_ok=True)
-    part = blob.with_name(blob.name + ".atlas.incomplete")
-    with WeakFileLock(blob.with_name(blob.name + ".atlas.lock")):
-        if blob.exists():
-            return
-        for attempt in range(1, _ATTEMPTS + 1):
-            with _Metered(part, on_bytes) as stream:
-                held = stream.tell()
-                if held > size:
-                    stream.truncate(0)
-                    held = 0
-                try:
-                    http_get(
-                        metadata.location,
-                        stream,
-                        resume_size=held,
-                        expected_size=size,
-                    )
-                    break
-                except (httpx2.TransportError, OSError):
-                    if attempt == _ATTEMPTS:
-                        raise
-                    time.sleep(attempt)
-        if not _is_genuine(part, file):
-            part.unlink()
-            raise HubUnavailable(
-                f"What arrived as {file.name} is not what the Hub published (its hash differs). It was deleted. "
-                "Try again; if it happens again, something between this machine and the Hub changes the files."
-            )
-        part.replace(blob)
-    blob.with_name(blob.name + ".atlas.lock").unlink(missing_ok=True)
+    part = blob.with_name(f"{blob.name}.atlas.incomplete")
+    with _Metered(part, on_bytes) as stream:
+        if stream.tell() > metadata.size:
+            stream.truncate(0)
+        http_get(metadata.location, stream, resume_size=stream.tell(), expected_size=metadata.size)
+    if not _is_genuine(part, metadata.etag):
+        part.unlink()
+        raise HubUnavailable(
+            f"What arrived as {name} is not what the Hub published (its hash differs). It was deleted. "
+            "Try again; if it happens again, something between this machine and the Hub changes the files."
+        )
+    part.replace(blob)
 
 
 class _Metered(io.BufferedWriter):
-    """A file to append to that tells how far it has been written."""
+    """A file to append to that reports how far it has been written."""
 
     def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
         super().__init__(io.FileIO(path, "ab"))
@@ -187,16 +136,13 @@ class _Metered(io.BufferedWriter):
         return count
 
 
-def _is_genuine(path: Path, file: File) -> bool:
-    """Whether the content has the hash of the Hub's listing: SHA-256 for large files, git's for small ones."""
-    if file.sha256 is not None:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-    if file.blob_id is not None:
-        content = path.read_bytes()
-        git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-        return git.hexdigest() == file.blob_id
-    return path.stat().st_size == file.size
+def _is_genuine(path: Path, etag: str) -> bool:
+    """Whether the content has the hash that the Hub states: SHA-256 for large files, git's for small ones."""
+    digest = (
+        hashlib.sha256() if len(etag) == 64 else hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    )
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: digest).hexdigest() == etag
 
 
 def sentence(error: BaseException, hub_id: str) -> str:
@@ -243,17 +189,8 @@ def main(arguments: list[str]) -> int:
         constants.DOWNLOAD_CHUNK_SIZE = _CHUNK  # what has not filled a chunk is lost when a connection drops
         if order == "plan":
             revision, files = plan(hub_id)
-            snapshot = hub_cache.repository(hub_id) / "snapshots" / revision
-            missing = sum(file.size for file in files if not (snapshot / file.name).exists())
-            say(
-                {
-                    "plan": {
-                        "files": [file.name for file in files],
-                        "total": sum(f.size for f in files),
-                        "missing": missing,
-                    }
-                }
-            )
+            missing = _missing(files, _snapshot(hub_id, revision))
+            say({"files": [*files], "total_bytes": sum(files.values()), "missing_bytes": missing})
         else:
             say({"folder": str(fetch(hub_id, report))})
     except Exception as error:
