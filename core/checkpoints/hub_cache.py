@@ -7,7 +7,6 @@ The cache is the one that every program with huggingface_hub on this machine use
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 
 from core.checkpoints.families import Kind
@@ -25,20 +24,16 @@ def cache_root() -> Path:
 
 def repository(hub_id: str) -> Path:
     """The cache's folder for one Hub id."""
-    return cache_root() / _folder(hub_id)
+    return cache_root() / f"models--{hub_id.replace('/', '--')}"
 
 
-def held(hub_ids: Collection[str]) -> frozenset[str]:
-    """Those of the ids of which the cache has anything: one look, since every run of a page asks for all of them."""
+def held() -> frozenset[str]:
+    """The Hub ids of which the cache has anything: one look, since every run of a page asks for all of them."""
     try:
-        names = frozenset(entry.name for entry in os.scandir(cache_root()))
+        names = os.listdir(cache_root())
     except OSError:
         return frozenset()
-    return frozenset(hub_id for hub_id in hub_ids if _folder(hub_id) in names)
-
-
-def _folder(hub_id: str) -> str:
-    return "models--" + hub_id.replace("/", "--")
+    return frozenset(name.removeprefix("models--").replace("--", "/") for name in names)
 
 
 def fetched(hub_id: str, kind: Kind) -> Inspected | None:

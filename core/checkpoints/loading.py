@@ -53,18 +53,13 @@ def read(spec: CheckpointSpec) -> Checkpoint:
 
 def require_ready(spec: CheckpointSpec) -> None:
     """Raise :class:`CheckpointUnavailable` with what to do when ``spec`` cannot be loaded as things are."""
-    if spec.ready:
-        return
-    if spec.source == "hub":
+    if not spec.ready and spec.source == "hub":
         raise CheckpointUnavailable(
             f"{spec.name} has not been downloaded. Download it on its page, or run "
             f"“python -m core fetch {spec.slug}” where there is a network."
         )
-    package.verified_weights()
-    raise CheckpointUnavailable(
-        f"{spec.name} cannot predict masked tokens yet: the head that this needs has not been trained on this "
-        "installation. “python -m core doctor” lists the models that run."
-    )
+    if not spec.ready:
+        package.verified_weights()  # which is not installed
 
 
 def estimated_bytes(spec: CheckpointSpec) -> int:

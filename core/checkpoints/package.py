@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,27 +29,14 @@ class Package:
     version: str
 
 
+@cache
 def find_package() -> Package | None:
     """The installed package, or None."""
     try:
         spec = find_spec(_MODULE)
-    except ValueError:
-        return None
-    if spec is None or spec.origin is None:
-        return None
-    try:
-        state = (Path(spec.origin).parent / "model" / "model.safetensors").stat()
-    except OSError:
-        return None
-    return _package(spec.origin, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=8)
-def _package(origin: str, mtime_ns: int, size: int) -> Package | None:
-    """The package whose module is the file ``origin``, remembered for the state of its weights: every run asks."""
-    try:
-        return Package(Path(origin).parent / "model", metadata.version(NAME))
-    except metadata.PackageNotFoundError:
+        folder = Path(str(spec and spec.origin)).parent / "model"
+        return Package(folder, metadata.version(NAME)) if (folder / "model.safetensors").is_file() else None
+    except (ValueError, metadata.PackageNotFoundError):
         return None
 
 

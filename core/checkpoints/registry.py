@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -26,11 +25,8 @@ from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpo
 if TYPE_CHECKING:
     from core.catalogue import HubCheckpoint, System
 
-MINILM = "minilm"
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
-State = frozenset[tuple[str, int, int]]
-"""Path, time of the last change in nanoseconds, and bytes of files."""
 GENERATOR = "generator"
 """Folder of ELECTRA's generator inside a bundled folder."""
 DRAFT = "draft"
@@ -71,8 +67,6 @@ def get(slug: str) -> CheckpointSpec:
     Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, :class:`CheckpointUnavailable` for a
     published one while the Hub is off, else :class:`UnknownCheckpoint`.
     """
-    if (alone := _standing_alone(slug)) is not None:
-        return alone
     specs = available()
     for spec in specs:
         if spec.slug == slug:
@@ -118,78 +112,20 @@ def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
 
 
 def _bundled() -> tuple[CheckpointSpec, ...]:
-    """MiniLM, whose base is a package, and every complete folder of ``assets/checkpoints``."""
+    """Every complete folder of ``assets/checkpoints``; read anew when a file comes, leaves or is replaced."""
     root = bundled_root()
-    folders = [entry.path for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []
-    return _bundled_as(root, _state(folders), package.find_package())
-
-
-def _standing_alone(slug: str) -> CheckpointSpec | None:
-    """The bundled folder of that name, if its model needs no other's; a page asks for its models again and again.
-
-    Looks at this folder alone. A slug is compared with the names of folders, and is never itself a path.
-    """
-    root = bundled_root()
-    folders = (
-        [entry.path for entry in os.scandir(root) if entry.name == slug and entry.is_dir()] if root.is_dir() else []
-    )
-    if not folders or slug == MINILM:
-        return None
-    found = _folder_as(Path(folders[0]), _state(folders))
-    return None if found is None or found.card is None or found.card.base is not None else found
-
-
-@lru_cache(maxsize=64)
-def _folder_as(folder: Path, _files: State) -> CheckpointSpec | None:
-    return _bundled_folder(folder)
-
-
-def _state(folders: Iterable[str]) -> State:
-    """Path, time and size of every file in these folders: every run asks, and few ever find a change."""
-    files = [(file.path, file.stat()) for folder in folders for file in os.scandir(folder)]
-    return frozenset((path, found.st_mtime_ns, found.st_size) for path, found in files)
+    folders = [entry for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []
+    return _read_bundled(frozenset((entry.path, entry.stat().st_mtime_ns) for entry in folders), package.find_package())
 
 
 @lru_cache(maxsize=8)
-def _bundled_as(root: Path, _files: State, _package: package.Package | None) -> tuple[CheckpointSpec, ...]:
-    specs = [_minilm()]
-    for folder in sorted(root.iterdir()) if root.is_dir() else []:
-        if folder.name != MINILM and (folder / "card.toml").is_file():
-            spec = _bundled_folder(folder)
-            if spec is not None:
-                specs.append(spec)
-    return tuple(specs)
+def _read_bundled(folders: frozenset[tuple[str, int]], installed: package.Package | None) -> tuple[CheckpointSpec, ...]:
+    specs = [_bundled_folder(Path(path), installed) for path, _ in folders]
+    complete = [spec for spec in specs if spec is not None]
+    return tuple(sorted(complete, key=lambda spec: (spec.source != "package", spec.slug)))
 
 
-def _minilm() -> CheckpointSpec:
-    """The published base model from the package, with the masked-token head that was trained here."""
-    folder = bundled_root() / MINILM
-    found = package.find_package()
-    head = folder / "difference.safetensors"
-    card = _card(folder)
-    complete = found is not None and head.is_file() and card is not None
-    size = head.stat().st_size if head.is_file() else 0
-    if found is not None:
-        size += (found.folder / "model.safetensors").stat().st_size
-    version = f" {found.version}" if found else ""
-    return CheckpointSpec(
-        slug=MINILM,
-        name=card.name if card else "MiniLM",
-        system=MINILM,
-        branch="encoder",
-        kind="masked-lm",
-        source="package",
-        origin=f"base model from the package {package.NAME}{version}, masked-token head trained here",
-        location=package.NAME,
-        ready=complete,
-        size_bytes=size or None,
-        max_positions=512,
-        architecture="bert",
-        card=card,
-    )
-
-
-def _bundled_folder(folder: Path) -> CheckpointSpec | None:
+def _bundled_folder(folder: Path, installed: package.Package | None) -> CheckpointSpec | None:
     """A folder trained here, or None while it is not complete."""
     card = _card(folder)
     if card is None or not (folder / "config.json").is_file():
@@ -199,17 +135,19 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
     weights = [folder / name for name in _weights(kind, config) if (folder / name).is_file()]
     if kind is None or not weights:
         return None
-    base_ready = card.base is None or (package.find_package() is not None and _base_has_head(card.base))
+    base, on_package = card.base, card.base == package.NAME
+    if on_package:
+        base = f"the package {base}" + (f" {installed.version}" if installed else "")
     return CheckpointSpec(
         slug=folder.name,
         name=card.name,
         system=card.extra.get("system", folder.name.removeprefix("atlas-")),
         branch=card.extra.get("branch", branch_of(kind, config)),
         kind=kind,
-        source="bundled",
-        origin="trained here, bundled" + (f", a difference to {card.base}" if card.base else ""),
+        source="package" if on_package and weights[0].name == "difference.safetensors" else "bundled",
+        origin="trained here, bundled" + (f", a difference to {base}" if base else ""),
         location=str(folder),
-        ready=base_ready,
+        ready=base is None or installed is not None,
         size_bytes=sum(file.stat().st_size for file in weights),
         max_positions=card.extra.get("max_positions", positions_of(config)),
         tasks=tuple(card.extra.get("tasks", ())),
@@ -239,10 +177,6 @@ def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _base_has_head(base: str) -> bool:
-    return base != MINILM or (bundled_root() / MINILM / "difference.safetensors").is_file()
-
-
 def _card(folder: Path) -> Card | None:
     """The card of a folder, or None when it has none that can be read (an unfinished checkpoint is not offered)."""
     try:
@@ -255,22 +189,18 @@ def published() -> tuple[CheckpointSpec, ...]:
     """The published checkpoints that the catalogue names, fetched or not. No other id is ever used."""
     from core import catalogue
 
-    entries = [
-        (system, entry, FAMILIES[entry.kind].kind)
+    held = hub_cache.held()
+    return tuple(
+        _published(system, entry, FAMILIES[entry.kind].kind, entry.id in held)
         for system in catalogue.systems()
         for entry in system.hub
         if entry.kind in FAMILIES
-    ]
-    held = hub_cache.held([entry.id for _, entry, _ in entries])
-    return tuple(
-        _fetched(_published(system, entry, kind)) if entry.id in held else _published(system, entry, kind)
-        for system, entry, kind in entries
     )
 
 
-def _published(system: System, entry: HubCheckpoint, kind: Kind) -> CheckpointSpec:
-    """An entry of the catalogue as it is before it was fetched."""
-    return CheckpointSpec(
+def _published(system: System, entry: HubCheckpoint, kind: Kind, held: bool) -> CheckpointSpec:
+    """An entry of the catalogue, with what its files say where the cache has them whole."""
+    spec = CheckpointSpec(
         slug=entry.short_name.lower(),
         name=entry.short_name,
         system=system.slug,
@@ -281,20 +211,16 @@ def _published(system: System, entry: HubCheckpoint, kind: Kind) -> CheckpointSp
         location=entry.id,
         ready=False,
     )
-
-
-def _fetched(spec: CheckpointSpec) -> CheckpointSpec:
-    """The same with what its files say, where the cache has them whole."""
-    found = hub_cache.fetched(spec.location, spec.kind)
-    if found is None:
+    fetched = hub_cache.fetched(entry.id, kind) if held else None
+    if fetched is None:
         return spec
     return replace(
         spec,
         ready=True,
-        size_bytes=found.size_bytes,
-        max_positions=positions_of(found.config),
-        tasks=tasks_of(found.config),
-        architecture=architecture_of(found.config),
+        size_bytes=fetched.size_bytes,
+        max_positions=positions_of(fetched.config),
+        tasks=tasks_of(fetched.config),
+        architecture=architecture_of(fetched.config),
     )
 
 

@@ -174,8 +174,7 @@ def _name(spec: CheckpointSpec) -> str:
 def _file(spec: CheckpointSpec) -> Path | None:
     if not spec.ready or spec.source == "hub":
         return None
-    folder = registry.bundled_root() / spec.slug if spec.source == "package" else Path(spec.location)
-    path = folder / "tokenizer.json"
+    path = Path(spec.location) / "tokenizer.json"
     return path if path.is_file() else None
 
 

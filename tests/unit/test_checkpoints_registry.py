@@ -160,14 +160,6 @@ def test_a_base_that_has_left_is_said_in_a_sentence(assets: Path) -> None:
         state_of(checkpoints.get("atlas-difference"))
 
 
-def test_minilm_without_its_head_says_so(assets: Path) -> None:
-    if package.find_package() is None:
-        pytest.skip("the package with the MiniLM weights is not installed")
-    assert not checkpoints.get("minilm").ready
-    with pytest.raises(CheckpointUnavailable, match="has not been trained"):
-        checkpoints.load("minilm")
-
-
 def test_minilm_with_other_weights_is_refused(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = assets / "package"
     tiny.tiny_bert(fake)
