@@ -30,10 +30,9 @@ def repository(hub_id: str) -> Path:
 def held() -> frozenset[str]:
     """The Hub ids of which the cache has anything: one look, since every run of a page asks for all of them."""
     try:
-        names = os.listdir(cache_root())
+        return frozenset(entry.name.removeprefix("models--").replace("--", "/") for entry in os.scandir(cache_root()))
     except OSError:
         return frozenset()
-    return frozenset(name.removeprefix("models--").replace("--", "/") for name in names)
 
 
 def fetched(hub_id: str, kind: Kind) -> Inspected | None:

@@ -1,90 +1,70 @@
 """Loaded checkpoints, shared by all visitors under one memory budget (``ATLAS_MEMORY_MB``).
 
-Whoever asks first loads; whoever asks meanwhile waits for the same result. When the budget is spent, the model that was
-used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
+The first request loads; requests that come meanwhile wait for the same result. When the budget is spent, the model that
+was used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
 What was frozen (`core.interpreter`) is thawed then, so that the next collection frees the model.
 
-How many threads of the machine one computation of the app takes.
-
-A small model answers a sentence in a few milliseconds, and with two threads hardly sooner; but the second one keeps its
-processor busy with waiting, and that processor has the visitors' pages to make and to send. So small models compute on
-one thread, larger ones on all; ``ATLAS_THREADS`` sets one number for both.
-
-torch keeps this number for each thread of Python, and gives new threads the one that was set last. Each run of a page
-is a thread of its own, so it is set whenever a run asks for a model.
+How many threads of the machine one computation of the app takes: a small model processes a sentence in a few
+milliseconds, and with two threads hardly faster; but the second one keeps its processor busy with waiting, and that
+processor has the visitors' pages to make and to send. So small models compute on one thread, larger ones on all;
+``ATLAS_THREADS`` sets one number for both. torch keeps this number for each thread of Python, and gives new threads the
+one that was set last. Each run of a page is a thread of its own, so it is set whenever a run loads a model.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from core import interpreter, settings
+from core import interpreter
 from core import settings as configuration
+from core.checkpoints import folder, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Loaded:
     checkpoint: Checkpoint
     size: int
     fingerprint: State
 
 
 class Memory:
-    """A cache of loaded checkpoints with a budget in bytes.
+    """A cache of loaded checkpoints with a budget in bytes."""
 
-    ``read`` loads a checkpoint, ``estimate`` says how many bytes it will take and ``fingerprint`` which files it is
-    made of; they are parameters so that the bookkeeping can be tested without a model.
-    """
-
-    def __init__(
-        self,
-        read: Callable[[CheckpointSpec], Checkpoint],
-        estimate: Callable[[CheckpointSpec], int],
-        fingerprint: Callable[[CheckpointSpec], State],
-    ) -> None:
-        self._read = read
-        self._estimate = estimate
-        self._fingerprint = fingerprint
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._underway: dict[str, Future[Checkpoint]] = {}
+    def __init__(self) -> None:
+        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
+        self._loading: dict[str, Future[Checkpoint]] = {}
         self._lock = Lock()  # guards the two dicts, held for moments only
-        self._loading = Lock()  # one load at a time: transformers patches torch's initialisers while it loads
+        self._one_load = Lock()  # transformers patches torch's initializers while it loads
 
     def load(self, spec: CheckpointSpec, budget: int) -> Checkpoint:
         """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not remembered."""
         fingerprint = self._fingerprint(spec)
         with self._lock:
-            kept = self._kept.get(spec.slug)
-            if kept is not None and kept.fingerprint == fingerprint:
-                self._kept.move_to_end(spec.slug)
-                return kept.checkpoint
-            future = self._underway.get(spec.slug)
-            mine = future is None
+            loaded = self._loaded.get(spec.slug)
+            if loaded is not None and loaded.fingerprint == fingerprint:
+                self._loaded.move_to_end(spec.slug)
+                return loaded.checkpoint
+            future = self._loading.get(spec.slug)
+            first = future is None
             if future is None:
-                future = self._underway[spec.slug] = Future()
-        if not mine:
-            return future.result()
-        try:
-            with self._loading:
-                checkpoint = self._load_now(spec, fingerprint, budget)
-        except BaseException as error:
+                future = self._loading[spec.slug] = Future()
+        if first:
+            try:
+                with self._one_load:
+                    future.set_result(self._load_now(spec, fingerprint, budget))
+            except BaseException as error:
+                future.set_exception(error)
             with self._lock:
-                del self._underway[spec.slug]
-            future.set_exception(error)
-            raise
-        with self._lock:
-            del self._underway[spec.slug]
-        future.set_result(checkpoint)
-        return checkpoint
+                del self._loading[spec.slug]
+        return future.result()
 
     def _load_now(self, spec: CheckpointSpec, fingerprint: State, budget: int) -> Checkpoint:
         need = self._estimate(spec)
@@ -94,35 +74,57 @@ class Memory:
                 f"{budget / 1e6:,.0f} MB. The host can raise it with ATLAS_MEMORY_MB."
             )
         with self._lock:
-            if self._kept.pop(spec.slug, None):
+            if self._loaded.pop(spec.slug, None):
                 interpreter.thaw()
-            self._make_room(budget - need, keep=0)
+            self._make_room(budget - need)
         checkpoint = self._read(spec)
         with self._lock:
             size = max(need, model_bytes(checkpoint))
-            self._kept[spec.slug] = _Kept(checkpoint, size, fingerprint)
-            self._make_room(budget, keep=1)
+            self._make_room(budget - size)
+            self._loaded[spec.slug] = _Loaded(checkpoint, size, fingerprint)
         return checkpoint
 
-    def _make_room(self, budget: int, keep: int) -> None:
-        while len(self._kept) > keep and self.bytes_used > budget:
-            self._kept.popitem(last=False)
+    def _make_room(self, budget: int) -> None:
+        while self._loaded and self.bytes_used > budget:
+            self._loaded.popitem(last=False)
             interpreter.thaw()
 
     @property
     def bytes_used(self) -> int:
-        """Memory of the models kept."""
-        return sum(kept.size for kept in self._kept.values())
+        """Memory of the loaded models."""
+        return sum(loaded.size for loaded in self._loaded.values())
 
     def slugs(self) -> tuple[str, ...]:
-        """The models kept, the least recently used first."""
+        """The loaded models, the least recently used first."""
         with self._lock:
-            return tuple(self._kept)
+            return tuple(self._loaded)
 
     def clear(self) -> None:
         """Forget all models."""
         with self._lock:
-            self._kept.clear()
+            self._loaded.clear()
+
+    def _read(self, spec: CheckpointSpec) -> Checkpoint:
+        from core.checkpoints import loading
+
+        if (threads := configuration.settings().threads) is not None:
+            import torch
+
+            torch.set_num_threads(threads)
+        return loading.read(spec)
+
+    def _estimate(self, spec: CheckpointSpec) -> int:
+        """Bytes that the model will take."""
+        from core.checkpoints import loading
+
+        return loading.estimated_bytes(spec)
+
+    def _fingerprint(self, spec: CheckpointSpec) -> State:
+        """Which files the model is made of."""
+        from core.checkpoints import loading
+
+        loading.require_ready(spec)
+        return loading.fingerprint(spec)
 
 
 def model_bytes(checkpoint: Checkpoint) -> int:
@@ -131,31 +133,7 @@ def model_bytes(checkpoint: Checkpoint) -> int:
     return sum(t.numel() * t.element_size() for t in tensors.values())
 
 
-def _read(spec: CheckpointSpec) -> Checkpoint:
-    from core.checkpoints import loading
-
-    threads = configuration.settings().threads
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
-    return loading.read(spec)
-
-
-def _estimate(spec: CheckpointSpec) -> int:
-    from core.checkpoints import loading
-
-    return loading.estimated_bytes(spec)
-
-
-def _fingerprint(spec: CheckpointSpec) -> State:
-    from core.checkpoints import loading
-
-    loading.require_ready(spec)
-    return loading.fingerprint(spec)
-
-
-_memory = Memory(_read, _estimate, _fingerprint)
+_memory = Memory()
 
 
 def load(slug: str, part: Part | None = None) -> Checkpoint:
@@ -166,12 +144,9 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     Raises :class:`~core.errors.UnknownCheckpoint`, :class:`~core.errors.CheckpointUnavailable` or
     :class:`~core.errors.CheckpointRefused`, each with a sentence to show.
     """
-    from core.checkpoints.folder import still_there
-    from core.checkpoints.registry import get, part_of
-
     try:
-        spec = get(slug) if part is None else part_of(get(slug), part)
-        with still_there():
+        spec = registry.get(slug) if part is None else registry.part_of(registry.get(slug), part)
+        with folder.still_there():
             return _memory.load(spec, configuration.settings().memory_mb * 1_000_000)
     except AtlasError:
         raise
@@ -197,7 +172,7 @@ SMALL = 200_000_000
 _all: int | None = None
 """Threads that torch started with."""
 _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""Bytes of the models that were asked for: counting takes a millisecond."""
+"""Bytes of the models in use: counting takes a millisecond."""
 
 
 def set_threads(checkpoint: Checkpoint) -> None:
@@ -210,6 +185,6 @@ def set_threads(checkpoint: Checkpoint) -> None:
     size = _sizes.get(checkpoint.model)
     if size is None:
         size = _sizes[checkpoint.model] = model_bytes(checkpoint)
-    wanted = settings.settings().threads or (1 if size <= SMALL else _all)
+    wanted = configuration.settings().threads or (1 if size <= SMALL else _all)
     if torch.get_num_threads() != wanted:
         torch.set_num_threads(wanted)

@@ -14,6 +14,7 @@ import pytest
 
 from core import checkpoints, interpreter
 from core.checkpoints import memory
+from core.checkpoints.folder import State
 from core.checkpoints.memory import Memory
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
@@ -39,18 +40,27 @@ class Tensor:
         return 1
 
 
-class Shelf:
-    """A source of pretended models of given sizes that counts how often each is read."""
+class Shelf(Memory):
+    """A memory of pretended models of given sizes that counts how often each is read."""
 
     def __init__(self, **sizes: int) -> None:
+        super().__init__()
         self.sizes = sizes
         self.reads: list[str] = []
+        self.before: list[int] = []
+        """Bytes in use before each read."""
         self.delay = 0.0
         self.error: Exception | None = None
         self.version = 0
-        self.memory = Memory(self.read, lambda s: self.sizes[s.slug], lambda s: (("file", self.version, 0),))
 
-    def read(self, wanted: CheckpointSpec) -> Checkpoint:
+    def _estimate(self, wanted: CheckpointSpec) -> int:
+        return self.sizes[wanted.slug]
+
+    def _fingerprint(self, wanted: CheckpointSpec) -> State:
+        return (("file", self.version, 0),)
+
+    def _read(self, wanted: CheckpointSpec) -> Checkpoint:
+        self.before.append(self.bytes_used)
         self.reads.append(wanted.slug)
         time.sleep(self.delay)
         if self.error is not None:
@@ -59,8 +69,8 @@ class Shelf:
         model: Any = SimpleNamespace(parameters=lambda: [tensor], buffers=lambda: [])
         return Checkpoint(model, SimpleNamespace(), wanted)  # type: ignore[arg-type]
 
-    def load(self, slug: str, budget: int = 100) -> Checkpoint:
-        return self.memory.load(spec(slug), budget)
+    def get(self, slug: str, budget: int = 100) -> Checkpoint:
+        return self.load(spec(slug), budget)
 
 
 def test_forty_visitors_load_once() -> None:
@@ -70,7 +80,7 @@ def test_forty_visitors_load_once() -> None:
 
     def visit(_: int) -> Checkpoint:
         together.wait()
-        return shelf.load("a")
+        return shelf.get("a")
 
     with ThreadPoolExecutor(40) as pool:
         got = list(pool.map(visit, range(40)))
@@ -86,7 +96,7 @@ def test_forty_visitors_share_a_failure_and_the_next_one_tries_again() -> None:
     def visit(_: int) -> str:
         together.wait()
         try:
-            shelf.load("a")
+            shelf.get("a")
         except CheckpointRefused as error:
             return str(error)
         return "loaded"
@@ -95,35 +105,35 @@ def test_forty_visitors_share_a_failure_and_the_next_one_tries_again() -> None:
         assert set(pool.map(visit, range(40))) == {"damaged"}
     assert shelf.reads == ["a"]
     shelf.error = None
-    assert shelf.load("a").spec.slug == "a"
+    assert shelf.get("a").spec.slug == "a"
     assert shelf.reads == ["a", "a"]
 
 
 def test_the_least_recently_used_leaves() -> None:
     shelf = Shelf(a=40, b=40, c=40)
-    shelf.load("a")
-    shelf.load("b")
-    shelf.load("a")
-    shelf.load("c")
-    assert shelf.memory.slugs() == ("a", "c")
-    assert shelf.memory.bytes_used == 80
-    shelf.load("b")
-    assert shelf.memory.slugs() == ("c", "b")
+    shelf.get("a")
+    shelf.get("b")
+    shelf.get("a")
+    shelf.get("c")
+    assert shelf.slugs() == ("a", "c")
+    assert shelf.bytes_used == 80
+    shelf.get("b")
+    assert shelf.slugs() == ("c", "b")
     assert shelf.reads == ["a", "b", "c", "b"]
 
 
 def test_a_model_that_leaves_is_freed_though_it_was_frozen_in_a_cycle() -> None:
     shelf = Shelf(a=60, b=60)
-    model: Any = shelf.load("a").model
+    model: Any = shelf.get("a").model
     model.parent = model
     model.part = threading.Event()
     seen = weakref.ref(model.part)
     del model
     interpreter.thaw()
     interpreter.settle()
-    shelf.load("b")
+    shelf.get("b")
     gc.collect()
-    assert shelf.memory.slugs() == ("b",)
+    assert shelf.slugs() == ("b",)
     assert seen() is None
 
 
@@ -131,43 +141,40 @@ def test_the_budget_is_never_exceeded_by_what_is_kept() -> None:
     sizes = {f"m{i}": 10 + 7 * i for i in range(10)}
     shelf = Shelf(**sizes)
     for slug in [*sizes, *reversed(sizes), "m3", "m9", "m0"]:
-        shelf.load(slug)
-        assert shelf.memory.bytes_used <= 100
-        assert shelf.memory.slugs()[-1] == slug
+        shelf.get(slug)
+        assert shelf.bytes_used <= 100
+        assert shelf.slugs()[-1] == slug
 
 
 def test_room_is_made_before_loading() -> None:
     shelf = Shelf(a=60, b=60)
-    shelf.load("a")
-    seen: list[int] = []
-    read = shelf.memory._read
-    shelf.memory._read = lambda wanted: (seen.append(shelf.memory.bytes_used), read(wanted))[1]
-    shelf.load("b")
-    assert seen == [0]
+    shelf.get("a")
+    shelf.get("b")
+    assert shelf.before == [0, 0]
 
 
 def test_a_model_that_exceeds_the_budget_says_so_and_drives_nobody_out() -> None:
     shelf = Shelf(a=60, giant=101_000_000)
-    shelf.load("a")
+    shelf.get("a")
     with pytest.raises(CheckpointUnavailable, match=r"101 MB.*ATLAS_MEMORY_MB"):
-        shelf.load("giant")
-    assert shelf.memory.slugs() == ("a",)
+        shelf.get("giant")
+    assert shelf.slugs() == ("a",)
 
 
 def test_who_holds_a_model_keeps_it() -> None:
     shelf = Shelf(a=60, b=60)
-    held = shelf.load("a")
-    shelf.load("b")
-    assert shelf.memory.slugs() == ("b",)
+    held = shelf.get("a")
+    shelf.get("b")
+    assert shelf.slugs() == ("b",)
     assert sum(t.numel() for t in held.model.parameters()) == 60
 
 
 def test_replaced_files_are_loaded_anew() -> None:
     shelf = Shelf(a=60)
-    old = shelf.load("a")
+    old = shelf.get("a")
     shelf.version = 1
-    assert shelf.load("a") is not old
-    assert shelf.memory.bytes_used == 60
+    assert shelf.get("a") is not old
+    assert shelf.bytes_used == 60
 
 
 def test_forty_threads_and_a_real_model(checkpoint_dir: object, monkeypatch: pytest.MonkeyPatch) -> None:
