@@ -16,7 +16,7 @@ from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, hears_sentences, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.families.architectures import TRAITS
-from core.checkpoints.folder import Inspected, State, count_elements, inspect, inspect_again, read_json, state_of_files
+from core.checkpoints.folder import WEIGHTS, Inspected, State, count_elements, inspect, inspect_again, state_of_files
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
@@ -75,7 +75,7 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
 def _bundled_folder(spec: CheckpointSpec) -> Path:
     """Where the weights of a bundled checkpoint, or of a part of one, are."""
     slug, _, part = spec.slug.partition(":")
-    return bundled_root() / slug / {"generator": GENERATOR, "draft": DRAFT}.get(part, "")
+    return bundled_root() / slug / (part if part in (GENERATOR, DRAFT) else "")
 
 
 def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -105,19 +105,6 @@ def _host_directory(spec: CheckpointSpec) -> Path:
     return settings().checkpoint_dir or Path(spec.location)
 
 
-def _generator(folder: Path) -> PreTrainedModel:
-    """ELECTRA's generator: its own weights lie beside the discriminator's, whose tables of vectors it shares."""
-    from safetensors.torch import load_file
-
-    own = folder / GENERATOR / "model.safetensors"
-    main = folder / "model.safetensors"
-    for file in (own, main):
-        count_elements(file)
-    state = load_file(own) | {name: v for name, v in load_file(main).items() if name in SHARED}
-    model = _auto("masked-lm").from_config(_config(own.parent), attn_implementation="eager", trust_remote_code=False)
-    return _filled(model, model.load_state_dict(state, strict=False), f"{folder.name}, generator")
-
-
 SHARED = tuple(f"electra.embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
 """What ELECTRA's generator has of its discriminator."""
 
@@ -130,29 +117,21 @@ def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
     return model
 
 
-def _pairs_class(folder: Path) -> Any:
-    """The class with the head for pairs: BERT's next sentence, ALBERT's sentence order."""
-    from transformers import AlbertForPreTraining, BertForNextSentencePrediction
-
-    order = "sentence order" in TRAITS.get(read_json(folder / "config.json")["model_type"], ())
-    return AlbertForPreTraining if order else BertForNextSentencePrediction
-
-
 def _read_folder(
-    found: Inspected, tokenizer: PreTrainedTokenizerBase | None = None, auto: Any = None
+    inspected: Inspected, tokenizer: PreTrainedTokenizerBase | None = None, model_class: Any = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A whole model in a ``save_pretrained`` folder; ``auto`` is its class where it is not the kind's own."""
+    """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the kind's own."""
     import torch
     from safetensors import SafetensorError
 
-    name = found.folder.name
-    tokenizer = tokenizer or _tokenizer(found.folder)
+    name = inspected.folder.name
+    tokenizer = tokenizer or _tokenizer(inspected.folder)
     # BigBird-Pegasus would switch a shared model over to full attention on the first short text, for good
-    full = {"attention_type": "original_full"} if found.config.get("model_type") == "bigbird_pegasus" else {}
+    full = {"attention_type": "original_full"} if inspected.config.get("model_type") == "bigbird_pegasus" else {}
     try:
         with _quietly():
-            model, report = (auto or _auto(found.kind)).from_pretrained(
-                found.folder,
+            model, report = (model_class or _auto(inspected.kind)).from_pretrained(
+                inspected.folder,
                 attn_implementation="eager",
                 dtype=torch.float32,
                 use_safetensors=True,
@@ -165,7 +144,7 @@ def _read_folder(
     except MemoryError:
         raise
     except Exception as error:  # whatever a host's files make the library raise
-        raise CheckpointRefused(_cannot(found.folder, "model", error)) from error
+        raise CheckpointRefused(_cannot(inspected.folder, "model", error)) from error
     _complete(name, report["missing_keys"])
     if mismatched := report.get("mismatched_keys"):
         raise CheckpointRefused(
@@ -202,29 +181,36 @@ def _embeddings(model: PreTrainedModel) -> Tensor | None:
 
 
 def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A folder of ``assets/checkpoints``: a whole model, or a difference to a base."""
-    slug, _, part = spec.slug.partition(":")
-    folder = bundled_root() / slug
-    if part == "generator":
-        return _generator(folder), _tokenizer(folder)
-    if part == "draft":  # it reads the tokens of the model beside it
-        count_elements(folder / DRAFT / "model.safetensors")
-        return _read_folder(replace(inspect(folder, folder), folder=folder / DRAFT), _tokenizer(folder))
+    """A folder of ``assets/checkpoints``: a whole model, one of its parts, or a difference to a base."""
+    from safetensors.torch import load_file
+
+    part = spec.slug.partition(":")[2]
+    own = _bundled_folder(spec)
+    folder = own.parent if part in (GENERATOR, DRAFT) else own
+    if part == GENERATOR:  # it shares the discriminator's embeddings
+        for file in (own / WEIGHTS, folder / WEIGHTS):
+            count_elements(file)
+        state = load_file(own / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
+        model = _auto("masked-lm").from_config(_config(own), attn_implementation="eager", trust_remote_code=False)
+        return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
+    if part == DRAFT:  # it has the vocabulary of the model beside it
+        count_elements(own / WEIGHTS)
+        return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
     if part == "pairs":
-        return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
-    if (folder / "model.safetensors").is_file():
+        from transformers import AlbertForPreTraining, BertForNextSentencePrediction
+
+        order = "sentence order" in TRAITS.get(spec.architecture or "", ())
+        model_class = AlbertForPreTraining if order else BertForNextSentencePrediction
+        return _read_folder(inspect(folder, folder), model_class=model_class)
+    if (folder / WEIGHTS).is_file():
         return _read_folder(inspect(folder, folder))
     if spec.offers("classifies texts"):
         from core.checkpoints.adapters import read_adapters
 
         base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
-        found: Any = read_adapters(folder, _config(folder), base)
-        return found, _tokenizer(package.verified_weights().parent)
-    package_folder = package.find_package()
-    trunk = package_folder.folder if package_folder else folder
-    tokenizer = _tokenizer(folder if (folder / "tokenizer.json").is_file() else trunk)
-    config = _config(folder if (folder / "config.json").is_file() else trunk)
-    state = state_of(folder, spec.card)
+        adapted: Any = read_adapters(folder, _config(folder), base)
+        return adapted, _tokenizer(package.verified_weights().parent)
+    config, state = _config(folder), state_of(folder, spec.card)
     if hears_sentences(folder):
         from core.checkpoints.sentence_head import READER, SentenceBert
 
@@ -238,7 +224,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         raise CheckpointRefused(
             f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
         )
-    return _filled(model, report, spec.name), tokenizer
+    return _filled(model, report, spec.name), _tokenizer(folder)
 
 
 def _auto(kind: Kind) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Cal
     monkeypatch.setattr(package, "verified_weights", lambda: trunk / "model.safetensors")
 
     minilm = tmp_path / "checkpoints" / "minilm"
-    minilm.mkdir(parents=True)
+    shutil.copytree(trunk, minilm, ignore=shutil.ignore_patterns("*.safetensors"))
     (minilm / "card.toml").write_text(f'base = "{package.NAME}"\n' + CARD)
     generator = torch.Generator().manual_seed(1)
     head = {name: value.clone() for name, value in model.state_dict().items() if name.startswith("cls.")}
