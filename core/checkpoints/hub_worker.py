@@ -88,8 +88,11 @@ def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
         if name.endswith(".safetensors") and (snapshot / "config.json").exists():
             refuse_code(snapshot, read_json(snapshot / "config.json"))  # before the weights, which take long
         if not (snapshot / name).exists():
-            before = done
-            _receive(hub_id, revision, name, lambda received, before=before: report(before + received, total))
+
+            def on_bytes(received: int, before: int = done) -> None:
+                report(before + received, total)
+
+            _receive(hub_id, revision, name, on_bytes)
         # The blob is in the cache now: this makes the link, and asks the Hub for nothing but the file's metadata.
         hf_hub_download(hub_id, name, revision=revision, cache_dir=cache, token=False)
         done += size
