@@ -1,4 +1,4 @@
-"""Attention: our pages against bertviz's own, capture against a bare forward pass, stitched against plain generation.
+"""Attention: our pages against bertviz's own, capture against a bare forward pass.
 
     python benchmarks/attention.py [tokens ...]
 
@@ -9,15 +9,14 @@ out above 128 tokens. The grid is ours alone and stands beside bertviz's model v
 heads. Goals: 3.7 MB and 100 ms at 128 tokens, 14 MB at 256 (10⁶ bytes; not for the neuron view, which carries queries
 and keys as well), and never slower than bertviz.
 
-Capture and stitching run the bundled models. Goals: capture within 1.1 of the forward pass that it needs, with what
-bertviz would be handed after it, tokens and stacked weights, made ready in both; stitching within 1.25 of the same
-generation without attention. The forward pass is always transformers' own with ``output_attentions=True``, whatever
+Capture runs the bundled models. Goal: within 1.1 of the forward pass that it needs, with what
+bertviz would be handed after it, tokens and stacked weights, made ready in both. The forward pass is
+always transformers' own with ``output_attentions=True``, whatever
 shape of attention that gives: Longformer's windows (with the first token as the global one, as in the app), Reformer's
 sorted chunks. Of these two and of BigBird only the trunk runs, as a capture needs no word scores. On all texts that the
 app draws, BigBird's own code switches an instance to full attention; a private twin is switched before it is measured.
 As windows, blocks and chunks show on longer texts only, these models are measured on one as well. Adapters are measured
-with those of their first task in place. Reformer is left out of stitching: each of its passes reads the whole text anew
-and hashes it anew, so that no step gives a row of a matrix.
+with those of their first task in place.
 """
 
 from __future__ import annotations
@@ -36,15 +35,10 @@ from _harness import compare, goal, report
 from core import checkpoints
 from core.attention import bertviz, capture
 from core.attention.architectures.recording import twin
-from core.attention.capture import MAX_TOKENS
-from core.attention.generated import stitch
-from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
 from core.checkpoints.spec import Checkpoint
 from core.language.adapters import tasks, through
-from core.language.generate import generate, prompt_ids
-from core.language.types import Decoding
 
 LAYERS, HEADS, WIDTH = 12, 12, 64
 SIZES = (16, 32, 64, 128, 256)
@@ -202,37 +196,13 @@ def captures() -> bool:
     return good
 
 
-def stitched() -> bool:
-    """A continuation with its map of attention against the same continuation without any."""
-    good = True
-    for spec in checkpoints.available():
-        if not spec.ready or spec.kind != "causal-lm":
-            continue
-        checkpoint = checkpoints.load(spec.slug)
-        if checkpoint.model.config.model_type == "reformer":
-            print(f"stitched generation, {spec.name}: left out, as no step of it gives a row of a matrix")
-            continue
-        prompt = labels(checkpoint.tokenizer, prompt_ids(checkpoint, STORY))
-        assert len(prompt) + TOKENS <= MAX_TOKENS
-
-        def ours(checkpoint: Checkpoint = checkpoint, prompt: tuple[str, ...] = prompt) -> Any:
-            return stitch(list(generate(checkpoint, STORY, Decoding(max_new_tokens=TOKENS))), prompt)
-
-        def theirs(checkpoint: Checkpoint = checkpoint) -> Any:
-            return list(generate(checkpoint, STORY, Decoding(max_new_tokens=TOKENS), with_attention=False))
-
-        result = compare(ours, theirs, rounds=7)
-        good &= report(f"stitched generation, {spec.name}, {TOKENS} tokens", result, at_most=1.25)
-    return good
-
-
 def main() -> int:
     """Compare, print, and return the exit status."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
     sizes = tuple(int(one) for one in sys.argv[1:]) or SIZES
-    results = [pages(sizes), captures(), stitched()]
+    results = [pages(sizes), captures()]
     return 0 if all(results) else 1
 
 

@@ -67,11 +67,7 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
 
     def ours() -> Any:
-        steps = list(
-            decode.steps(
-                checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding, with_attention=False
-            )
-        )
+        steps = list(decode.steps(checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding))
         assert len(steps) == TOKENS, len(steps)
 
     def theirs() -> Any:

@@ -2,8 +2,7 @@
 
 Several decodings of one beginning are rows of one batch. Row r writes by its own rules; its dice are those of its seed
 and the number of the step, so rows with one seed throw the same. A row that is over leaves the batch. Beam search is no
-row, since its hypotheses swap places. What a step costs and how its attention looks stands in
-`core.language.decoding.reader`.
+row, since its hypotheses swap places. What a step costs stands in `core.language.decoding.reader`.
 """
 
 from __future__ import annotations
@@ -26,13 +25,10 @@ def steps(
     decoding: Decoding,
     *,
     forced: Sequence[int] = (),
-    with_attention: bool = True,
 ) -> Iterator[GenerationStep]:
     """Write after ``begun``, one step at a time, until the end token, the length, or the last position.
 
     :param forced: ids that the first steps take whatever the scores say (a path that the visitor chose).
-    :param with_attention: keep each step's attention rows. Beam search never has them, as its hypotheses swap places;
-        read the result once more with ``forced`` to see them.
     :raises OutOfRange: a setting or a forced id is out of range.
     """
     picking.check(decoding)
@@ -42,16 +38,14 @@ def steps(
             raise OutOfRange(f"There is no token {token_id}: the vocabulary has ids 0 to {size - 1:,}.")
     if decoding.strategy == "beam":
         return beam_steps(checkpoint, begun, decoding, forced)
-    return (step for _, step in _rows(checkpoint, begun, (decoding,), forced, with_attention))
+    return (step for _, step in _rows(checkpoint, begun, (decoding,), forced))
 
 
-def along(
-    checkpoint: Checkpoint, begun: Start, ids: Sequence[int], *, with_attention: bool = False
-) -> tuple[GenerationStep, ...]:
-    """The steps along a finished text ``ids``, with what beam search does not keep: the spreads, and attention."""
+def along(checkpoint: Checkpoint, begun: Start, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
+    """The steps along a finished text ``ids``, with the spreads, which beam search does not keep."""
     if not ids:
         return ()
-    return tuple(steps(checkpoint, begun, Decoding(max_new_tokens=len(ids)), forced=ids, with_attention=with_attention))
+    return tuple(steps(checkpoint, begun, Decoding(max_new_tokens=len(ids)), forced=ids))
 
 
 def together(
@@ -74,12 +68,11 @@ def _rows(
     begun: Start,
     decodings: Sequence[Decoding],
     forced: Sequence[int] = (),
-    with_attention: bool = False,
 ) -> Iterator[tuple[int, GenerationStep]]:
     from torch import tensor
 
     model = checkpoint.model
-    reader, wording = Reader(model, begun.source, attention=with_attention), Wording(checkpoint.tokenizer)
+    reader, wording = Reader(model, begun.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
     budgets = [begun.budget(decoding) for decoding in decodings]
     feed = tensor([begun.prompt], device=model.device)
@@ -107,7 +100,6 @@ def _rows(
                     others,
                     text,
                     made[row],
-                    reader.attention,
                     finished=bool(reason),
                     reason=reason,
                     spread=spread,

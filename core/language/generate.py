@@ -36,7 +36,6 @@ def generate(
     decoding: Decoding | None = None,
     *,
     forced: Sequence[int] = (),
-    with_attention: bool = True,
     code: str | None = None,
 ) -> Iterator[GenerationStep]:
     """Continue ``prompt``, yielding each step as soon as it is computed; stop iterating to stop the model.
@@ -47,13 +46,7 @@ def generate(
     :raises InputTooLong: the prompt leaves no position for a new token.
     :raises OutOfRange: a setting or a forced token is out of range.
     """
-    return steps(
-        checkpoint,
-        prompted(checkpoint, prompt, code),
-        decoding or Decoding(),
-        forced=forced,
-        with_attention=with_attention,
-    )
+    return steps(checkpoint, prompted(checkpoint, prompt, code), decoding or Decoding(), forced=forced)
 
 
 def prompted(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> Start:

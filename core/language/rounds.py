@@ -140,7 +140,7 @@ def _next(checkpoint: Checkpoint, question: Question) -> Answer:
     from core.language.generate import generate
     from core.language.types import Decoding
 
-    step = next(iter(generate(checkpoint, question.text, Decoding(max_new_tokens=1), with_attention=False)))
+    step = next(iter(generate(checkpoint, question.text, Decoding(max_new_tokens=1))))
     best = step.alternatives[:GUESSES]
     # A piece without a space before it goes on with the last word; it is no next word, whatever its letters.
     right = best[0].text.startswith(" ") and among(best[0].text, question.answers) is not None

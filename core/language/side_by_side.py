@@ -163,7 +163,7 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
             f"{checkpoint.spec.name} predicts from left to right and has no context before the first masked word. "
             "Mask a later one."
         )
-    steps = tuple(generate(checkpoint, given, Decoding(max_new_tokens=CONTINUES), with_attention=False))
+    steps = tuple(generate(checkpoint, given, Decoding(max_new_tokens=CONTINUES)))
     typed = any(word.mask for word in words)
     return Continued(
         given,

@@ -123,7 +123,7 @@ def rewrite(
 
     Errors of :func:`prepare` are raised before the first step. The shared model is not changed.
     """
-    return steps(checkpoint, start(checkpoint, text, task), decoding or Decoding(), forced=forced, with_attention=False)
+    return steps(checkpoint, start(checkpoint, text, task), decoding or Decoding(), forced=forced)
 
 
 def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -127,7 +124,6 @@ class GenerationStep:
     """All the generated text up to and including this step."""
     ids: tuple[int, ...] = ()
     """All generated ids up to and including this step."""
-    attention: NDArray[np.float32] | None = None  # (L, H, q, K): self-attention rows computed in this step
     beams: tuple[tuple[str, float], ...] = ()
     """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
     finished: bool = False

@@ -47,19 +47,18 @@ def table(checkpoint: Checkpoint) -> Tensor:
     import torch
 
     from core.attention.architectures.layout import stacks
-    from core.attention.inside.blueprint import TABLE
     from core.attention.inside.steps import exists
 
     stack = stacks(checkpoint)[0]
     model: Any = checkpoint.model
-    plan = TABLE.get(stack.type, {}).get(stack.kind)
+    plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"The table of words of {checkpoint.spec.name} is not known here.")
     with torch.inference_mode():
-        rows: Tensor = model.get_submodule(stack.prefix + dict(plan.embed)["token"]).weight
-        for path in (path for kind, path in plan.after if kind == "projection"):
-            if exists(model, stack.prefix + path):
-                rows = model.get_submodule(stack.prefix + path)(rows)
+        rows: Tensor = model.get_submodule(stack.prefix + plan.embedding["token"]).weight
+        projection = stack.prefix + plan.after_embedding.get("projection", "")
+        if projection != stack.prefix and exists(model, projection):
+            rows = model.get_submodule(projection)(rows)
         return torch.cat((rows, rows), dim=-1) if plan.streams == 2 else rows
 
 

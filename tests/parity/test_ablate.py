@@ -47,8 +47,6 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
                 if hasattr(module, name)
             )
             width = projection.in_features // place.heads
-            # Zamba 2 shares its numbers with other layers
-            projection.weight = torch.nn.Parameter(projection.weight.clone(), requires_grad=False)
             projection.weight[:, head * width : (head + 1) * width] = 0
             continue
         if not place.names.out:

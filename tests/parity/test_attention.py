@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.capture import MAX_TOKENS, capture
-from core.attention.generated import stitch
+from core.attention.capture import MAX_TOKENS, capture, capture_pair
+from core.attention.generated import continued, rewritten
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.limits import own_language
+from core.language.tasks import tasks
 from core.language.translate import start_token
-from core.language.types import Alternative, GenerationStep
 from tests import tinyfamilies
 
 SENTENCE = "The cat sat on the mat."
@@ -146,23 +146,7 @@ def test_odd_text_is_data(bert: Checkpoint, gpt2: Checkpoint, text: str) -> None
             _rows_sum_to_one(found.weights)
 
 
-def test_stitched_steps_of_an_encoder_decoder_equal_one_pass(t5: Checkpoint) -> None:
-    encoded = t5.tokenizer(SENTENCE, return_tensors="pt")
-    with torch.no_grad():
-        out = t5.model.generate(
-            **encoded, max_new_tokens=4, do_sample=False, output_attentions=True, return_dict_in_generate=True
-        )
-        direct = t5.model(**encoded, decoder_input_ids=out.sequences[:, :-1], output_attentions=True)
-    steps = [
-        GenerationStep(i, Alternative(0, f"t{i}", 1.0, 1.0), (), "", attention=_stack(rows))
-        for i, rows in enumerate(out.decoder_attentions)
-    ]
-    np.testing.assert_allclose(stitch(steps, ["<pad>"]).weights, _stack(direct.decoder_attentions), atol=1e-5)
-
-
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
-    from core.attention.generated import continued
-
     found = continued(gpt2, SENTENCE, 5).decoder
     prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():
@@ -177,9 +161,6 @@ def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoin
 
 
 def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
-    from core.attention.generated import rewritten
-    from core.language.tasks import tasks
-
     trace = rewritten(t5, SENTENCE, tasks(t5)[0].slug)
     assert trace.cross is not None
     assert trace.decoder is not None
@@ -188,8 +169,6 @@ def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
 
 
 def test_a_forced_language_is_read_but_not_among_the_written(t5: Checkpoint) -> None:
-    from core.attention.capture import capture_pair
-
     trace = capture_pair(t5, [5, 6, 7, 1], [0, 9], [11, 12, 1])
     assert trace.decoder is not None
     assert trace.cross is not None

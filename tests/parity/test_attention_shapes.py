@@ -140,14 +140,6 @@ def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None
     np.testing.assert_allclose(found.weights[1, :, 64:, n - direct.shape[-1] :], direct, atol=1e-6)
 
 
-def test_transformer_xl_continues_token_by_token(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x", memory=16), "causal-lm", None)
-    found = continued(checkpoint, TWICE, 8).decoder
-    assert found is not None
-    sound(found)
-    assert computed(found)[0, 0, -1].sum() == 17  # sixteen remembered and itself
-
-
 def test_xlnet_has_two_streams(tmp_path: Path) -> None:
     checkpoint = load(tiny.tiny_xlnet(tmp_path / "n"), "permutation-lm")
     trace = capture(checkpoint, "The cat sat on the mat.")
@@ -181,9 +173,13 @@ def test_gpt_neo_s_windows_are_what_the_library_computes() -> None:
     model = GPTNeoForCausalLM._from_config(config, attn_implementation="eager").eval()
     with torch.no_grad():
         out = model(torch.randint(0, 50, (1, 30)), output_attentions=True)
-    seen = np.broadcast_to(allowed(model.config, 30), (2, 2, 30, 30))
-    for layer in range(2):
-        np.testing.assert_array_equal(out.attentions[layer][0].numpy() > 0, seen[layer])
+    weights = torch.cat(out.attentions).numpy()
+    seen = allowed(model.config, weights, "decoder")
+    assert seen is not None
+    np.testing.assert_array_equal(weights > 0, np.broadcast_to(seen, weights.shape))
+    full = np.full_like(weights, 1 / 30)  # a model that does not read the window
+    assert allowed(model.config, np.tril(full), "decoder").tolist() == np.tri(30, dtype=bool)[None, None].tolist()  # type: ignore[union-attr]
+    assert allowed(model.config, full, "decoder") is None
 
 
 def test_windows_of_newer_decoders() -> None:
@@ -217,18 +213,17 @@ def test_queries_and_keys_of_every_live_model_fit_its_maps(slug: str) -> None:
 
 def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The panel of a branch page hands on a map whose local layers compute nothing beyond their window."""
-    from core.language.generate import generate
-    from core.language.tokens import tokenise
+    from core.language.generate import generate, prompt_ids
     from core.language.types import Decoding
     from core.ui.heads import generated
     from core.ui.links import PageState
 
     checkpoint = tinyfamilies.make("gpt_neo")
     traces: list[AttentionTrace] = []
-    steps = tuple(generate(checkpoint, PLAIN, Decoding(max_new_tokens=8)))
+    ids = tuple(step.token.id for step in generate(checkpoint, PLAIN, Decoding(max_new_tokens=8)))
 
     monkeypatch.setattr(generated.session, "checkpoint", lambda _: checkpoint)
-    monkeypatch.setattr(generated, "generated", lambda *_: (tokenise(checkpoint, PLAIN), steps))
+    monkeypatch.setattr(generated, "generated", lambda *_: (prompt_ids(checkpoint, PLAIN), ids))
     monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
     generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))
     found = traces[0].decoder

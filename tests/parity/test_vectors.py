@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.architectures.vectors import each, vectors
+from core.attention.architectures.vectors import each
 from core.attention.capture import capture
-from core.attention.generated import continued
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
-from core.language.generate import generate, prompt_ids
 from core.language.permuted import streams
-from core.language.types import Decoding
 from core.patterns import ranks
 from tests import tinyfamilies
 
@@ -40,9 +37,9 @@ def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
     return given
 
 
-def scores(checkpoint: Checkpoint, given: dict[str, Any], pieces: list[int] | None = None) -> dict[str, Any]:
-    """(L, H, Q, K) by kind of attention, minus infinity where a key may not be seen."""
-    read = each(checkpoint, given, pieces)
+def scores(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
+    """(L, H, Q, K) by kind of attention, minus infinity where no key may be attended to."""
+    read = each(checkpoint, given)
     return {kind: np.stack([one.score.numpy() for _, one in layers]) for kind, layers in read.items()}
 
 
@@ -96,49 +93,17 @@ def test_sparse_families_are_read_as_their_maps_are_drawn(name: str, times: int)
 def test_a_long_text_of_a_transformer_xl_is_read_in_segments_as_its_map_is_drawn() -> None:
     checkpoint = tinyfamilies.make("xlnet-left")
     text = " ".join([tinyfamilies.PLAIN] * 9)
-    drawn = capture(checkpoint, text).decoder
-    assert drawn is not None
-    n = len(drawn.query_tokens)
-    assert n > 64 + 32
-    given = {"input_ids": checkpoint.tokenizer(text, return_tensors="pt")["input_ids"]}
-    found = vectors(checkpoint, given)["decoder"]
-    assert found.queries.shape == found.keys.shape == (2, 2, n, 8)
-    whole = scores(checkpoint, given)["decoder"]
-    np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
-    assert np.isfinite(whole)[0, 0, -1].sum() < n
-
-
-@pytest.mark.parametrize("times", [1, 9])
-def test_what_a_transformer_xl_wrote_has_the_queries_and_keys_of_its_steps(times: int) -> None:
-    """Held against the steps' own weights, and against one pass: with a memory of all, pieces change nothing."""
-    checkpoint = tinyfamilies.make("xlnet-left")
-    text = " ".join(tinyfamilies.PLAIN.split()[:12] if times == 1 else [tinyfamilies.PLAIN] * times)
-    drawn = continued(checkpoint, text, 8, vectors=True).decoder
+    drawn = capture(checkpoint, text, vectors=True).decoder
     assert drawn is not None
     assert drawn.queries is not None
     assert drawn.keys is not None
     n = len(drawn.query_tokens)
-    prompt, most = n - 8, checkpoint.model.config.mem_len
-    assert (n <= most) == (times == 1)
+    assert n > 64 + 32
+    given = {"input_ids": checkpoint.tokenizer(text, return_tensors="pt")["input_ids"]}
     assert drawn.queries.shape == drawn.keys.shape == (2, 2, n, 8)
-    ids = [*prompt_ids(checkpoint, text)]
-    ids += [step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=8))]
-    given = {"input_ids": torch.tensor([ids])}
-    pieces = [*(min(64, prompt - start) for start in range(0, prompt, 64)), *[1] * 8]
-    whole = scores(checkpoint, given, pieces)["decoder"]
+    whole = scores(checkpoint, given)["decoder"]
     np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
-    np.testing.assert_array_equal(np.isfinite(whole), np.broadcast_to(drawn.allowed, whole.shape))
-    endless = dataclasses.replace(checkpoint, model=copy.deepcopy(checkpoint.model))
-    endless.model.transformer.mem_len = endless.model.config.mem_len = None
-    at_once = vectors(endless, given, [n])["decoder"]
-    in_pieces = vectors(endless, given, pieces)["decoder"]
-    np.testing.assert_allclose(at_once.queries, in_pieces.queries, atol=1e-5)
-    np.testing.assert_allclose(at_once.keys, in_pieces.keys, atol=1e-5)
-    if n <= most:  # nothing was forgotten, so what the page draws is one pass over the whole
-        np.testing.assert_allclose(drawn.queries, at_once.queries, atol=1e-5)
-        np.testing.assert_allclose(drawn.keys, at_once.keys, atol=1e-5)
-    else:
-        assert np.abs(drawn.queries[1, :, -1] - at_once.queries[1, :, -1]).max() > 1e-4
+    assert np.isfinite(whole)[0, 0, -1].sum() < n
 
 
 def test_the_streams_of_xlnet_have_the_kinds_and_rows_of_their_maps() -> None:
@@ -164,10 +129,11 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
     for kind in ("decoder", "query"):
         np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
-    both = vectors(checkpoint, given)
-    np.testing.assert_array_equal(both["query"].keys, both["decoder"].keys)
-    assert both["query"].queries.shape == (2, 2, 2, 8)
-    assert not np.allclose(both["query"].queries, both["decoder"].queries[:, :, [4, 9]])
+    both = each(checkpoint, given)
+    for (_, query), (_, content) in zip(both["query"], both["decoder"], strict=True):
+        np.testing.assert_array_equal(query.key, content.key)
+        assert query.query.shape == (2, 2, 8)
+        assert not np.allclose(query.query, content.query[:, [4, 9]])
 
 
 def test_a_memory_gives_keys_before_the_first_token() -> None:
@@ -180,29 +146,11 @@ def test_a_memory_gives_keys_before_the_first_token() -> None:
     np.testing.assert_allclose(softmax(found), of_the_library(checkpoint, given)["decoder"], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_factor_times_query_times_key_is_the_score_where_it_is_said_to_be(name: str) -> None:
-    checkpoint = tinyfamilies.make(name)
-    given = inputs_of(checkpoint)
-    whole = scores(checkpoint, given)
-    for kind, found in vectors(checkpoint, given).items():
-        assert found.queries.dtype == np.float32
-        assert not found.queries.flags.writeable
-        product = found.queries @ found.keys.swapaxes(-1, -2) * np.array(found.factor)[:, None, None, None]
-        seen = np.isfinite(whole[kind])
-        agrees = np.allclose(product[seen], whole[kind][seen], atol=1e-4)
-        assert agrees == found.whole, kind
-        assert found.whole or found.note, "what is missing from the product is said"
-
-
-def test_grouped_queries_share_keys_and_it_is_said() -> None:
-    found = vectors(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]
-    assert found.queries.shape == found.keys.shape == (2, 4, 14, 4)
-    np.testing.assert_array_equal(found.keys[:, 0], found.keys[:, 1])
-    assert not np.allclose(found.keys[:, 1], found.keys[:, 2])
-    assert "share a key" in found.note
-    assert "rotation" in found.note
-    assert "share" not in vectors(tinyfamilies.make("llama", num_key_value_heads=4), {"input_ids": IDS})["decoder"].note
+def test_grouped_queries_share_keys() -> None:
+    for _, layer in each(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]:
+        assert layer.query.shape == layer.key.shape == (4, 14, 4)
+        np.testing.assert_array_equal(layer.key[0], layer.key[1])
+        assert not np.allclose(layer.key[1], layer.key[2])
 
 
 def test_queries_of_bert_by_hand() -> None:
@@ -210,15 +158,13 @@ def test_queries_of_bert_by_hand() -> None:
     given = inputs_of(checkpoint)
     with torch.inference_mode():
         states = checkpoint.model(**given, output_hidden_states=True).hidden_states
-    found = vectors(checkpoint, given)["encoder"]
-    queries, keys = found.queries, found.keys
-    for layer in range(2):
+    for layer, (_, found) in enumerate(each(checkpoint, given)["encoder"]):
         own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
         for head in range(2):
             rows = slice(8 * head, 8 * head + 8)
-            for part, got in ((own.query, queries), (own.key, keys)):
+            for part, got in ((own.query, found.query), (own.key, found.key)):
                 expected = states[layer][0] @ part.weight[rows].T + part.bias[rows]
-                np.testing.assert_allclose(got[layer, head], expected.numpy(), atol=1e-5)
+                np.testing.assert_allclose(got[head], expected.numpy(), atol=1e-5)
 
 
 def test_an_encoder_with_adapters_is_its_trunk() -> None:
@@ -233,7 +179,7 @@ def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     checkpoint = tinyfamilies.make("bert")
     checkpoint.model.config.model_type = "fnet"
     with pytest.raises(NoAttentionMatrix, match="no attention matrix: FNet mixes"):
-        vectors(checkpoint, {"input_ids": IDS})
+        each(checkpoint, {"input_ids": IDS})
     part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])
     with pytest.raises(NoAttentionMatrix, match="taken apart"):
         scores(part, {"input_ids": IDS})

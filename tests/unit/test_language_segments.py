@@ -126,22 +126,6 @@ def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint,
         assert step.token.probability == pytest.approx(float(logs.max().exp()), rel=1e-3)
         written.append(step.token.id)
     assert len(steps) == 12
-    with torch.no_grad():
-        rows = xl.model(torch.tensor([written[:-1]]), output_attentions=True).attentions
-    expected = torch.stack([layer[0] for layer in rows]).numpy()
-    assert steps[0].attention is not None
-    assert steps[-1].attention is not None
-    np.testing.assert_allclose(steps[0].attention, expected[:, :, :prompt, :prompt], atol=1e-5)
-    np.testing.assert_allclose(steps[-1].attention, expected[:, :, -1:], atol=1e-5)
-
-
-def test_what_is_forgotten_has_no_weight(short: Checkpoint) -> None:
-    last = list(decode.steps(short, Start(tuple(ids_of(short, 5))), Decoding(max_new_tokens=9)))[-1]
-    assert last.attention is not None
-    assert last.attention.shape == (2, 2, 1, 13)
-    assert (last.attention[..., :6] == 0).all()
-    assert (last.attention[..., 6:] > 0).all()  # itself and six more
-    np.testing.assert_allclose(last.attention.sum(-1), 1, rtol=1e-4)
 
 
 def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
@@ -156,7 +140,7 @@ def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
 
 
 def test_long_texts_are_read_on(short: Checkpoint) -> None:
-    assert len(list(generate(short, TEXT * 2, Decoding(max_new_tokens=3), with_attention=False))) == 3
+    assert len(list(generate(short, TEXT * 2, Decoding(max_new_tokens=3)))) == 3
 
 
 def test_refusals_are_sentences(xl: Checkpoint) -> None:

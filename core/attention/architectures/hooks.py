@@ -1,4 +1,4 @@
-r"""Attention of an architecture that stands in no table, read where its own code calls for it.
+r"""Attention of an architecture without a blueprint, read where its own code calls for it.
 
 Nearly all modules of transformers leave the last part of attention to a function that their configuration names
 (``AttentionInterface``), and give it queries and keys as they enter the scores: after norms, rotated, several heads
@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from core.attention.architectures.layout import AttentionLayer, AttentionNames, Stack, stacks, unread
-from core.attention.architectures.model_masks import attention_layers_of
+from core.attention.architectures.blueprint import AttentionNames
+from core.attention.architectures.layout import AttentionLayer, stacks, unread, weights_of_layers
 from core.attention.architectures.recording import private_twin, run
 from core.attention.architectures.scores import AttentionScores, spread
 from core.attention.trace import MapKind
@@ -43,7 +43,6 @@ NEAR = 1e-4
 """How far weights that are computed anew may be from those of the library."""
 NAME = "atlas_hooked"
 """What our function is called among transformers' own; only modules of twins name it."""
-SHARED = "Several heads share a key; it is shown once for each of them."
 _HOOK = "_atlas_hook"
 _DEFAULT = "eager_attention_forward"
 """What every module of transformers calls where no other function is named."""
@@ -51,7 +50,7 @@ _MASKED = -1e4
 """What a mask is at most where a key is masked; what it adds elsewhere is a bias."""
 _PROBE = "One, two, three."
 
-_found: WeakKeyDictionary[nn.Module, dict[MapKind, tuple[AttentionLayer, ...]]] = WeakKeyDictionary()
+_layers: WeakKeyDictionary[nn.Module, dict[MapKind, tuple[AttentionLayer, ...]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +88,21 @@ def hooked_scores(
             register_attention_hook(module, path, calls.append)
     expected = _weights(checkpoint, run(plain, inputs, output_attentions=True))
     returned = _weights(checkpoint, run(hooked, inputs, output_attentions=True))
-    found: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
-    both = stacks(checkpoint)
+    read: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
+    own = stacks(checkpoint)
     with torch.inference_mode():
         for kind, layers in expected.items():
-            stack = both[0 if kind == "encoder" else -1]
-            for number, (weights, own) in enumerate(zip(layers, returned[kind], strict=True)):
-                call = next((call for call in calls if call.weights is own), None)
+            stack = replace(own[0 if kind == "encoder" else -1], prefix="")
+            for number, (weights, again) in enumerate(zip(layers, returned[kind], strict=True)):
+                call = next((call for call in calls if call.weights is again), None)
                 scores = None if call is None else _explained(call, weights[0])
                 if call is None or scores is None:
                     raise unread(checkpoint)
-                names = AttentionNames(call.path, "", "", "hooked", note=_note(call, scores))
-                layer = AttentionLayer(
-                    kind, number, len(scores.query), names, Stack(stack.kind, stack.type, stack.config, ""), ()
+                names = AttentionNames(call.path, "", "", "hooked")
+                read.setdefault(kind, []).append(
+                    (AttentionLayer(kind, number, len(scores.query), names, stack, ()), scores)
                 )
-                found.setdefault(kind, []).append((layer, scores))
-    if not found:
-        raise unread(checkpoint)
-    return found
+    return read
 
 
 def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
@@ -117,16 +113,15 @@ def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer,
     """
     import torch
 
-    if (known := _found.get(checkpoint.model)) is not None:
+    if (known := _layers.get(checkpoint.model)) is not None:
         return known
     ids = torch.tensor([checkpoint.tokenizer(_PROBE, verbose=False)["input_ids"]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if checkpoint.spec.offers("rewrites"):
         inputs["decoder_input_ids"] = ids[:, :-1]
     scores = hooked_scores(checkpoint, inputs)
-    found = {kind: tuple(layer for layer, _ in layers) for kind, layers in scores.items()}
-    _found[checkpoint.model] = found
-    return found
+    _layers[checkpoint.model] = {kind: tuple(layer for layer, _ in layers) for kind, layers in scores.items()}
+    return _layers[checkpoint.model]
 
 
 def register_attention_hook(module: nn.Module, path: str, hook: Callable[[AttentionCall], Tensor | None]) -> None:
@@ -179,12 +174,11 @@ def _attend(
 
 
 def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]]:
-    """What the library returns, (1, H, Q, K) a layer, by kind."""
-    config = checkpoint.model.config
+    """The weights that the library returns, (1, H, Q, K) a layer, by kind."""
     names: dict[MapKind, str] = {"decoder" if checkpoint.spec.offers("continues") else "encoder": "attentions"}
-    if getattr(config, "is_encoder_decoder", False):
+    if checkpoint.spec.offers("rewrites"):
         names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-    return {kind: attention_layers_of(config, getattr(outputs, name, None), kind) for kind, name in names.items()}
+    return {kind: weights_of_layers(checkpoint.model, getattr(outputs, name, None)) for kind, name in names.items()}
 
 
 def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
@@ -205,46 +199,30 @@ def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
         rest = call.mask[0].masked_fill(~allowed, 0.0)
         if rest.any():
             terms["mask"] = rest.expand_as(content)
+    output = call.attention_output[0].flatten(1)
+    scores = AttentionScores(
+        query, key, value, terms, allowed, weights, call.factor, output, note=_note(call, query.shape[-1], terms)
+    )
     sinks = call.more.get("s_aux", call.more.get("sinks"))
-    for sink in [None] if sinks is None else [None, _by_row(sinks, heads)]:
-        scores = AttentionScores(
-            query,
-            key,
-            value,
-            terms,
-            allowed,
-            weights,
-            call.factor,
-            call.attention_output[0].flatten(1),
-            softcap=float(cap) if cap else None,
-            sink=sink,
-        )
-        if torch.allclose(scores.softmax, weights, rtol=0, atol=NEAR):
-            return scores
-    return None
+    total = scores.score
+    candidates = [total.softmax(-1)]
+    if sinks is not None:  # which take part in the sum of some models, and stand beside it in others
+        beside = sinks.reshape(heads, 1, 1).expand(*total.shape[:2], 1)
+        candidates.append(torch.cat([total, beside], dim=-1).softmax(-1)[..., :-1])
+    return scores if any(torch.allclose(own, weights, rtol=0, atol=NEAR) for own in candidates) else None
 
 
-def _by_row(sinks: Tensor, heads: int) -> Tensor:
-    """(H, Q or 1) of sinks (H,), or of one for every row, (R, H, Q, 1)."""
-    return sinks[0, ..., 0] if sinks.dim() == 4 else sinks.reshape(heads, -1)
-
-
-def _note(call: AttentionCall, scores: AttentionScores) -> str:
-    """What the score is, beside the product of what is shown."""
+def _note(call: AttentionCall, width: int, terms: Collection[str]) -> str:
+    """How the score differs from the product of the queries and keys that are shown, over the root of their width."""
     parts = ["Queries and keys are shown as they enter the scores, after norms and rotations where there are some."]
     if call.key.shape[1] < call.query.shape[1]:
-        parts.append(SHARED)
-    root = scores.query.shape[-1] ** -0.5
-    if abs(scores.factor - root) > 1e-3 * root:
-        parts.append(f"Their product is multiplied by {scores.factor:.3g}, not divided by the root of the width.")
-    if "position" in scores.terms:
+        parts.append("Several heads share a key; it is shown once for each of them.")
+    if abs(call.factor - width**-0.5) > 1e-3 * width**-0.5:
+        parts.append(f"Their product is multiplied by {call.factor:.3g}, not divided by the root of the width.")
+    if "position" in terms:
         parts.append("The score has one more term, a number for the distance.")
-    if "mask" in scores.terms:
-        parts.append("The score has one more term, which the mask brings.")
+    if "mask" in terms:
+        parts.append("The score has one more term, which the mask adds.")
+    if cap := call.more.get("softcap"):
+        parts.append(f"The score is their product, held between -{cap:g} and {cap:g} by a hyperbolic tangent.")
     return " ".join(parts)
-
-
-def joined_notes(layers: Sequence[AttentionLayer]) -> str:
-    """The notes of all layers, each sentence once."""
-    sentences = [f"{part.rstrip('.')}." for layer in layers for part in layer.names.note.split(". ")]
-    return " ".join(dict.fromkeys(sentences))

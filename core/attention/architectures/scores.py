@@ -35,8 +35,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from core.attention.architectures.blueprint import Score
 from core.attention.architectures.disentangled import PARTS, position_scores
-from core.attention.architectures.layout import AttentionLayer, Score
+from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
 
@@ -61,32 +62,20 @@ class AttentionScores:
     factor: float
     """What the product of query and key was multiplied by."""
     attention_output: Tensor | None = None  # (Q, w), as it enters the output's projection
-    softcap: float | None = None
-    """What the terms are held within: ``c * tanh(term / c)``."""
     before_rope: tuple[Tensor, Tensor] | None = None
     """(H, Q, d) queries and (fewer heads, K, d) keys before positions rotated them."""
     shared: bool = False
     """Whether a key is its query, brought to one length (Reformer)."""
     of_global: tuple[Tensor, Tensor, Tensor] | None = None
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
-    sink: Tensor | None = None
-    """(H, Q or 1) a score beside those of a row that stands for no token (gpt-oss)."""
+    note: str = ""
+    """How the score differs from the product of query and key, of an architecture without a blueprint."""
 
     @property
     def score(self) -> Tensor:
         """(H, Q, K) the sum of the terms, minus infinity where no key may be attended to."""
         total = sum(self.terms.values(), start=next(iter(self.terms.values())) * 0)
         return total if self.allowed is None else total.masked_fill(~self.allowed, float("-inf"))
-
-    @property
-    def softmax(self) -> Tensor:
-        """(H, Q, K) the softmax of the score, in which a sink takes part where there is one."""
-        import torch
-
-        if self.sink is None:
-            return self.score.softmax(-1)
-        beside = self.sink[..., None].expand(*self.score.shape[:2], 1)
-        return torch.cat([self.score, beside], dim=-1).softmax(-1)[..., :-1]
 
 
 def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:

@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.ablation.question import Where, check_size
-from core.attention.architectures.layout import AttentionLayer
+from core.attention.architectures.layout import AttentionLayer, blueprint_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import attention_scores, record_layer
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.blueprint import blueprint_of
 from core.attention.inside.states import embedding
 from core.attention.inside.steps import (
-    Part,
     Scene,
     Step,
     adapter,
@@ -144,16 +142,13 @@ def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
     if crossing is not None:
         record_layer(recorder, crossing)
     names = [
-        *(path for sub, path in plan.subs if sub != "cross" or crossing is not None),
-        *plan.inner,
-        *plan.gate,
-        plan.outer,
-        *(path for _, path in (*plan.embed, *plan.after)),
-        *(name for name in (plan.final, plan.more) if name),
+        *(path for part, path in plan.norms.items() if part != "cross-attention" or crossing is not None),
+        *(*plan.inner, plan.gate, plan.outer, plan.final, plan.convolution),
+        *(*plan.embedding.values(), *plan.after_embedding.values()),
     ]
-    paths = [attn.path(name) for name in names]
+    paths = [attn.path(name) for name in names if name]
     if plan.streams == 2 and attn.layer > 0:  # what the layer before handed on in its first stream
-        paths.append(attn.stack.prefix + plan.subs[1][1].format(i=attn.layer - 1))
+        paths.append(attn.stack.prefix + plan.norms["feed-forward"].format(i=attn.layer - 1))
     if scene.task is not None:
         paths += adapter_modules(scene.task, attn.layer)
     recorder.record(*(path for path in paths if exists(recorder.model, path)))
@@ -169,29 +164,28 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool, inputs:
         yield from embedding(scene, len(stream))
     else:
         yield step("embedding", "input", "X", stream, note=f"What layer {attn.layer} handed on.")
-    for sub, name in plan.subs:
-        if sub == "cross" and crossing is None:
+    for part, name in plan.norms.items():
+        if part == "cross-attention" and crossing is None:
             continue
-        part: Part = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}[sub]  # type: ignore[assignment]
         path = attn.path(name)
-        if plan.before:
+        if plan.pre_norm:
             yield norm(scene, part, path)
-        if sub == "feed":
+        if part == "feed-forward":
             yield from (made := tuple(feed_forward(scene)))
         else:
-            at = crossing if sub == "cross" and crossing is not None else attn
+            at = crossing if part == "cross-attention" and crossing is not None else attn
             yield from (made := tuple(attention(scene, part, at, attention_scores(scene.recorder, at, scene.count))))
-        own = adapter_paths(scene.task, attn.layer)[sub] if scene.task is not None else ""
+        own = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
         if own:
             yield from (made := tuple(adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
         stream = stream + _tensor(made[-1])
         yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
-        if not plan.before:
+        if not plan.pre_norm:
             # a task's norm stands in the tree where the encoder's does
             normed = replace(norm(scene, part, f"{own}.norm"), path=path) if own else norm(scene, part, path)
             yield normed
             stream = _tensor(normed)
-    more = scene.existing((plan.more,)) if plan.more and attn.layer == 0 else ""
+    more = scene.existing(plan.convolution) if attn.layer == 0 else ""
     if more:
         formula = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))"
         yield step(
@@ -202,8 +196,8 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool, inputs:
             note="Beside the first block, of what came into it.",
             path=more,
         )
-    if last and plan.final and exists(scene.recorder.model, attn.path(plan.final)):
-        yield norm(scene, "end", attn.path(plan.final), "final norm")
+    if last and (final := scene.existing(plan.final)):
+        yield norm(scene, "end", final, "final norm")
 
 
 def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
@@ -211,7 +205,7 @@ def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
     import torch
 
     plan, attn = scene.plan, scene.attn
-    (_, attends), (_, feeds) = plan.subs
+    attends, feeds = plan.norms.values()
     second = scene.into(attn.path(attends))
     if attn.layer == 0:
         first = second
@@ -247,6 +241,6 @@ def _input(scene: Scene) -> Tensor:
     attn = scene.attn
     if not attn.names.parts:
         return scene.first(scene.recorder.calls(attn.module)[scene.count].inputs["h"])
-    if scene.plan.before:
-        return scene.into(attn.path(scene.plan.subs[0][1]))
+    if scene.plan.pre_norm:
+        return scene.into(attn.path(scene.plan.norms["attention"]))
     return scene.into(f"{attn.module}.{attn.names.parts.split()[0].partition(':')[0]}")

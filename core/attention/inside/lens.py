@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 from core.attention.ablation.question import Question, Reader, Where, ask, best, masked_question
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin
-from core.attention.inside.blueprint import TABLE
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
@@ -128,7 +127,7 @@ def states(question: Question) -> Tensor:
     if question.task is not None:
         return _means(question, model)
     stack = stacks(checkpoint)[-1]
-    plan = TABLE.get(stack.type, {}).get(stack.kind)
+    plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
     found = by_layer_of(checkpoint, model, question.inputs)

@@ -2,8 +2,7 @@
 
 A live model and the class whose tree is kept may begin their paths differently (``bert.encoder.layer.3`` of a model
 with a head is ``encoder.layer.0-11`` of the tree without one), and the tree has one node for a run of equal layers.
-Names are those of `core.attention.architectures.layout` and `core.attention.inside.blueprint`, so that a tree can be
-read without a model: no torch.
+Names are those of `core.attention.architectures.blueprint`, so that a tree can be read without a model: no torch.
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from core import catalogue
 from core.anatomy import tree
 from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.attention.architectures import layout
-from core.attention.architectures.layout import ADAPTERS
-from core.attention.inside import blueprint
-from core.attention.inside.steps import GLOBALS, Part
+from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, SubLayer
+from core.attention.inside.steps import GLOBALS
 from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
 
@@ -81,7 +77,7 @@ def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict
     for side in sides:
         halves = chosen.config == "EncoderDecoderConfig"
         config = str(chosen.overrides[side]["config"]) if halves else chosen.config
-        for pattern, slug in _patterns(_type(config, family), side, crosses=len(sides) > 1):
+        for pattern, slug in _patterns(_type(config, family), side, crosses=side == "decoder" and len(sides) > 1):
             for layer in range(_MOST_LAYERS if "{" in pattern else 1):
                 # layers that share their parts, as ALBERT's, have one node: whichever is meant
                 numbers = {"i": layer, "group": 0, "inner": 0}
@@ -112,37 +108,37 @@ def _types(config: str) -> Iterator[str]:
     """The model types with the blocks of a configuration's class, its own first."""
     plain = re.sub(r"[-_]", "", config.removesuffix("Config").lower())
     # DeBERTa's versions have the same blocks, but for one matrix that makes queries, keys and values in the first
-    return (name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2"))
+    return (name for name in TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2"))
 
 
 def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
     """(module of a block below its trunk, slug of the step that shows it) for one side of an architecture."""
-    plan = blueprint.TABLE.get(name, {}).get(side)  # type: ignore[call-overload]
+    plan = TABLE.get(name, {}).get(side)  # type: ignore[call-overload]
     if plan is None:
         return
-    parts: dict[str, Part] = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}
-    yield from ((path, f"embedding-{told}") for told, path in (*plan.embed, *plan.after))
-    for sub, norm in plan.subs:
-        if sub == "cross" and not crosses:
+    embedding: dict[str, str] = {**plan.embedding, **plan.after_embedding}
+    yield from ((path, f"embedding-{summand}") for summand, path in embedding.items())
+    for part, norm in plan.norms.items():
+        if part == "cross-attention" and not crosses:
             continue
-        yield norm, f"{parts[sub]}-norm"
-        attends = layout.TABLE[name].get("cross" if sub == "cross" else side)  # type: ignore[call-overload]
-        if sub != "feed" and attends is not None:
-            yield from _attends(attends, parts[sub])
+        yield norm, f"{part}-norm"
+        attention = {"attention": plan.attention, "cross-attention": plan.cross}.get(part)
+        if attention is not None:
+            yield from _attends(attention, part)
         if name == ADAPTERS:
             end = f"{norm.rpartition('.')[0]}.adapter"
             below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
             for path, told in below.items():
-                yield end + path, f"{parts[sub]}-{told}"
-    for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
+                yield end + path, f"{part}-{told}"
+    for slug, names in (("inner", plan.inner), ("gate", (plan.gate,) * bool(plan.gate)), ("outer", (plan.outer,))):
         yield from ((path, f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
-    if plan.more:
-        yield plan.more, "end-convolution"
+    if plan.convolution:
+        yield plan.convolution, "end-convolution"
 
 
-def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
+def _attends(attends: AttentionNames, part: SubLayer) -> Iterator[tuple[str, str]]:
     if attends.score == "lsh":  # its layers differ in what they project
         for path, what in (("query_key", "queries"), ("query", "queries"), ("key", "keys"), ("value", "values")):
             yield f"{attends.module}.{path}", f"{part}-{what}"

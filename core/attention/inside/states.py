@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.attention.architectures.layout import AttentionLayer, stacks
+from core.attention.architectures.layout import AttentionLayer, blueprint_of, stacks
 from core.attention.architectures.recording import Recorder, private_twin, run
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.blueprint import blueprint_of
 from core.attention.inside.steps import Scene, Step, exists, norm, step
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
@@ -133,7 +132,7 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
     plan = blueprint_of(attn)
     recorder = Recorder(private_twin(checkpoint))
     scene = Scene(recorder, plan, attn, 0)
-    paths = [attn.path(name) for _, name in (*plan.embed, *plan.after)]
+    paths = [attn.path(name) for name in (*plan.embedding.values(), *plan.after_embedding.values())]
     recorder.record(*(path for path in paths if exists(recorder.model, path)))
     recorder.length = int(inputs["input_ids"].shape[1])
     by_layer(checkpoint, recorder.model, inputs, "encoder")
@@ -147,7 +146,7 @@ def embedding(scene: Scene, length: int) -> Iterator[Step]:
 
     plan, attn = scene.plan, scene.attn
     parts: list[Step] = []
-    for name, path in ((name, attn.path(path)) for name, path in plan.embed):
+    for name, path in ((name, attn.path(path)) for name, path in plan.embedding.items()):
         formula, note = SUMMANDS[name]
         values = _summand(scene, path, length)
         if values is None:
@@ -162,7 +161,7 @@ def embedding(scene: Scene, length: int) -> Iterator[Step]:
             (torch.from_numpy(part.values.copy()) for part in parts[1:]), torch.from_numpy(parts[0].values.copy())
         )
         yield step("embedding", "sum", "X = " + " + ".join(part.formula for part in parts), total)
-    for name, path in ((name, attn.path(path)) for name, path in plan.after):
+    for name, path in ((name, attn.path(path)) for name, path in plan.after_embedding.items()):
         if exists(scene.recorder.model, path):
             if name == "norm":
                 yield norm(scene, "embedding", path)

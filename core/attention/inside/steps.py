@@ -25,10 +25,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.attention.architectures.blueprint import Blueprint, SubLayer
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import Recorder
 from core.attention.architectures.scores import AttentionScores, by_head
-from core.attention.inside.blueprint import Blueprint
 from core.attention.trace import Floats
 from core.content import content
 
@@ -109,9 +109,9 @@ class Scene:
         """LaTeX for the bias of a projection, where it has one."""
         return f" + {name}" if getattr(self.module(path), "bias", None) is not None else ""
 
-    def existing(self, names: tuple[str, ...]) -> str:
+    def existing(self, *names: str) -> str:
         """The whole path of the first of these that the model has, or ""."""
-        paths = (self.attn.path(name) for name in names)
+        paths = (self.attn.path(name) for name in names if name)
         return next((path for path in paths if exists(self.recorder.model, path)), "")
 
     def _call(self, path: str) -> int:
@@ -277,7 +277,7 @@ def _mixed(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScor
 def feed_forward(scene: Scene) -> Iterator[Step]:
     """The part that treats every token by itself."""
     plan, config = scene.plan, scene.attn.stack.config
-    inner, gate, outer = scene.existing(plan.inner), scene.existing(plan.gate), scene.attn.path(plan.outer)
+    inner, gate, outer = scene.existing(*plan.inner), scene.existing(plan.gate), scene.attn.path(plan.outer)
     named = getattr(config, plan.activation, plan.activation)
     function = {True: "gelu", False: "relu"}.get(named, named) if isinstance(named, bool) else str(named)
     axes = ("token", "inner width")
@@ -307,10 +307,10 @@ def norm(scene: Scene, part: Part, path: str, name: str = "norm") -> Step:
 _ADAPTER_MODULES = ("down", "up", "norm")
 
 
-def adapter_paths(task: str, layer: int) -> dict[str, str]:
+def adapter_paths(task: str, layer: int) -> dict[SubLayer, str]:
     """Of a layer, from 0: for each of its sub-layers the path of the task's adapter in the whole model."""
     both = f"tasks.{task}.adapters."
-    return {"attend": f"{both}{2 * layer}", "feed": f"{both}{2 * layer + 1}"}
+    return {"attention": f"{both}{2 * layer}", "feed-forward": f"{both}{2 * layer + 1}"}
 
 
 def adapter_modules(task: str, layer: int) -> list[str]:

@@ -2,9 +2,9 @@
 
 A decoder gives p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen, fed back, and
 the keys and values of what was read before are kept (the KV cache), so that a step costs one token's work. The first
-step reads the whole prompt; its attention has a row for every prompt token, later steps have one row each.
+step reads the whole prompt.
 
-Shapes: B hypotheses, q tokens read in a step, K tokens read so far, S source tokens, L layers, H heads, V vocabulary.
+Shapes: B hypotheses, q tokens read in a step, V vocabulary.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from core.checkpoints.families.architectures import has
 from core.language import segments
@@ -47,15 +44,11 @@ class Start:
 class Reader:
     """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
 
-    def __init__(
-        self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False, cached: bool = True
-    ) -> None:
+    def __init__(self, model: Any, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
         """With ``cached`` false it keeps nothing and reads everything again at every step."""
         import torch
 
         self.model = model
-        self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
-        self._wanted = attention
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
         self._remembering = segments.remembers(model)
@@ -67,13 +60,12 @@ class Reader:
         self._caching = cached and "past_key_values" in takes and not own_state
         self._cache: Any = None
         self._read: Tensor | None = None
-        self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
+        self._fixed: dict[str, Any] = {}
         if (not cached or own_state) and "use_cache" in takes:
             self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
-        self._count = 0  # tokens read so far, where a memory or a window forgets them
         if source is not None:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
@@ -84,15 +76,16 @@ class Reader:
         """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
         import torch
 
-        if self._remembering:
-            return self._read_on(ids)
         with torch.inference_mode():
-            start = 0
+            if self._remembering:
+                for out in segments.read(self.model, ids, self._cache, **self._fixed):
+                    self._cache = out.mems
+                memory_scores: Tensor = out.logits[:, -1].float()
+                return memory_scores
             extra: dict[str, Any] = {}
             if self._caching:
                 extra = {"use_cache": True, "past_key_values": self._cache}
             elif self._read is not None:
-                start = self._read.shape[1]
                 ids = torch.cat((self._read, ids), 1)
             if self._hashing:
                 from core.sparse.reformer import next_scores
@@ -102,38 +95,10 @@ class Reader:
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values
-                self._count += ids.shape[1]
             else:
                 self._read = ids
-                self._count = ids.shape[1]
-            if self._wanted:
-                own = (
-                    out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
-                )
-                self.attention = _rows(own, start, self._count)
             scores: Tensor = out.logits[:, -1].float()
             return scores
-
-    def _read_on(self, ids: Tensor) -> Tensor:
-        """`read` in segments with the memory; what is forgotten has no weight."""
-        import torch
-
-        found: list[NDArray[np.float32]] = []
-        total = self._count + ids.shape[1]
-        with torch.inference_mode():
-            for out in segments.read(self.model, ids, self._cache, **self._fixed):
-                self._cache = out.mems
-                if self._wanted:
-                    rows = _rows(out.attentions, 0)
-                    assert rows is not None
-                    self._count += rows.shape[2]
-                    behind, ahead = self._count - rows.shape[3], total - self._count
-                    found.append(np.pad(rows, ((0, 0), (0, 0), (0, 0), (behind, ahead))))
-            scores: Tensor = out.logits[:, -1].float()
-        if found:
-            self.attention = np.concatenate(found, axis=2)
-            self.attention.setflags(write=False)
-        return scores
 
     def again(self, ids: Tensor) -> Callable[[], Tensor]:
         """A function that reads ``ids`` once, as `read` does, but from a copy of the cache, so that nothing changes."""
@@ -187,23 +152,3 @@ def without(scores: Tensor, banned: Sequence[int]) -> Tensor:
     if not banned:
         return scores
     return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))
-
-
-def _rows(layers: Any, start: int, read: int | None = None) -> NDArray[np.float32] | None:
-    """The first hypothesis's attention rows from ``start`` on, stacked over layers: (L, H, q, K).
-
-    Layers with a window keep the keys of their last tokens alone; what they forgot has no weight, so that all have
-    columns for the ``read`` tokens. None where the model gives no such rows, or rows of different shapes.
-    """
-    import torch
-
-    if not layers or layers[0] is None or not all(isinstance(layer, torch.Tensor) for layer in layers):
-        return None
-    rows = [layer[0, :, start:] for layer in layers]
-    if read is not None and all(row.ndim == 3 and row.shape[2] <= read for row in rows):
-        rows = [torch.nn.functional.pad(row, (read - row.shape[2], 0)) for row in rows]
-    if len({row.shape for row in rows}) > 1:
-        return None
-    found = torch.stack(rows).float().cpu().numpy()
-    found.setflags(write=False)
-    return np.asarray(found, dtype=np.float32)

@@ -78,8 +78,8 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     Raises:
         NoAttentionMatrix: the architecture's blocks are not known here.
     """
+    from core.attention.architectures.layout import blueprint_of
     from core.attention.architectures.vectors import attention_layers
-    from core.attention.inside.blueprint import blueprint_of
 
     with st.spinner("Loading the model"):
         found = attention_layers(session.checkpoint(spec.slug))

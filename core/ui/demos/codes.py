@@ -114,7 +114,7 @@ def _verdict(view: DemoView, hidden: bool) -> None:
 
 
 def _continued(checkpoint: Checkpoint, text: str, label: str, decoding: Decoding) -> str:
-    steps = list(generate(checkpoint, text, decoding, with_attention=False, code=label))
+    steps = list(generate(checkpoint, text, decoding, code=label))
     return steps[-1].text if steps else ""
 
 

@@ -10,7 +10,7 @@ from core.errors import OutOfRange
 from core.language.decode import along
 from core.language.generate import generate, prompt_ids, prompted, repetition
 from core.language.tokens import describe
-from core.language.types import Decoding, GenerationStep, Token
+from core.language.types import Decoding
 from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
@@ -93,7 +93,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
         (view.spec.slug, prompt, effective(decoding), forced),
         decoding.strategy,
         lambda ids: generate(checkpoint, prompt, decoding, forced=ids),
-        lambda ids: along(checkpoint, prompted(checkpoint, prompt), ids, with_attention=True),
+        lambda ids: along(checkpoint, prompted(checkpoint, prompt), ids),
         draw=None if covered else draw_text,
         button=buttons,
     )
@@ -165,13 +165,11 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
 @session.cached("Generating")
 def generated(
     slug: str, prompt: str, decoding: Decoding, forced: tuple[int, ...]
-) -> tuple[tuple[Token, ...], tuple[GenerationStep, ...]]:
-    """Prompt tokens and steps with attention of the same text without the demo, for a page's section on heads."""
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids of the prompt and of the same generation without the demo, for a page's section on heads."""
     checkpoint = session.checkpoint(slug)
     steps = tuple(generate(checkpoint, prompt, decoding, forced=forced))
-    if decoding.strategy == "beam":
-        steps = along(checkpoint, prompted(checkpoint, prompt), steps[-1].ids, with_attention=True)
-    return describe(checkpoint.tokenizer, prompt_ids(checkpoint, prompt)), steps
+    return prompt_ids(checkpoint, prompt), steps[-1].ids if steps else ()
 
 
 GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, FORCED, STEP))

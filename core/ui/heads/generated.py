@@ -6,9 +6,8 @@ import streamlit as st
 
 from core import session
 from core.attention.architectures.layout import refuse
-from core.attention.generated import stitched
+from core.attention.capture import capture_ids
 from core.attention.heads import reach
-from core.attention.tokens import label
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
@@ -33,16 +32,22 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     model = session.checkpoint(spec.slug).model
     refuse(model.config.model_type)
     words = View(state, content("attention", "heads"))
-    prompt, steps = generated(spec.slug, PROMPT.draw(state), decoding, state.integers("forced"))
+    prompt, ids = generated(spec.slug, PROMPT.draw(state), decoding, state.integers("forced"))
     how = STRATEGIES[decoding.strategy].lower()
     chosen = " along the path that you chose" if state.integers("forced") else ""
-    counted = f"{len(prompt)} tokens of yours and {len(steps)} that {spec.name} generated ({how}{chosen}). "
+    counted = f"{len(prompt)} tokens of yours and {len(ids)} that {spec.name} generated ({how}{chosen}). "
     st.caption(plain(counted) + words.words.part("Written on"))
-    trace = AttentionTrace(spec.slug, decoder=stitched(model, steps, [label(token) for token in prompt]))
+    trace = _trace(spec.slug, (*prompt, *ids[:-1]))
     heads_panel(trace, state, spec.branch)
     kinds = getattr(model.config, "attention_layers", None)
     if kinds and trace.decoder is not None:
         _local(trace.decoder, tuple(kinds), int(model.config.window_size), words)
+
+
+@session.cached()
+def _trace(slug: str, ids: tuple[int, ...]) -> AttentionTrace:
+    """The attention over prompt and continuation, of which the model did not read the last token."""
+    return capture_ids(session.checkpoint(slug), ids)
 
 
 def _local(found: AttentionMap, kinds: tuple[str, ...], window: int, words: View) -> None:
