@@ -133,13 +133,15 @@ def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
         everywhere = torch.ones_like(segment.terms["content"][:1], dtype=torch.bool)
         return everywhere if segment.allowed is None else everywhere & segment.allowed
 
+    def own(vectors: Sequence[Tensor]) -> Tensor:
+        """(H, n, d) of what each segment computed itself, which follows what it remembers."""
+        return torch.cat([part[:, -size:] for size, part in zip(sizes, vectors, strict=True)], dim=1)
+
     weights = [segment.weights for segment in segments if segment.weights is not None]
     return AttentionScores(
-        torch.cat([segment.query for segment in segments], dim=1),
-        *(
-            torch.cat([vectors[:, -size:] for size, vectors in zip(sizes, of_segments, strict=True)], dim=1)
-            for of_segments in ([segment.key for segment in segments], [segment.value for segment in segments])
-        ),
+        own([segment.query for segment in segments]),
+        own([segment.key for segment in segments]),
+        own([segment.value for segment in segments]),
         {name: placed([segment.terms[name] for segment in segments]) for name in segments[0].terms},
         placed([allowed_in(segment) for segment in segments]),
         placed(weights) if weights else None,
