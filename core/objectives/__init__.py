@@ -1,5 +1,5 @@
-"""What models are asked while they learn: one objective a file, pure functions of tokens and a random generator.
+"""Pretraining objectives: one a file, pure functions of tokens and a random generator.
 
-``objectives.NAME.corrupt(...)`` gives an :class:`~core.objectives.example.Example`: what the model reads, what
-it is asked, where a loss is taken, and who may look at whom. Nothing here imports torch or Streamlit.
+``objectives.NAME.corrupt(...)`` returns an :class:`~core.objectives.example.Example`: the input, the targets, and the
+attention masks. Nothing here imports torch or Streamlit.
 """

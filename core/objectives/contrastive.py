@@ -36,14 +36,20 @@ SHARPEST = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loss:
-    """A loss with what it is made of, in nats."""
+    """A loss and its components, in nats."""
 
     value: float
     similarity: Floats  # (rows, columns) cosines
     probability: Floats  # (rows, columns) softmax of each row's scores; a point never competes with itself
     terms: Floats  # what each row adds to the value
     slopes: tuple[Floats, ...]
-    """For each set of points: the change of the loss by a radian, against the clock."""
+    """For each set of points: the derivative of the loss by the angle, in radians, counterclockwise."""
+
+
+def log_softmax(scores: Floats, temperature: float = 1.0) -> Floats:
+    """(..., V) log-probabilities of scores at a temperature."""
+    shifted = (scores - scores.max(axis=-1, keepdims=True)) / temperature
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)), dtype=np.float64)
 
 
 def on_circle(degrees: Sequence[float] | Floats) -> Floats:
@@ -57,38 +63,30 @@ def image_text(images: Sequence[float], texts: Sequence[float], temperature: flo
     left, right = on_circle(images), on_circle(texts)
     count = len(left)
     similarity = left @ right.T
-    scores = similarity / temperature
-    by_image, by_text = _softmax(scores), _softmax(scores.T).T
-    same = np.eye(count)
-    terms = -(np.diag(_log_softmax(scores)) + np.diag(_log_softmax(scores.T))) / (2 * count)
-    wrong = (by_image - same + by_text - same) / (2 * count * temperature)
-    return Loss(
-        float(terms.sum()), similarity, by_image, terms, (_slope(left, wrong @ right), _slope(right, wrong.T @ left))
-    )
+    by_image, by_text = log_softmax(similarity, temperature), log_softmax(similarity.T, temperature).T
+    terms = -np.diag(by_image + by_text) / (2 * count)
+    wrong = (np.exp(by_image) + np.exp(by_text) - 2 * np.eye(count)) / (2 * count * temperature)
+    slopes = _slope(left, wrong @ right), _slope(right, wrong.T @ left)
+    return Loss(float(terms.sum()), similarity, np.exp(by_image), terms, slopes)
 
 
 def supervised(points: Sequence[float], classes: Sequence[int], temperature: float = TEMPERATURE) -> Loss:
     """The supervised loss, summed over the points as in both papers. Angles in degrees, a class for each."""
     where, of = on_circle(points), np.asarray(classes)
-    count = len(where)
     similarity = where @ where.T
-    scores = similarity / temperature
-    np.fill_diagonal(scores, -np.inf)
-    partner = (of[:, None] == of[None, :]) & ~np.eye(count, dtype=np.bool_)
-    partners = partner.sum(axis=1)
-    share = partner / np.maximum(partners, 1)[:, None]
-    if count < 2:
-        nothing = np.zeros(count)
-        return Loss(0.0, similarity, np.zeros((count, count)), nothing, (nothing,))
-    logs = np.where(partner, _log_softmax(scores), 0.0)
-    terms = -(share * logs).sum(axis=1)
-    probability = _softmax(scores)
-    wrong = np.where(partners[:, None] > 0, probability - share, 0.0) / temperature
+    itself = np.eye(len(where), dtype=np.bool_)
+    partner = (of[:, None] == of[None, :]) & ~itself
+    partners = partner.sum(axis=1, keepdims=True)
+    share = partner / np.maximum(partners, 1)
+    logs = log_softmax(np.where(itself, -np.inf, similarity), temperature)
+    terms = -(share * np.where(partner, logs, 0.0)).sum(axis=1)
+    probability = np.exp(logs)
+    wrong = np.where(partners > 0, probability - share, 0.0) / temperature
     return Loss(float(terms.sum()), similarity, probability, terms, (_slope(where, (wrong + wrong.T) @ where),))
 
 
 def descend(degrees: Sequence[float], slopes: Floats, step: float = 10.0) -> list[float]:
-    """The angles after one step against the slopes; the steepest point moves by ``step`` degrees at most."""
+    """The angles after one gradient step; the point with the largest gradient moves by ``step`` degrees at most."""
     moves = -np.rad2deg(slopes)
     most = float(np.abs(moves).max(initial=0.0))
     return [float(angle + move * min(1.0, step / max(most, step))) for angle, move in zip(degrees, moves, strict=True)]
@@ -97,12 +95,3 @@ def descend(degrees: Sequence[float], slopes: Floats, step: float = 10.0) -> lis
 def _slope(points: Floats, gradient: Floats) -> Floats:
     """(n,) the part of the gradient along the circle."""
     return np.asarray(gradient[:, 1] * points[:, 0] - gradient[:, 0] * points[:, 1], dtype=np.float64)
-
-
-def _log_softmax(scores: Floats) -> Floats:
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), dtype=np.float64)
-
-
-def _softmax(scores: Floats) -> Floats:
-    return np.asarray(np.exp(_log_softmax(scores)), dtype=np.float64)

@@ -2,11 +2,11 @@
 
 ==============  ====================================================================================================
 mask            each token becomes the mask token with probability 0.15
-delete          each token is left out with probability 0.15: where something is missing must be found, too
-infill          spans of Poisson(3) tokens, 30 % of the tokens in all, each become *one* mask token; a span of no
-                token puts a mask between two
-permute         the sentences change places
-rotate          the text begins at a token drawn at random, and what stood before it follows at the end
+delete          each token is deleted with probability 0.15: the model must predict where, too
+infill          spans of Poisson(3) tokens, 30 % of the tokens in all, each become *one* mask token; an empty span
+                inserts a mask between two tokens
+permute         the sentences are shuffled
+rotate          the text begins at a random token, and the tokens before it follow at the end
 ==============  ====================================================================================================
 
 Every function takes a text as a list of sentences (lists of ids, at least one id in all) and its own random generator,
@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import OutOfRange
 
 _ENDS = re.compile(r"(?<=[.!?])\s+")
 RATE = 0.15
@@ -34,28 +33,28 @@ Sentences = Sequence[Sequence[int]]
 
 
 def mask_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = RATE) -> list[int]:
-    """Some tokens hidden, at least one."""
+    """Some tokens masked, at least one."""
     ids = _flat(sentences)
     chosen = _some(len(ids), rate, rng)
     return [mask if hidden else token for token, hidden in zip(ids, chosen, strict=True)]
 
 
 def delete_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = RATE) -> list[int]:
-    """Some tokens left out, at least one unless only one is there."""
+    """Some tokens deleted, at least one unless there is only one."""
     ids = _flat(sentences)
     chosen = _some(len(ids), rate, rng)
     return [token for token, gone in zip(ids, chosen, strict=True) if not gone] or ids[:1]
 
 
 def infill(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = INFILLED) -> list[int]:
-    """Spans hidden behind one mask each, until ``rate`` of the tokens are hidden."""
+    """Spans replaced by one mask each, until ``rate`` of the tokens are masked."""
     ids = _flat(sentences)
     budget = max(1, round(rate * len(ids)))
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(int(rng.poisson(MEAN_SPAN)), budget - sum(lengths)))
     kept = len(ids) - budget
-    # Spans are dealt between the kept tokens, so that no two of them touch where there is room.
+    # Spans are distributed among the other tokens, so that no two of them touch where there is room.
     gaps = rng.permutation(kept + 1)
     places = np.sort(gaps[: len(lengths)] if len(lengths) <= kept + 1 else rng.integers(0, kept + 1, len(lengths)))
     out: list[int] = []
@@ -79,7 +78,7 @@ def permute_sentences(sentences: Sentences, mask: int, rng: np.random.Generator)
 
 
 def rotate(sentences: Sentences, mask: int, rng: np.random.Generator) -> list[int]:
-    """The text begun at another token; one token stays as it is."""
+    """The text from another token on; one token stays as it is."""
     ids = _flat(sentences)
     start = int(rng.integers(1, len(ids))) if len(ids) > 1 else 0
     return ids[start:] + ids[:start]
@@ -95,25 +94,15 @@ CORRUPTIONS: dict[str, Callable[[Sentences, int, np.random.Generator], list[int]
 """By the names that links and cards use."""
 
 
-def corrupt(kind: str, sentences: Sentences, mask: int, rng: np.random.Generator) -> list[int]:
-    """One of `CORRUPTIONS`. Raises KeyError for another name."""
-    return CORRUPTIONS[kind](sentences, mask, rng)
-
-
 def damage_text(checkpoint: Checkpoint, text: str, kind: str, seed: int = 0) -> str:
-    """``text`` after one of the corruptions, as a text again: masks are written as the model's tokeniser writes them.
-
-    :raises OutOfRange: an unknown kind.
-    """
-    if kind not in CORRUPTIONS:
-        raise OutOfRange(f"There is no corruption called “{kind[:40]}”. Choose one of: {', '.join(CORRUPTIONS)}.")
+    """``text`` after one of `CORRUPTIONS`, as a text again: masks are spelled as in the model's vocabulary."""
     tokenizer: Any = checkpoint.tokenizer
     sentences = [
         tokenizer(sentence, add_special_tokens=False, verbose=False)["input_ids"]
         for sentence in _ENDS.split(text)
         if sentence.strip()
     ]
-    damaged = corrupt(kind, sentences, int(tokenizer.mask_token_id), np.random.default_rng(seed))
+    damaged = CORRUPTIONS[kind](sentences, int(tokenizer.mask_token_id), np.random.default_rng(seed))
     return str(tokenizer.decode(damaged, skip_special_tokens=False)).strip()
 
 
@@ -122,7 +111,7 @@ def _flat(sentences: Sentences) -> list[int]:
 
 
 def _some(count: int, rate: float, rng: np.random.Generator) -> list[bool]:
-    """Where to strike: each place with probability ``rate``, at least one."""
+    """Which tokens to corrupt: each with probability ``rate``, at least one."""
     chosen = rng.random(count) < rate
     if not chosen.any():
         chosen[rng.integers(count)] = True

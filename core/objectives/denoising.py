@@ -1,14 +1,14 @@
-r"""Denoising: the decoder writes the whole text that a corruption damaged (BART; Lewis et al., 2019, arXiv 1910.13461).
+r"""Denoising: the decoder reconstructs a corrupted text (BART: Lewis et al., 2019, arXiv 1910.13461).
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t}, \tilde x)
 
-with x the text and x̃ what a corruption made of it. The five corruptions are those of `corruptions`; here
-they run over the places of the tokens instead of the tokens, so that every token can be followed to where it went.
-Several together run in a fixed order: sentences change places, the text begins elsewhere, tokens are left out, single
-tokens are hidden, runs are hidden. The large model was trained with two of them, ``permute`` and ``infill``.
+with x the text and x̃ its corruption. The five corruptions are those of `corruptions`; here they run over the
+positions of the tokens instead of the tokens, so that every token can be traced. Several together run in a fixed order:
+sentence permutation, document rotation, token deletion, token masking, text infilling. The large model was trained with
+two of them, ``permute`` and ``infill``.
 
-A token of the format that somebody typed may move with the text, but is neither left out nor hidden. Runs are then
-drawn within the stretches between such tokens.
+A token of the format that somebody typed may move with the text, but is neither deleted nor masked. Spans are then
+sampled between such tokens.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from itertools import groupby
 
 import numpy as np
 
-from core.errors import InputUnusable, OutOfRange
+from core.errors import InputUnusable
 from core.objectives import corruptions
 from core.objectives.example import Cell, Change, Example, written
 
 KINDS = ("permute", "rotate", "delete", "mask", "infill")
 """In the order in which they run."""
 PUBLISHED = ("permute", "infill")
+MASK = "<mask>"
 _MASK = -1
+"""The mask among positions."""
 
 
 def corrupt(
@@ -33,12 +35,9 @@ def corrupt(
     rng: np.random.Generator,
     kinds: Collection[str] = PUBLISHED,
     *,
-    mask: str = "<mask>",
-    begin: str = "<s>",
-    end: str = "</s>",
     special: Collection[str] = (),
 ) -> Example:
-    """The damaged text, and the decoder that writes the whole one.
+    """The corrupted text, and the decoder that generates the original.
 
     Args:
         sentences: the text as sentences of tokens; none is empty.
@@ -47,14 +46,10 @@ def corrupt(
 
     Raises:
         InputUnusable: no ordinary token.
-        OutOfRange: an unknown kind.
     """
     original = tuple(token for sentence in sentences for token in sentence)
     if all(token in special for token in original):
         raise InputUnusable("There is no token to corrupt. Type a sentence of a few words.")
-    strange = next((kind for kind in kinds if kind not in KINDS), None)
-    if strange is not None:
-        raise OutOfRange(f"There is no corruption called “{strange[:40]}”. Choose among: {', '.join(KINDS)}.")
     row = [
         Cell(token, change="special" if token in special else "kept", origin=place)
         for place, token in enumerate(original)
@@ -72,12 +67,12 @@ def corrupt(
         struck = corruptions.mask_tokens([free], _MASK, rng)
         for place, now in zip(free, struck, strict=True):
             if now == _MASK:
-                row[place] = Cell(mask, change="masked", origin=row[place].origin)
+                row[place] = Cell(MASK, change="masked", origin=row[place].origin)
     if "infill" in kinds:
-        row = _infilled(row, mask, rng)
-    answer = [*(Cell(token, origin=place) for place, token in enumerate(original)), Cell(end, change="special")]
-    frame = Cell(begin, change="special"), Cell(end, change="special")
-    return written(original, (frame[0], *row, frame[1]), answer, end)
+        row = _infilled(row, rng)
+    begin, end = Cell("<s>", change="special"), Cell("</s>", change="special")
+    answer = [*(Cell(token, origin=place) for place, token in enumerate(original)), end]
+    return written(original, (begin, *row, end), answer, end.token)
 
 
 def _places(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -97,26 +92,26 @@ def _moved(row: Sequence[Cell], order: Sequence[int]) -> list[Cell]:
 
 
 def _free(row: Sequence[Cell]) -> list[int]:
-    """Places of the tokens that may be damaged."""
+    """Positions of the tokens that may be corrupted."""
     return [place for place, cell in enumerate(row) if cell.change != "special"]
 
 
-def _infilled(row: Sequence[Cell], mask: str, rng: np.random.Generator) -> list[Cell]:
-    """``row`` with runs hidden in every stretch without tokens of the format that is long enough to lose one."""
+def _infilled(row: Sequence[Cell], rng: np.random.Generator) -> list[Cell]:
+    """``row`` with spans infilled between the tokens of the format, wherever there are enough tokens for one."""
     stretches = [(fixed, list(part)) for fixed, part in groupby(row, key=lambda cell: cell.change == "special")]
     longest = max(len(part) for fixed, part in stretches if not fixed)
     out: list[Cell] = []
     for fixed, part in stretches:
         spared = fixed or (len(part) < longest and not round(corruptions.INFILLED * len(part)))
-        out += part if spared else _filled(part, corruptions.infill([range(len(part))], _MASK, rng), mask)
+        out += part if spared else _filled(part, corruptions.infill([range(len(part))], _MASK, rng))
     return out
 
 
-def _filled(row: Sequence[Cell], filled: Sequence[int], mask: str) -> list[Cell]:
-    """``row`` after infilling, given as places of it with masks between them.
+def _filled(row: Sequence[Cell], filled: Sequence[int]) -> list[Cell]:
+    """``row`` after infilling, given as positions of it with masks between them.
 
-    A mask that hides nothing counts as inserted. Where masks stand side by side, which happens when hardly a token is
-    left, nobody can tell which of them hides what, so all count as masked if something is gone there.
+    The mask of an empty span counts as inserted. Adjacent masks, which happen when hardly a token is left, all count as
+    masked if any token between their neighbors is gone.
     """
     out: list[Cell] = []
     before = -1
@@ -127,5 +122,5 @@ def _filled(row: Sequence[Cell], filled: Sequence[int], mask: str) -> list[Cell]
             continue
         after = next((later for later in filled[at:] if later != _MASK), len(row))
         change: Change = "masked" if after > before + 1 else "inserted"
-        out.append(Cell(mask, change=change))
+        out.append(Cell(MASK, change=change))
     return out

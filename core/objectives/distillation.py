@@ -1,15 +1,15 @@
-r"""Distillation: a student learns what its teacher finds probable (DistilBERT: Sanh et al., 2019, arXiv 1910.01108).
+r"""Distillation: a student is trained on its teacher's probabilities (DistilBERT: Sanh et al., 2019, arXiv 1910.01108).
 
-At a temperature T a distribution is :math:`p_T = \mathrm{softmax}(z / T)` of the scores z; a high T shows what the
-teacher finds second and third. Three losses are summed with weights (5, 2 and 1 in the released recipe, with T = 2):
+At a temperature T a distribution is :math:`p_T = \mathrm{softmax}(z / T)` of the scores z; a high T raises the
+teacher's second and third choices. Three losses are summed with weights (5, 2 and 1 in the released recipe, T = 2):
 
 .. math:: L = 5\, T^2\, KL(p_T \,\|\, q_T) \;-\; 2 \log q_1(x) \;+\; 1 - \cos(h, h')
 
-with p the teacher and q the student over the vocabulary at a hidden token, x what stood there, and h, h' the last
+with p the teacher and q the student over the vocabulary at a masked token, x the original token, and h, h' the last
 states of teacher and student. :math:`T^2` keeps the gradient's size as T grows (Hinton et al., 2015, arXiv 1503.02531).
-The three terms are means, the first two over the hidden tokens, the third over all tokens.
+The three terms are means, the first two over the masked tokens, the third over all tokens.
 
-Shapes: m hidden tokens, n tokens, V vocabulary entries, d the width of the states.
+Shapes: m masked tokens, n tokens, V vocabulary entries, d the hidden size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from core.objectives.contrastive import Floats, log_softmax
 
 TEMPERATURE = 2.0
 SOFT, HARD, STATES = 5.0, 2.0, 1.0
@@ -28,29 +28,16 @@ SOFT, HARD, STATES = 5.0, 2.0, 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Losses:
-    """The three terms before their weights, each with its share of every token."""
+    """The three terms before their weights, token by token."""
 
-    soft: Floats  # (m,) T² KL at each hidden token, nats
-    hard: Floats  # (m,) surprise of the student at what stood there, nats
+    soft: Floats  # (m,) T² KL at each masked token, nats
+    hard: Floats  # (m,) surprisal of the original token for the student, nats
     states: Floats  # (n,) 1 - cosine at every token
 
     @property
     def total(self) -> float:
         """The weighted sum of the three means."""
         return SOFT * float(self.soft.mean()) + HARD * float(self.hard.mean()) + STATES * float(self.states.mean())
-
-
-def log_soft(scores: Floats, temperature: float = 1.0) -> Floats:
-    """(..., V) log-probabilities at a temperature."""
-    z = np.asarray(scores, dtype=np.float64) / temperature
-    z = z - z.max(axis=-1, keepdims=True)
-    return np.asarray(z - np.log(np.exp(z).sum(axis=-1, keepdims=True)), dtype=np.float64)
-
-
-def divergence(teacher: Floats, student: Floats, temperature: float = TEMPERATURE) -> Floats:
-    """(...,) KL(teacher, student) in nats of scores (..., V) at a temperature, without the factor T²."""
-    p, q = log_soft(teacher, temperature), log_soft(student, temperature)
-    return np.asarray((np.exp(p) * (p - q)).sum(axis=-1), dtype=np.float64)
 
 
 def losses(
@@ -63,12 +50,13 @@ def losses(
     """The three losses of one text.
 
     Args:
-        teacher, student: (m, V) scores at the hidden tokens.
-        truth: (m,) what stood there.
+        teacher, student: (m, V) scores at the masked tokens.
+        truth: (m,) the original tokens.
         states: (n, d) last states of teacher and student at every token.
     """
-    soft = temperature**2 * divergence(teacher, student, temperature)
-    hard = -np.take_along_axis(log_soft(student), np.asarray(truth)[:, None], axis=-1)[:, 0]
-    one, other = (np.asarray(state, dtype=np.float64) for state in states)
+    p, q = log_softmax(teacher, temperature), log_softmax(student, temperature)
+    soft = temperature**2 * (np.exp(p) * (p - q)).sum(axis=-1)
+    hard = -np.take_along_axis(log_softmax(student), truth[:, None], axis=-1)[:, 0]
+    one, other = states
     lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
     return Losses(soft, hard, 1 - (one * other).sum(axis=-1) / np.maximum(lengths, 1e-12))

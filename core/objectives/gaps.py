@@ -1,17 +1,17 @@
-r"""Gap sentences: whole sentences are taken out, those that say most of the rest (PEGASUS: Zhang et al., 2019,
+r"""Gap sentences: the sentences that summarize the rest best are removed and generated (PEGASUS: Zhang et al., 2019,
 arXiv 1912.08777).
 
 A sentence :math:`x_i` of the text D is scored by how well it would do as a summary of the others,
 
 .. math:: s_i = \mathrm{ROUGE1\text{-}F1}(x_i, D \setminus x_i) = \frac{2 P R}{P + R},
 
-P the share of its words that the rest has, too, R the share of the rest's words that it has. The m best are replaced by
-a mask each, and the decoder writes them one after the other: a pseudo-summary. Words count as often as they occur
-(``Orig``) or once (``Uniq``); sentences are scored each by itself (``Ind``) or one after the other, each time the one
-that makes the chosen ones together score best (``Seq``). The large model took ``Ind`` with ``Orig``.
+P the share of its words that occur in the rest, R the share of the rest's words that occur in it. The m best are
+replaced by a mask each, and the decoder generates them one after the other: a pseudo-summary. Words count as often as
+they occur (``Orig``) or once (``Uniq``); sentences are scored each by itself (``Ind``) or one after the other, each
+time the one that makes the chosen ones together score best (``Seq``). The large model took ``Ind`` with ``Orig``.
 
 m is 30 % of the sentences. The large model took 45 % and left a fifth of the chosen ones in the input as well, so that
-copying is learnt, too; by count that hides about as many.
+copying is learned, too; that masks about as many sentences.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def rouge1(one: Sequence[str], rest: Sequence[str], *, unique: bool = False) -> 
 def scores(sentences: Sequence[Sequence[str]], chosen: Sequence[int] = (), *, unique: bool = False) -> list[float]:
     """For each sentence: ROUGE1-F1 of it and the ``chosen`` ones against all others; 0 for a chosen one."""
     bags = [words(sentence) for sentence in sentences]
-    found: list[float] = []
+    result: list[float] = []
     for place in range(len(bags)):
         taken = {place, *chosen}
         own = [word for i in sorted(taken) for word in bags[i]]
         rest = [word for i, bag in enumerate(bags) if i not in taken for word in bag]
-        found.append(0.0 if place in chosen else rouge1(own, rest, unique=unique))
-    return found
+        result.append(0.0 if place in chosen else rouge1(own, rest, unique=unique))
+    return result
 
 
 def choose(
     sentences: Sequence[Sequence[str]], rng: np.random.Generator, how: Choice = "ind-orig", ratio: float = RATIO
 ) -> tuple[int, ...]:
-    """The sentences to take out, in the text's order: at least one, and never all.
+    """The sentences to remove, in the text's order: at least one, and never all.
 
-    Of equal scores the earlier sentence wins. Only ``random`` draws.
+    Of equal scores the earlier sentence wins. Only ``random`` samples.
     """
     count = min(max(round(ratio * len(sentences)), 1), len(sentences) - 1)
     if how == "lead":
@@ -69,69 +69,41 @@ def choose(
         return tuple(sorted(int(i) for i in rng.permutation(len(sentences))[:count]))
     unique = how.endswith("uniq")
     if how.startswith("ind"):
-        found = scores(sentences, unique=unique)
-        return tuple(sorted(sorted(range(len(found)), key=lambda i: -found[i])[:count]))
+        own = scores(sentences, unique=unique)
+        return tuple(sorted(sorted(range(len(own)), key=lambda i: -own[i])[:count]))
     taken: list[int] = []
     while len(taken) < count:
-        found = scores(sentences, taken, unique=unique)
-        taken.append(max((i for i in range(len(found)) if i not in taken), key=lambda i: found[i]))
+        own = scores(sentences, taken, unique=unique)
+        taken.append(max((i for i in range(len(own)) if i not in taken), key=own.__getitem__))
     return tuple(sorted(taken))
 
 
-def corrupt(
-    sentences: Sequence[Sequence[str]],
-    rng: np.random.Generator,
-    *,
-    how: Choice = "ind-orig",
-    ratio: float = RATIO,
-    chosen: Sequence[int] | None = None,
-    left_in: float = 0.0,
-    mask: str = "[MASK1]",
-    begin: str = "<pad>",
-    end: str = "</s>",
-    special: Collection[str] = (),
-) -> Example:
-    """The text with gaps, and the decoder that writes the gap sentences.
+def corrupt(sentences: Sequence[Sequence[str]], chosen: Sequence[int], special: Collection[str] = ()) -> Example:
+    """The text with gaps, and the decoder that generates the gap sentences.
 
     Args:
         sentences: the text as sentences of tokens.
-        chosen: the sentences to take out, where they are known: a tokeniser's pieces are not the words that count.
-        left_in: share of the chosen sentences that stays in the input although it is asked, rounded.
-        special: tokens of the format, which stay in the input, unasked, where somebody typed them.
+        chosen: numbers of the sentences to remove.
+        special: tokens of the format, which stay in the input, without a loss, where somebody typed them.
 
     Raises:
         InputUnusable: fewer than two sentences.
     """
     if len(sentences) < 2:
         raise InputUnusable("A gap needs a sentence beside it. Type two sentences or more, each with its stop.")
-    if chosen is None:
-        chosen = choose(sentences, rng, how, ratio)
-    stay = {chosen[int(i)] for i in rng.permutation(len(chosen))[: round(left_in * len(chosen))]}
     source: list[Cell] = []
     answer: list[Cell] = []
-    at = 0
     for number, sentence in enumerate(sentences):
+        start = sum(map(len, sentences[:number]))
         cells = [
-            Cell(token, change="special" if token in special else "kept", origin=at + i, segment=number)
+            Cell(token, change="special" if token in special else "kept", origin=start + i, segment=number)
             for i, token in enumerate(sentence)
         ]
-        at += len(cells)
-        asked = [cell for cell in cells if cell.change != "special"]
         if number in chosen:
-            answer += asked
-        if number in chosen and number not in stay:
-            source.append(Cell(mask, change="masked", segment=number, note=f"sentence {number + 1}"))
-            source += [cell for cell in cells if cell.change == "special"]
-        else:
-            source += [_left(cell) for cell in cells] if number in stay else cells
-    last = Cell(end, change="special", segment=len(sentences) - 1)
+            answer += [cell for cell in cells if cell.change != "special"]
+            source.append(Cell("[MASK1]", change="masked", segment=number, note=f"sentence {number + 1}"))
+            cells = [cell for cell in cells if cell.change == "special"]
+        source += cells
+    last = Cell("</s>", change="special", segment=len(sentences) - 1)
     original = tuple(token for sentence in sentences for token in sentence)
-    return written(original, (*source, last), (*answer, last), begin)
-
-
-def _left(cell: Cell) -> Cell:
-    return (
-        cell
-        if cell.change == "special"
-        else Cell(cell.token, change="unchanged", origin=cell.origin, segment=cell.segment)
-    )
+    return written(original, (*source, last), (*answer, last), "<pad>")

@@ -1,31 +1,27 @@
-r"""Phrases and named entities hidden whole: ERNIE's three levels.
+r"""Phrases and named entities masked as a whole: ERNIE's three levels.
 
 Basic, phrase and entity level follow one another in training. At each the loss is that of `core.objectives.masked`;
-what differs is the unit that is chosen: a word, a phrase, a named entity. Sun et al. (2019), arXiv:1904.09223. The
-share of 15 % is stated for the basic level; here units are drawn at every level until 15 % of the tokens are hidden,
-at least one. A unit shares its fate of 80, 10 and 10 %, as in the released code.
+the unit that is chosen differs: a word, a phrase, a named entity. Sun et al. (2019), arXiv:1904.09223. The share of
+15 % is stated for the basic level; here units are sampled at every level until 15 % of the tokens are masked, at least
+one. All tokens of a unit are changed alike (80, 10 and 10 %), as in the released code.
 
-ERNIE took phrases and entities from language tools. Here stands a plain rule instead, for English:
+ERNIE took phrases and entities from language tools. Here a simple rule replaces them, for English:
 
 entity  a run of words with a capital or a digit at its beginning; a single word that opens a sentence is none, nor
         is *I*
 phrase  a run of words between function words, common verbs, words in -ed, and marks, together with an article,
         possessive or number before it; two words at least
 
-Both miss much, so a visitor can mark units by typing them.
+Both miss many, so a visitor can type units.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, Unpack
-
-import numpy as np
+from typing import Literal
 
 from core.objectives import masked
-from core.objectives.example import Example
-from core.objectives.masked import RATE, Settings
 from core.objectives.spans import runs
 
 Level = Literal["basic", "phrase", "entity"]
@@ -108,23 +104,5 @@ def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Run, ...]:
     return tuple(sorted(found))
 
 
-def corrupt(
-    tokens: Sequence[str],
-    units: Sequence[Sequence[int]],
-    vocabulary: Sequence[str],
-    rng: np.random.Generator,
-    **settings: Unpack[Settings],
-) -> Example:
-    """As `core.objectives.masked.corrupt`, with whole units chosen.
-
-    Args:
-        units: the places of each unit that may be chosen: the words, phrases or entities.
-    """
-    free = set(masked.ordinary(len(tokens), settings.get("fixed", ())))
-    whole = [tuple(unit) for unit in units if unit and set(unit) <= free]
-    room = masked.budget(len(free), settings.get("rate", RATE), rng) if free else 0
-    chosen: list[tuple[int, ...]] = []
-    for index in rng.permutation(len(whole)):
-        if not chosen or sum(map(len, chosen)) + len(whole[index]) <= room:
-            chosen.append(whole[index])
-    return masked.hide_groups(tokens, sorted(chosen), vocabulary, rng, **settings)
+corrupt = masked.hide_units
+"""As `core.objectives.masked.corrupt`, with whole units chosen, whose tokens are changed alike."""

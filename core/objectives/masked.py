@@ -1,13 +1,12 @@
-r"""Masked language model: some tokens are hidden, and asked of all that stands around them.
+r"""Masked language model: some tokens are masked and predicted from the context on both sides.
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with :math:`M` the chosen places, 15 % of the text's tokens, and :math:`\tilde x` the text in which 80 % of them became
-the mask token, 10 % a token drawn at random from the vocabulary, and 10 % stayed as they were. Devlin et al. (2019),
-section 3.1.
+with :math:`M` the chosen positions, 15 % of the text's tokens, and :math:`\tilde x` the text in which 80 % of them hold
+the mask token, 10 % a token sampled from the vocabulary, and 10 % are unchanged. Devlin et al. (2019), section 3.1.
 
-`choose` and `meet` draw on arrays of any shape: the page and the models' training call the same two. A text that asks
-nothing teaches nothing, so at least one token is chosen.
+`choose` and `replace_chosen` sample on arrays of any shape: the page and the models' training call the same two. A text
+without a target has no loss, so at least one token is chosen.
 """
 
 from __future__ import annotations
@@ -20,41 +19,38 @@ import numpy as np
 import numpy.typing as npt
 
 from core.objectives import example
-from core.objectives.example import Cell, Example
+from core.objectives.example import Bools, Cell, Example
 
 RATE = 0.15
 FATES = (0.8, 0.1)
-"""Shares of the chosen tokens that become the mask token, and a random one; the rest stays as it was."""
+"""Shares of the chosen tokens that become the mask token, and a random one; the rest is unchanged."""
 
 Fate = Literal["masked", "random", "unchanged"]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Settings(TypedDict, total=False):
-    """How tokens are hidden, told alike to every objective that hides them."""
+    """What every objective that masks tokens takes."""
 
     rate: float
-    """Share of the tokens that are asked."""
-    fates: tuple[float, float]
-    """Shares of these that become ``mask`` and a random token."""
+    """Share of the tokens that are chosen."""
     mask: str
     fixed: Collection[int]
-    """Places of tokens of the format: never chosen, never changed."""
+    """Positions of tokens of the format: never chosen, never changed."""
 
 
 def choose(free: Bools, rng: np.random.Generator, *, rate: float = RATE) -> Bools:
-    """Which tokens are asked: each of the ``free`` ones with probability ``rate``, one at least where one is free."""
+    """Which tokens are targets: each of the ``free`` ones with probability ``rate``, one at least if any is free."""
     chosen = free & (rng.random(free.shape) < rate)
     if not chosen.any() and free.any():
         chosen.flat[rng.choice(np.flatnonzero(free))] = True
     return np.asarray(chosen, dtype=np.bool_)
 
 
-def meet(chosen: Bools, rng: np.random.Generator, fates: tuple[float, float] = FATES) -> tuple[Bools, Bools]:
+def replace_chosen(chosen: Bools, rng: np.random.Generator, fates: tuple[float, float] = FATES) -> tuple[Bools, Bools]:
     """Which of the ``chosen`` tokens become the mask token, and which a random one."""
-    met = rng.random(chosen.shape)
-    return chosen & (met < fates[0]), chosen & (met >= 1 - fates[1])
+    sample = rng.random(chosen.shape)
+    return chosen & (sample < fates[0]), chosen & (sample >= 1 - fates[1])
 
 
 def damage(
@@ -66,44 +62,35 @@ def damage(
     rate: float = RATE,
     fates: tuple[float, float] = FATES,
 ) -> tuple[Ints, Bools]:
-    """The damaged ids and where tokens were chosen, both of the shape of ``ids``: what the models here learned with.
+    """The corrupted ids and which tokens were chosen, both of the shape of ``ids``: the input of training.
 
     Args:
         ids: any shape; token ids.
-        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
+        special: (vocabulary,) True for tokens that are neither chosen nor sampled.
         mask: the mask token.
     """
     chosen = choose(~special[ids], rng, rate=rate)
-    hidden, random = meet(chosen, rng, fates)
-    drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
-    return np.where(hidden, mask, np.where(random, drawn, ids)).astype(np.int64), chosen
+    masked, random = replace_chosen(chosen, rng, fates)
+    sampled = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
+    return np.where(masked, mask, np.where(random, sampled, ids)).astype(np.int64), chosen
 
 
 def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
     """How many of ``tokens`` to choose where they are chosen in groups: ``rate`` of them on average, at least one.
 
-    A share of a short text is no whole number: it is rounded up or down by chance, so that its mean is exact.
+    The share of a short text is no whole number: it is rounded up or down at random, so that its mean is exact.
     """
     return min(tokens, max(1, int(rate * tokens + rng.random())))
 
 
-def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
-    """What becomes of a group that shares its lot."""
-    drawn = rng.random()
-    return "masked" if drawn < fates[0] else "random" if drawn < sum(fates) else "unchanged"
-
-
-def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:
-    """The places of ``count`` tokens that may be chosen: all but the ``fixed`` ones."""
-    barred = set(fixed)
-    return tuple(index for index in range(count) if index not in barred)
-
-
 def free(count: int, fixed: Collection[int]) -> Bools:
-    """(count,) True where a token may be chosen: everywhere but at the ``fixed`` places."""
-    places = np.zeros(count, dtype=np.bool_)
-    places[list(ordinary(count, fixed))] = True
-    return places
+    """(count,) True where a token may be chosen: everywhere but at the ``fixed`` positions."""
+    return np.asarray([place not in fixed for place in range(count)], dtype=np.bool_)
+
+
+def ordinary(count: int, fixed: Collection[int]) -> list[int]:
+    """The positions that are `free`."""
+    return [place for place in range(count) if place not in fixed]
 
 
 def hide(
@@ -116,29 +103,23 @@ def hide(
     fixed: Collection[int] = (),
     groups: Mapping[int, int] | None = None,
 ) -> Example:
-    """The example in which each place of ``fates`` is asked and has met its fate.
+    """The example in which each position of ``fates`` is a target and changed so.
 
     Args:
         tokens: the text with the tokens of the format.
-        vocabulary: what a random token is drawn from.
-        fixed: places of tokens of the format.
-        groups: for the chosen places the number of the unit that was chosen as one.
+        vocabulary: what a random token is sampled from.
+        fixed: positions of tokens of the format.
+        groups: for each target the number of the unit that was chosen as one.
     """
     cells: list[Cell] = []
     for index, token in enumerate(tokens):
-        met = fates.get(index)
-        stands = mask if met == "masked" else token
-        if met == "random":
-            stands = vocabulary[int(rng.integers(len(vocabulary)))]
-        cells.append(
-            Cell(
-                stands,
-                token if met else None,
-                met or ("special" if index in fixed else "kept"),
-                index,
-                group=groups.get(index) if groups else None,
-            )
-        )
+        change = fates.get(index)
+        shown = mask if change == "masked" else token
+        if change == "random":
+            shown = vocabulary[int(rng.integers(len(vocabulary)))]
+        usual: example.Change = "special" if index in fixed else "kept"
+        group = (groups or {}).get(index)
+        cells.append(Cell(shown, token if change else None, change or usual, index, group=group))
     return Example(tuple(tokens), tuple(cells), visible=(example.full(cells),))
 
 
@@ -151,19 +132,49 @@ def hide_groups(
     shared: bool = True,
     **settings: Unpack[Settings],
 ) -> Example:
-    """The example in which all places of each group are asked.
+    """The example in which all positions of each group are targets, changed alike where the fate is ``shared``."""
+
+    def fate() -> Fate:
+        sample = rng.random()
+        return "masked" if sample < FATES[0] else "random" if sample < sum(FATES) else "unchanged"
+
+    numbers = {place: number for number, group in enumerate(groups) for place in group}
+    if shared:
+        by_group = [fate() for _ in groups]
+        fates = {place: by_group[number] for place, number in numbers.items()}
+    else:
+        fates = {place: fate() for place in numbers}
+    mask, fixed = settings.get("mask", "[MASK]"), settings.get("fixed", ())
+    return hide(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed, groups=numbers)
+
+
+def hide_units(
+    tokens: Sequence[str],
+    units: Sequence[Sequence[int]],
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    shared: bool = True,
+    **settings: Unpack[Settings],
+) -> Example:
+    """The example in which whole units (words, phrases, entities), sampled up to the rate, are targets.
+
+    A unit that would exceed the rate is skipped. If every unit would, the first sampled one is taken: without a target
+    there would be no loss.
 
     Args:
-        shared: whether the places of a group share their fate.
+        units: the positions of each unit; one that contains a ``fixed`` position is never chosen.
     """
-    numbers = {place: number for number, group in enumerate(groups) for place in group}
-    fates, mask, fixed = settings.get("fates", FATES), settings.get("mask", "[MASK]"), settings.get("fixed", ())
-    if shared:
-        drawn = [fate(rng, fates) for _ in groups]
-        met = {place: drawn[number] for place, number in numbers.items()}
-    else:
-        met = {place: fate(rng, fates) for place in numbers}
-    return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed, groups=numbers)
+    usable = set(ordinary(len(tokens), settings.get("fixed", ())))
+    whole = [tuple(unit) for unit in units if unit and usable.issuperset(unit)]
+    room = budget(len(usable), settings.get("rate", RATE), rng) if usable else 0
+    order = [whole[index] for index in rng.permutation(len(whole))]
+    chosen: list[tuple[int, ...]] = []
+    for unit in order:
+        if len(unit) <= room:
+            chosen.append(unit)
+            room -= len(unit)
+    return hide_groups(tokens, sorted(chosen or order[:1]), vocabulary, rng, shared=shared, **settings)
 
 
 def corrupt(
@@ -172,36 +183,35 @@ def corrupt(
     rng: np.random.Generator,
     *,
     rate: float = RATE,
-    fates: tuple[float, float] = FATES,
     mask: str = "[MASK]",
     fixed: Collection[int] = (),
 ) -> Example:
-    """Single tokens hidden, as BERT does it; see `Settings`.
+    """Single tokens masked, as BERT does it; see `Settings`.
 
     Args:
         tokens: the text with the tokens of the format ([CLS], [SEP]).
-        vocabulary: what a random token is drawn from: no token of the format in it.
-        rng: the only source of chance.
+        vocabulary: what a random token is sampled from, without tokens of the format.
+        rng: the only source of randomness.
     """
     chosen = choose(free(len(tokens), fixed), rng, rate=rate)
-    masked, random = meet(chosen, rng, fates)
-    met: dict[int, Fate] = {
+    masked, random = replace_chosen(chosen, rng)
+    fates: dict[int, Fate] = {
         index: "masked" if masked[index] else "random" if random[index] else "unchanged"
         for index in np.flatnonzero(chosen).tolist()
     }
-    return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed)
+    return hide(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed)
 
 
-def over(given: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]) -> Example:
-    """``given`` with tokens hidden as well, as BERT asks for masked tokens and the next sentence at once.
+def over(pair: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]) -> Example:
+    """``pair`` with tokens masked as well, as BERT is trained on masked tokens and the next sentence at once.
 
-    Places of the format are left alone, and those of ``fixed``.
+    Tokens of the format are left alone, and the positions of ``fixed``.
     """
-    special = {place for place, cell in enumerate(given.source) if cell.change == "special"}
-    settings["fixed"] = {*special, *settings.get("fixed", ())}
-    hidden = corrupt([cell.token for cell in given.source], vocabulary, rng, **settings)
+    special = {place for place, cell in enumerate(pair.source) if cell.change == "special"}
+    settings["fixed"] = special.union(settings.get("fixed", ()))
+    masked = corrupt([cell.token for cell in pair.source], vocabulary, rng, **settings)
     cells = tuple(
         replace(old, token=new.token, target=new.target, change=new.change) if new.target is not None else old
-        for old, new in zip(given.source, hidden.source, strict=True)
+        for old, new in zip(pair.source, masked.source, strict=True)
     )
-    return replace(given, source=cells)
+    return replace(pair, source=cells)

@@ -1,11 +1,11 @@
-r"""Replaced token detection: a small model fills hidden places, another judges every token of the result.
+r"""Replaced token detection: a generator fills masked positions, a discriminator classifies every token.
 
 .. math:: L = L_{MLM} + 50 \cdot \frac{1}{n} \sum_t -\big[r_t \log D_t + (1 - r_t) \log (1 - D_t)\big]
 
-with :math:`L_{MLM}` the loss of the masked tokens for the generator, :math:`D_t` the judge's probability that token
-:math:`t` was replaced, and :math:`r_t = 1` where it is not the one that stood there: a sample that happens to be right
-counts as original. 15 % of the tokens are hidden. Clark et al. (2020), arXiv:2003.10555; the weight of 50 and 25 % for
-the large model are those of the released configuration.
+with :math:`L_{MLM}` the loss of the masked tokens for the generator, :math:`D_t` the discriminator's
+probability that token :math:`t` was replaced, and :math:`r_t = 1` where it differs from the original one: a sample that
+equals it counts as original. 15 % of the tokens are masked. Clark et al. (2020), arXiv:2003.10555; the weight of 50 and
+25 % for the large model are those of the released configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.objectives.example import Cell, Example
 from core.objectives.masked import RATE
 
 WEIGHT = 50.0
-"""Of the judge's loss against the generator's."""
+"""Of the discriminator's loss relative to the generator's."""
 ORIGINAL, REPLACED = "original", "replaced"
 
 
@@ -31,16 +31,16 @@ def hide(
     mask: str = "[MASK]",
     fixed: Collection[int] = (),
 ) -> Example:
-    """What the generator reads and must answer: every chosen token is a mask."""
+    """Input and targets of the generator: every chosen token is masked."""
     chosen = np.flatnonzero(masked.choose(masked.free(len(tokens), fixed), rng, rate=rate)).tolist()
     return masked.hide(tokens, dict.fromkeys(chosen, "masked"), (), rng, mask=mask, fixed=fixed)
 
 
 def corrupt(tokens: Sequence[str], samples: Mapping[int, str], fixed: Collection[int] = ()) -> Example:
-    """What the judge reads and must answer, at every place but the ``fixed`` ones.
+    """Input and targets of the discriminator, at every position but the ``fixed`` ones.
 
     Args:
-        samples: what the generator wrote, by place.
+        samples: the generator's tokens, by position.
     """
     cells = tuple(
         Cell(token, change="special", origin=place)

@@ -1,8 +1,9 @@
-r"""Span corruption: runs of tokens are taken out, and the model writes them (Raffel et al., 2019, arXiv 1910.10683).
+r"""Span corruption: spans of tokens are removed, and the decoder generates them (T5: Raffel et al., 2019, arXiv
+1910.10683).
 
-Of n tokens :math:`h = \mathrm{round}(r n)` are hidden, in :math:`s = \max(1, \mathrm{round}(h / \mu))` runs; r is 15 %
-and :math:`\mu` 3 in the final models. Each run becomes one sentinel in the input, every one another; the answer is each
-sentinel with what stood there, and a last sentinel that ends it:
+Of n tokens :math:`h = \mathrm{round}(r n)` are masked, in :math:`s = \max(1, \mathrm{round}(h / \mu))` spans; r is 15 %
+and :math:`\mu` 3 in the final models. Each span becomes a sentinel of its own in the input; the answer is each sentinel
+with the tokens of its span, and a last sentinel:
 
     text      Thank you for inviting me to your party last week
     input     Thank you <extra_id_0> me to your party <extra_id_1> week
@@ -10,12 +11,13 @@ sentinel with what stood there, and a last sentinel that ends it:
 
 .. math:: L = -\frac{1}{|y|} \sum_t \log p(y_t \mid y_{<t}, \tilde x)
 
-Which runs: the released code (``random_spans_noise_mask`` in t5/data/preprocessors.py of the authors' repository)
-divides the h hidden tokens into s runs of at least one, and the n - h kept ones likewise, all divisions being equally
-likely, and lets them alternate, a kept run first. So a text never begins with a hidden token, and always ends with one.
+Which spans: the released code (``random_spans_noise_mask`` in t5/data/preprocessors.py of the authors' repository)
+divides the h masked tokens into s spans of at least one, and the n - h others likewise, all divisions being equally
+likely, and alternates them, beginning with an unmasked one. So a text never begins with a masked token, and always ends
+with one.
 
-A token of the format that somebody typed is never hidden: runs are drawn over the others, and one that such a token
-stands in becomes two. A sentinel that was typed is not used again.
+A token of the format that somebody typed is never masked: spans are sampled over the other tokens, and a span around
+such a token becomes two. A sentinel that was typed is not used again.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from core.objectives.example import Bools, Cell, Example, written
 RATE = 0.15
 MEAN = 3.0
 SENTINELS = 100
-"""As many has T5's vocabulary."""
+"""In T5's vocabulary."""
 
 
 def division(items: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -41,7 +43,7 @@ def division(items: int, parts: int, rng: np.random.Generator) -> NDArray[np.int
 
 
 def hidden(length: int, rng: np.random.Generator, rate: float = RATE, mean: float = MEAN) -> Bools:
-    """(length,) True where a token is taken out; ``length`` is 2 at least."""
+    """(length,) True where a token is removed; ``length`` is 2 at least."""
     count = min(max(round(length * rate), 1), length - 1)
     runs = min(max(round(count / mean), 1), count, length - count)
     gone = division(count, runs, rng)
@@ -56,18 +58,13 @@ def corrupt(
     *,
     rate: float = RATE,
     mean: float = MEAN,
-    sentinel: str = "<extra_id_{}>",
-    begin: str = "<pad>",
-    end: str = "</s>",
     special: Collection[str] = (),
 ) -> Example:
     """The input with sentinels, and the decoder's answer.
 
     Args:
-        tokens: the text as the tokeniser cuts it.
-        rate: share of the tokens that is hidden.
-        mean: tokens in a run, in the mean.
-        sentinel: how a sentinel is written, with a place for its number.
+        rate: share of the tokens that is masked.
+        mean: mean tokens in a span.
         special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
@@ -80,7 +77,7 @@ def corrupt(
     gone = np.zeros(len(original), dtype=np.bool_)
     gone[ordinary] = hidden(len(ordinary), rng, rate, mean)
     runs = int(np.sum(gone & ~np.roll(gone, 1)))  # the first token is never hidden, so nothing runs over the end
-    marks = [name for name in map(sentinel.format, range(SENTINELS)) if name not in original]
+    marks = [name for name in map("<extra_id_{}>".format, range(SENTINELS)) if name not in original]
     if runs + 1 > len(marks):
         raise InputUnusable(f"{runs} spans need more than the {len(marks)} sentinels there are. Choose longer spans.")
     source: list[Cell] = []
@@ -96,5 +93,6 @@ def corrupt(
             source.append(mark)
             answer.append(mark)
         answer.append(Cell(token, origin=place))
-    last = (Cell(marks[runs], change="masked", note="sentinel"), Cell(end, change="special"))
-    return written(original, (*source, Cell(end, change="special")), (*answer, *last), begin)
+    end = Cell("</s>", change="special")
+    last = Cell(marks[runs], change="masked", note="sentinel")
+    return written(original, (*source, end), (*answer, last, end), "<pad>")

@@ -1,10 +1,10 @@
-"""Proportions over many draws: what an objective comes to, to be held against what was published."""
+"""Proportions over many samples: what an objective comes to, to be compared with what was published."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,43 +13,39 @@ from core.objectives.example import Example
 DRAWS = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tally:
     """Sums over many examples."""
 
-    draws: int
-    tokens: int
-    """Places that are not of the format."""
-    asked: int
-    changes: Counter[str]
-    """Asked places by what was done to them."""
-    answers: Counter[int]
-    """Examples by the answer of their first label."""
-    groups: int
+    draws: int = 0
+    tokens: int = 0
+    """Positions that are not of the format."""
+    changes: Counter[str] = field(default_factory=Counter)
+    """Targets by how their position was changed."""
+    answers: Counter[int] = field(default_factory=Counter)
+    """Examples by the answer of their label."""
+    groups: int = 0
     """Spans, words, units or trigrams."""
 
     @property
     def share(self) -> float:
-        """Of the tokens that are asked."""
-        return self.asked / self.tokens if self.tokens else 0.0
+        """Of the tokens with a loss."""
+        return self.changes.total() / self.tokens if self.tokens else 0.0
 
     def change(self, name: str) -> float:
-        """Share of the asked places to which this was done."""
-        return self.changes[name] / self.asked if self.asked else 0.0
+        """Share of the targets with this change."""
+        return self.changes[name] / self.changes.total() if self.changes else 0.0
 
 
-def tally(make: Callable[[np.random.Generator], Example], draws: int = DRAWS, seed: int = 0) -> Tally:
+def tally(make: Callable[[np.random.Generator], Example], draws: int = DRAWS) -> Tally:
     """``draws`` examples of one text, from one generator."""
-    rng = np.random.default_rng(seed)
-    changes: Counter[str] = Counter()
-    answers: Counter[int] = Counter()
-    tokens = asked = groups = 0
+    rng, result = np.random.default_rng(0), Tally()
     for _ in range(draws):
         example = make(rng)
-        chosen = [cell for cell in example.source if cell.target is not None]
-        tokens += sum(cell.change != "special" for cell in example.source)
-        asked += len(chosen)
-        changes.update(cell.change for cell in chosen)
-        groups += len({cell.group for cell in chosen if cell.group is not None})
-        answers.update(label.answer for label in example.labels[:1])
-    return Tally(draws, tokens, asked, changes, answers, groups)
+        targets = [cell for cell in example.source if cell.target is not None]
+        result.draws += 1
+        result.tokens += sum(cell.change != "special" for cell in example.source)
+        result.changes.update(cell.change for cell in targets)
+        result.answers.update(label.answer for label in example.labels)
+        result.groups += len({cell.group for cell in targets if cell.group is not None})
+    return result

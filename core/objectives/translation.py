@@ -3,9 +3,9 @@ r"""Translation language model: masked tokens in a sentence and its translation 
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(w_i \mid \tilde x, \tilde y)
 
-with x a sentence, y its translation, both damaged as in a masked language model (15 % of the tokens chosen; 80 % of
-them masked, 10 % random, 10 % as they were), and M the chosen places of both. Every token carries its language, and
-places count from 0 again in the second sentence, so that a word and its counterpart stand close to each other.
+with x a sentence, y its translation, both corrupted as in a masked language model (15 % of the tokens chosen; 80 % of
+them masked, 10 % random, 10 % unchanged), and M the chosen positions of both. Every token has a language embedding, and
+positions start from 0 again in the second sentence, so that a word and its translation have similar positions.
 `core.language.bilingual` has the same layout for the model's numbers.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Unpack
 
 import numpy as np
@@ -34,11 +33,11 @@ def corrupt(
     special: Collection[str] = (),
     **settings: Unpack[Settings],
 ) -> Example:
-    """Both sentences in one row, each in a frame of ``end``; ``segment`` is the language, 0 or 1.
+    """Both sentences in one row, each between two ``end`` tokens; ``segment`` is the language, 0 or 1.
 
     Args:
-        first, second: the sentence and its translation as tokens; ``second`` may be empty: then the first stands alone.
-        vocabulary: what a random token is drawn from.
+        first, second: the sentence and its translation as tokens.
+        vocabulary: what a random token is sampled from.
         special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
@@ -46,28 +45,18 @@ def corrupt(
     """
     if not first:
         raise InputUnusable("There is no token to mask. Type a sentence and its translation.")
-    sides = [side for side in (first, second) if side]
-    row = tuple(token for side in sides for token in (end, *side, end))
-    starts = np.cumsum([0, *(len(side) + 2 for side in sides)]).tolist()
-    ends = {at for start, stop in pairwise(starts) for at in (start, stop - 1)}
-    settings["fixed"] = ends | {at for at, token in enumerate(row) if token in special}
-    made = masked.corrupt(row, vocabulary, rng, **settings)
-    second_from = starts[1]
-    cells = tuple(
-        replace(cell, segment=int(at >= second_from), position=at - (second_from if at >= second_from else 0))
-        for at, cell in enumerate(made.source)
+    row = (end, *first, end, end, *second, end)
+    start = len(first) + 2
+    settings["fixed"] = {0, start - 1, start, len(row) - 1} | {at for at, token in enumerate(row) if token in special}
+    example = masked.corrupt(row, vocabulary, rng, **settings)
+    cells = (
+        replace(cell, segment=int(at >= start), position=at if at < start else at - start)
+        for at, cell in enumerate(example.source)
     )
-    return replace(made, source=cells)
+    return replace(example, source=tuple(cells))
 
 
-def alone(example: Example, language: int) -> tuple[Example, int]:
-    """One sentence of a pair with the same damage and nothing beside it, and where it began in the pair.
-
-    Raises:
-        InputUnusable: the pair has no sentence in this language.
-    """
+def alone(example: Example, language: int) -> Example:
+    """One sentence of a pair with the same masks."""
     places = [at for at, cell in enumerate(example.source) if cell.segment == language]
-    if not places:
-        raise InputUnusable("There is no sentence in that language. Type a sentence and its translation.")
-    cells = tuple(example.source[at] for at in places)
-    return Example(tuple(example.original[at] for at in places), cells), places[0]
+    return Example(tuple(example.original[at] for at in places), tuple(example.source[at] for at in places))

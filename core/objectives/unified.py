@@ -1,22 +1,22 @@
-r"""One model under three kinds of mask (UniLM: Dong et al., 2019, arXiv 1905.03197, sections 2.3 and 2.4).
+r"""One model under three kinds of attention mask (UniLM: Dong et al., 2019, arXiv 1905.03197, sections 2.3 and 2.4).
 
-Tokens are hidden and asked, always in the same way; what changes is who may look at whom, as a matrix M that is added
-to the scores, 0 or :math:`-\infty`:
+Tokens are always masked and predicted in the same way; what changes is the attention mask, a matrix M that is added to
+the scores, 0 or :math:`-\infty`:
 
 ==========  ==========================================  =====================================  ================
-name        a place sees                                input                                  share of a batch
+name        attends to                                  input                                  share of a batch
 ==========  ==========================================  =====================================  ================
-both        all places                                  [SOS] first [EOS] second [EOS]         1/3
-seq2seq     the first text; of the second what stands   [SOS] first [EOS] second [EOS]         1/3
-            before it, and itself
-left        what stands before it, and itself           [SOS] text [EOS]                       1/6
-right       what stands after it, and itself            [SOS] text [EOS]                       1/6
+both        all tokens                                  [SOS] first [EOS] second [EOS]         1/3
+seq2seq     the first text; of the second itself and    [SOS] first [EOS] second [EOS]         1/3
+            the tokens before it
+left        itself and the tokens before it             [SOS] text [EOS]                       1/6
+right       itself and the tokens after it              [SOS] text [EOS]                       1/6
 ==========  ==========================================  =====================================  ================
 
 .. math:: A = \mathrm{softmax}\big(Q K^\top / \sqrt{d_k} + M\big) V
 
-15 % of the tokens are chosen: 80 % become the mask, 10 % a random token, 10 % stay. Four times in five one token is
-chosen, else two or three neighbors. Of those two the paper gives no shares; here both are equally likely.
+15 % of the tokens are chosen: 80 % become the mask, 10 % a random token, 10 % are unchanged. Four times in five one
+token is chosen, else two or three neighbors. The paper gives no shares of those two; here both are equally likely.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ SINGLE = 0.8
 
 
 def draw(rng: np.random.Generator) -> Kind:
-    """The kind of one row, with the published shares."""
+    """The attention mask of one row, sampled with the published shares."""
     return list(SHARES)[int(rng.choice(len(SHARES), p=list(SHARES.values())))]
 
 
-def sees(kind: Kind, length: int, first: int) -> Bools:
-    """(length, length) True where the row's place may look at the column's; ``first`` places are the first text's."""
+def attention_mask(kind: Kind, length: int, first: int) -> Bools:
+    """(length, length) True where the query (row) attends to the key (column); the first text has ``first`` tokens."""
     before = np.tri(length, dtype=np.bool_)
     if kind == "both":
         return np.ones((length, length), dtype=np.bool_)
@@ -56,7 +56,7 @@ def sees(kind: Kind, length: int, first: int) -> Bools:
 
 
 def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[int]) -> list[list[int]]:
-    """Groups of places to ask, in the order of the text: single tokens, two or three neighbors, up to the rate."""
+    """Groups of targets, in the order of the text: single tokens, two or three neighbors, up to the rate."""
     free = set(masked.ordinary(count, fixed))
     least = len(free) - masked.budget(len(free), rate, rng)
     groups: list[list[int]] = []
@@ -82,7 +82,7 @@ def corrupt(
     end: str = "[EOS]",
     special: Collection[str] = (),
 ) -> Example:
-    """Hidden tokens under one of the masks.
+    """Masked tokens under one of the attention masks.
 
     Args:
         first, second: two texts as tokens; ``left`` and ``right`` read them as one.
@@ -101,8 +101,8 @@ def corrupt(
     typed = {at for at, token in enumerate(row) if token in special}
     fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ()), *typed})
     groups = choose(len(row), rng, rate, fixed)
-    made = masked.hide_groups(row, groups, vocabulary, rng, mask=mask, fixed=fixed)
-    cells = tuple(replace(cell, segment=int(paired and at >= len(opening))) for at, cell in enumerate(made.source))
+    example = masked.hide_groups(row, groups, vocabulary, rng, mask=mask, fixed=fixed)
+    cells = tuple(replace(cell, segment=int(paired and at >= len(opening))) for at, cell in enumerate(example.source))
     names = tuple(cell.token for cell in cells)
-    seen = Visible("encoder", names, names, sees(kind, len(row), len(opening) if paired else 0))
-    return replace(made, source=cells, visible=(seen,))
+    visible = Visible("encoder", names, names, attention_mask(kind, len(row), len(opening) if paired else 0))
+    return replace(example, source=cells, visible=(visible,))

@@ -1,14 +1,14 @@
-r"""Word order: three neighboring tokens are shuffled and have to be put back, beside the masked ones.
+r"""Word order: three neighboring tokens are shuffled and reconstructed, beside the masked ones.
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
           - \frac{1}{|S|} \sum_{i \in S} \log p(x_i \mid \tilde x)
 
-with :math:`M` the masked places as in `core.objectives.masked`, and :math:`S` the places of the shuffled trigrams: 5
-% of the trigrams without a chosen token. A head like that of the masked tokens names the token that stood at each
-place. Wang et al. (2020), arXiv:1908.04577, with K = 3; the 5 % were read in notes on the paper.
+with :math:`M` the masked positions as in `core.objectives.masked`, and :math:`S` those of the shuffled trigrams: 5 % of
+the trigrams without a chosen token. A head like that of the masked tokens predicts the original token at each position.
+Wang et al. (2020), arXiv:1908.04577, with K = 3; the 5 % were read in notes on the paper.
 
-Trigrams do not overlap here, a drawn one changes its order for certain wherever its tokens differ, and one at least is
-drawn where there is any.
+Trigrams do not overlap here, a sampled one changes its order whenever its tokens differ, and at least one is sampled
+where there is any.
 """
 
 from __future__ import annotations
@@ -28,24 +28,20 @@ SHARE = 0.05
 SIZE = 3
 
 
-def windows(count: int, closed: Collection[int], size: int = SIZE) -> tuple[int, ...]:
-    """Where runs of ``size`` places begin that have none of the ``closed`` ones."""
-    barred = set(closed)
-    return tuple(start for start in range(count - size + 1) if not barred.intersection(range(start, start + size)))
+def windows(count: int, closed: Collection[int]) -> tuple[int, ...]:
+    """Where trigrams begin that contain none of the ``closed`` positions."""
+    return tuple(start for start in range(count - SIZE + 1) if not set(closed) & set(range(start, start + SIZE)))
 
 
 def corrupt(
     tokens: Sequence[str],
     vocabulary: Sequence[str],
     rng: np.random.Generator,
-    *,
-    share: float = SHARE,
-    size: int = SIZE,
     **settings: Unpack[Settings],
 ) -> Example:
-    """Masked tokens as BERT has them, or none where ``rate`` is 0, and runs of ``size`` others shuffled.
+    """Masked tokens as in BERT, or none where ``rate`` is 0, and trigrams of others shuffled.
 
-    The cells of a run share a ``group``; ``origin`` says where a cell's token stood.
+    The cells of a trigram share a ``group``; ``origin`` is the position that a cell's token comes from.
     """
     fixed = settings.get("fixed", ())
     if settings.get("rate", RATE) > 0:
@@ -54,15 +50,13 @@ def corrupt(
         example = masked.hide(tokens, {}, vocabulary, rng, fixed=fixed)
     cells = list(example.source)
     closed = {*example.asked, *fixed}
-    free = windows(len(cells), closed, size)
-    wanted = masked.budget(len(free), share, rng) if free else 0
-    for number in range(wanted):
-        free = windows(len(cells), closed, size)
-        if not free:
+    free = windows(len(cells), closed)
+    for number in range(masked.budget(len(free), SHARE, rng) if free else 0):
+        if not (free := windows(len(cells), closed)):
             break
         start = int(rng.choice(free))
-        cells[start : start + size] = _shuffled(cells[start : start + size], number, rng)
-        closed.update(range(start, start + size))
+        cells[start : start + SIZE] = _shuffled(cells[start : start + SIZE], number, rng)
+        closed.update(range(start, start + SIZE))
     return replace(example, source=tuple(cells))
 
 

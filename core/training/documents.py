@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.objectives import masked, next_sentence
+from core.objectives import masked, sentence_pairs
 from core.training import batches, corpus
 from core.training.corpus import Item
 from core.training.objective import IGNORE
@@ -181,7 +181,7 @@ class Pairs:
         first, last, _, target = text.bounds[chunk].tolist()
         cut = int(rng.integers(first + 1, last))
         a, b = text.text(first, cut), text.text(cut, last)
-        if rng.random() < next_sentence.SHARE:
+        if rng.random() < sentence_pairs.SHARE:
             return Pair(a, b, 0)
         return Pair(b, a, 1) if self.question == "order" else Pair(a, self._foreign(chunk, target - len(a), rng), 1)
 

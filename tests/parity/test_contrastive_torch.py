@@ -67,4 +67,4 @@ def test_the_three_losses_of_distillation_as_torch_has_them() -> None:
     likeness = functional.cosine_similarity(states[0], states[1], dim=-1).mean().item()
     assert found.states.mean() == pytest.approx(1 - likeness)
     assert found.total == pytest.approx(20 * soft.item() + 2 * found.hard.mean() + 1 - likeness)
-    assert np.allclose(np.exp(distillation.log_soft(teacher.numpy(), 2.0)), (teacher / 2).softmax(-1).numpy())
+    assert np.allclose(np.exp(contrastive.log_softmax(teacher.numpy(), 2.0)), (teacher / 2).softmax(-1).numpy())

@@ -12,8 +12,9 @@ from transformers import BertForNextSentencePrediction
 from core import checkpoints
 from core.errors import InputTooLong
 from core.language.losses import ids_of, of_masks, of_next, of_pair, of_verdicts
-from core.objectives import causal, masked, next_sentence, replaced
+from core.objectives import causal, masked, replaced
 from core.objectives.example import Example
+from core.objectives.sentence_pairs import next_sentence
 
 TOKENS = ["[CLS]", "the", "king", "gave", "his", "daughter", "a", "golden", "ring", ".", "[SEP]"]
 
@@ -42,7 +43,7 @@ def test_masked_tokens(slug: str) -> None:
 
 def test_masked_tokens_in_the_second_segment() -> None:
     checkpoint = checkpoints.load("atlas-bert")
-    pair = next_sentence.corrupt(TOKENS[1:5], TOKENS[5:10], ["x"], np.random.default_rng(0), share=1.0)
+    pair = next_sentence(TOKENS[1:5], TOKENS[5:10], ["x"], np.random.default_rng(2))
     example = masked.over(pair, ["well"], np.random.default_rng(3), rate=0.5)
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     types = torch.tensor([[cell.segment for cell in example.source]])
@@ -66,10 +67,9 @@ def test_the_next_token() -> None:
 def test_the_next_sentence() -> None:
     pairs = checkpoints.load("atlas-bert", "pairs")
     assert isinstance(pairs.model, BertForNextSentencePrediction)
-    for share in (1.0, 0.0):
-        example = next_sentence.corrupt(
-            TOKENS[1:5], TOKENS[5:10], ["the", "sea"], np.random.default_rng(0), share=share
-        )
+    for seed, answer in ((2, 0), (0, 1)):
+        example = next_sentence(TOKENS[1:5], TOKENS[5:10], ["the", "sea"], np.random.default_rng(seed))
+        assert example.labels[0].answer == answer
         ids = torch.tensor([ids_of(pairs, [cell.token for cell in example.source])])
         types = torch.tensor([[cell.segment for cell in example.source]])
         label = torch.tensor([example.labels[0].answer])

@@ -41,7 +41,9 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
 def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
     whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
-    example = permutation.corrupt(whole, np.random.default_rng(3), k=3, special=(0, len(whole) - 1))
+    example = permutation.corrupt(
+        whole, [1 + int(i) for i in np.random.default_rng(3).permutation(len(whole) - 2)], 3, (0, len(whole) - 1)
+    )
     found = losses.of_order(xlnet, example)
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
@@ -64,7 +66,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
     xlm = checkpoints.load("atlas-xlm")
     first, second = pieces(xlm, "My sister reads a book."), pieces(xlm, "Ma sœur lit un livre.")
     rng = np.random.default_rng(1)
-    example = translation.corrupt(first, second, ["x"], rng, rate=0.3, fates=(1.0, 0.0))
+    example = translation.corrupt(first, second, ["the"], rng, rate=0.3)
     found = losses.of_translation(xlm, example)
     ids = numbers(xlm, example.source)
     half = len(first) + 2
@@ -84,9 +86,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
 def test_teacher_and_student_answer_as_each_does_alone() -> None:
     teacher, student = checkpoints.load("atlas-bert"), checkpoints.load("atlas-distilbert")
     whole = ["[CLS]", *pieces(teacher, "The king gave his daughter a golden ring."), "[SEP]"]
-    example = masked.corrupt(
-        whole, ["x"], np.random.default_rng(0), rate=0.3, fates=(1.0, 0.0), fixed=(0, len(whole) - 1)
-    )
+    example = masked.corrupt(whole, ["the"], np.random.default_rng(0), rate=0.3, fixed=(0, len(whole) - 1))
     found = losses.scored(teacher, student, example)
     ids = numbers(teacher, example.source)
     with torch.no_grad():

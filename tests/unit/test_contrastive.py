@@ -47,15 +47,11 @@ def test_turning_everything_changes_nothing(angles: list[float], temperature: fl
     assert found.slopes[0].sum() == pytest.approx(0, abs=1e-8)
 
 
-def test_one_point_has_nothing_to_be_compared_with() -> None:
-    assert contrastive.supervised([10], [0]).value == 0.0
-
-
 def test_a_temperature_flattens_and_keeps_the_order() -> None:
     """Scores ln 9 and 0: 9 to 1 at T = 1, 3 to 1 at T = 2."""
     scores = np.array([math.log(9), 0.0])
-    assert np.exp(distillation.log_soft(scores)) == pytest.approx([0.9, 0.1])
-    assert np.exp(distillation.log_soft(scores, 2.0)) == pytest.approx([0.75, 0.25])
+    assert np.exp(contrastive.log_softmax(scores)) == pytest.approx([0.9, 0.1])
+    assert np.exp(contrastive.log_softmax(scores, 2.0)) == pytest.approx([0.75, 0.25])
 
 
 def test_a_student_that_is_its_teacher_loses_only_the_words() -> None:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.objectives import causal, denoising, gaps, permutation, prefix, sentence_order, sentinels
+from core.objectives import causal, denoising, gaps, permutation, prefix, sentinels
 from core.objectives.example import Example
+from core.objectives.sentence_pairs import TWO, two_orders
 from core.ui.objectives.entry import Stage
-from core.ui.objectives.hide import BLANK, LABEL, _found, asking, covered, label_of, open_targets
+from core.ui.objectives.hide import BLANK, LABEL, covered, guess_label, judge_replaced, main_stage, open_targets
 
 WORDS = [f"w{number}" for number in range(14)]
 
@@ -25,8 +26,8 @@ SHIFTED: dict[str, Callable[[list[str]], Example]] = {
     "causal": lambda words: causal.corrupt(words, "<s>"),
     "prefix": lambda words: prefix.corrupt(words, rng(), 5),
     "sentinels": lambda words: sentinels.corrupt(words, rng()),
-    "gaps": lambda words: gaps.corrupt([words[:5], words[5:9], words[9:]], rng(), chosen=(1,)),
-    "permutation": lambda words: permutation.corrupt(words, rng(), k=3.0),
+    "gaps": lambda words: gaps.corrupt([words[:5], words[5:9], words[9:]], (1,)),
+    "permutation": lambda words: permutation.corrupt(words, rng().permutation(len(words)).tolist(), 3.0),
 }
 
 
@@ -82,17 +83,16 @@ def test_sentinels_need_not_be_guessed() -> None:
 
 
 def test_one_question_about_the_whole_is_chosen_from_its_answers() -> None:
-    pair = Stage(sentence_order.corrupt(["a"], ["b"], rng()))
-    assert label_of((pair,)) == ("Sentence order?", sentence_order.TWO)
-    assert label_of((Stage(SHIFTED["causal"](WORDS)),)) == (LABEL, ())
+    pair = Stage(two_orders(["a"], ["b"], rng()))
+    assert guess_label((pair,)) == ("Sentence order?", TWO)
+    assert guess_label((Stage(SHIFTED["causal"](WORDS)),)) == (LABEL, ())
 
 
 def test_the_stage_that_asks_most_is_guessed_at() -> None:
-    few, many = (Stage(permutation.corrupt(WORDS, rng(), k=k)) for k in (7.0, 2.0))
-    assert asking((few, many)) is many
-    assert asking((many, few)) is many
+    few, many = (Stage(permutation.corrupt(WORDS, range(14), k)) for k in (7.0, 2.0))
+    assert main_stage((few, many)) is main_stage((many, few)) is many
     last = Stage(few.example)
-    assert asking((few, last)) is last
+    assert main_stage((few, last)) is last
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_the_stage_that_asks_most_is_guessed_at() -> None:
     ],
 )
 def test_replaced_tokens_are_named_in_any_order(words: list[str], replaced: list[str], told: str) -> None:
-    assert _found(words, replaced).startswith(told)
+    assert judge_replaced(words, replaced).startswith(told)

@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.objectives import causal, distillation, epochs, masked, next_sentence, replaced, sentence_order
+from core.objectives import causal, distillation, epochs, masked, replaced
+from core.objectives.contrastive import log_softmax
 from core.objectives.example import Example
+from core.objectives.sentence_pairs import NEXT, THREE, next_sentence, three_orders, two_orders
 
 quick = settings(max_examples=40, deadline=None)
 TOKENS = st.lists(st.sampled_from([*"abcdef", "##g", "[", "[MASK]x"]), min_size=1, max_size=24)
@@ -55,40 +57,31 @@ def test_of_a_causal_row_the_first_token_and_the_targets_are_the_text(tokens: li
 
 
 @quick
-@given(TOKENS, TOKENS, TOKENS, SEEDS, st.floats(0, 1))
-def test_the_second_segment_is_what_the_answer_says(
-    first: list[str], second: list[str], other: list[str], seed: int, share: float
+@given(TOKENS, TOKENS, TOKENS, SEEDS)
+def test_the_segments_are_what_the_answer_says(
+    first: list[str], second: list[str], other: list[str], seed: int
 ) -> None:
-    example = next_sentence.corrupt(first, second, other, rng(seed), share=share)
+    example = next_sentence(first, second, other, rng(seed))
     (label,) = example.labels
     assert framed(example, first, second if label.answer == 0 else other)
     assert rebuilt(example)
-    assert label.choices == next_sentence.CHOICES
-    assert next_sentence.corrupt(first, second, other, rng(seed), share=1.0).labels[0].answer == 0
-    assert next_sentence.corrupt(first, second, other, rng(seed), share=0.0).labels[0].answer == 1
+    assert label.choices == NEXT
+    example = three_orders(first, second, other, rng(seed))
+    (label,) = example.labels
+    assert framed(example, *((first, second), (second, first), (first, other))[label.answer])
+    assert rebuilt(example)
+    assert label.choices == THREE
 
 
 @quick
 @given(TOKENS, TOKENS, SEEDS)
 def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], second: list[str], seed: int) -> None:
-    example = sentence_order.corrupt(first, second, rng(seed))
+    example = two_orders(first, second, rng(seed))
     swapped = bool(example.labels[0].answer)
     assert framed(example, *((second, first) if swapped else (first, second)))
     assert list(example.original) == first + second
     assert rebuilt(example)
     assert sorted(cell.origin for cell in example.source if cell.origin is not None) == list(range(len(first + second)))
-
-
-@quick
-@given(TOKENS, TOKENS, TOKENS, SEEDS)
-def test_of_three_orders_the_segments_are_what_the_answer_says(
-    first: list[str], second: list[str], other: list[str], seed: int
-) -> None:
-    example = sentence_order.three_way(first, second, other, rng(seed))
-    (label,) = example.labels
-    assert framed(example, *((first, second), (second, first), (first, other))[label.answer])
-    assert rebuilt(example)
-    assert label.choices == sentence_order.THREE
 
 
 @quick
@@ -117,7 +110,7 @@ def test_the_judge_is_asked_of_every_token_and_right_samples_are_originals(
 def test_masks_over_a_pair_leave_its_frame_and_its_question(
     first: list[str], second: list[str], seed: int, rate: float
 ) -> None:
-    pair = sentence_order.corrupt(first, second, rng(seed))
+    pair = two_orders(first, second, rng(seed))
     example = masked.over(pair, VOCABULARY, rng(seed), rate=rate)
     assert example.labels == pair.labels
     assert [cell.segment for cell in example.source] == [cell.segment for cell in pair.source]
@@ -163,4 +156,4 @@ def test_a_student_like_its_teacher_pays_the_hard_loss_alone(hidden: int, entrie
     assert (found.soft >= -1e-9).all()
     assert (found.hard >= 0).all()
     assert ((found.states >= -1e-9) & (found.states <= 2 + 1e-9)).all()
-    assert np.allclose(np.exp(distillation.log_soft(teacher, heat)).sum(axis=-1), 1)
+    assert np.allclose(np.exp(log_softmax(teacher, heat)).sum(axis=-1), 1)

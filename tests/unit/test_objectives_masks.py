@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import OutOfRange
 from core.objectives import epochs, knowledge, masked, replaced, spans, whole_words, word_order
 from core.objectives.example import Example
 
@@ -195,7 +194,3 @@ def test_static_masks_come_back_and_dynamic_ones_do_not() -> None:
     assert anew.sum() == pytest.approx(
         40 * 58 * 0.15, abs=70
     )  # 348; four standard deviations: 4 * sqrt(348 * 0.85) = 69
-    with pytest.raises(OutOfRange):
-        epochs.masks(60, 0, np.random.default_rng(4))
-    with pytest.raises(OutOfRange):
-        epochs.masks(60, 4, np.random.default_rng(4), copies=0)

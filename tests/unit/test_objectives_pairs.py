@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from core.errors import InputUnusable
 from core.language.text import sentences, two_parts
-from core.objectives import causal, next_sentence, replaced, sentence_order, word_order
+from core.objectives import causal, replaced, word_order
 from core.objectives.example import Cell, Example, Label
+from core.objectives.sentence_pairs import next_sentence, three_orders
 from core.objectives.shares import tally
 
 A, B, C = ["a1", "a2"], ["b1", "b2", "b3"], ["c1"]
@@ -18,14 +19,14 @@ A, B, C = ["a1", "a2"], ["b1", "b2", "b3"], ["c1"]
 
 def test_the_next_sentence_follows_in_half_of_the_examples() -> None:
     rng = np.random.default_rng(0)
-    drawn = [next_sentence.corrupt(A, B, C, rng) for _ in range(2000)]
+    drawn = [next_sentence(A, B, C, rng) for _ in range(2000)]
     # four standard errors of a half over 2000 draws: 4 * sqrt(.25 / 2000) = .045
     assert np.mean([example.labels[0].answer == 0 for example in drawn]) == pytest.approx(0.5, abs=0.045)
 
 
 def test_three_answers_are_equally_likely() -> None:
     rng = np.random.default_rng(1)
-    drawn = [sentence_order.three_way(A, B, C, rng) for _ in range(3000)]
+    drawn = [three_orders(A, B, C, rng) for _ in range(3000)]
     for answer, count in Counter(example.labels[0].answer for example in drawn).items():
         assert count / 3000 == pytest.approx(1 / 3, abs=0.035), answer
 
@@ -115,7 +116,7 @@ def test_a_tally_counts_places_by_what_was_done() -> None:
         return Example(("a", "b", "c"), cells, labels=(Label("?", ("y", "n"), 1),))
 
     found = tally(make, draws=3)
-    assert (found.draws, found.tokens, found.asked, found.groups) == (3, 9, 6, 3)
+    assert (found.draws, found.tokens, found.changes.total(), found.groups) == (3, 9, 6, 3)
     assert found.share == pytest.approx(2 / 3)
     assert found.change("masked") == 0.5
     assert found.change("random") == 0

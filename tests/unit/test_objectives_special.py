@@ -9,10 +9,9 @@ import pytest
 
 from core import checkpoints
 from core.errors import AtlasError, InputUnusable
-from core.objectives import sentinels, translation
-from core.ui.objectives.entry import Entry, given, style
+from core.objectives import sentinels
+from core.ui.objectives.entry import Entry, inputs, style
 from core.ui.objectives.objective import ENTRIES
-from core.ui.objectives.pairs import _paired
 from core.ui.objectives.picture import picture
 from core.ui.objectives.read_on import drawn_order
 
@@ -57,7 +56,7 @@ def test_a_typed_token_of_the_format_is_never_asked(slug: str) -> None:
     assert checkpoints.get(entry.models[0]).ready
     specials = 0
     for seed in range(12):
-        asked = given(entry.models[0], TEXT, seed, options(entry))
+        asked = inputs(entry.slug, entry.models[0], TEXT, seed, options(entry))
         marks = {token.piece for token in asked.tokens if token.special}
         specials += len(marks)
         for stage in entry.build(asked):
@@ -69,7 +68,7 @@ def test_a_typed_token_of_the_format_is_never_asked(slug: str) -> None:
 def test_a_typed_token_of_the_format_stays_in_what_the_encoder_reads(slug: str, settings: dict[str, int | str]) -> None:
     entry = ENTRIES[slug]
     for seed in range(12):
-        asked = given(entry.models[0], TEXT, seed, options(entry) | settings)
+        asked = inputs(entry.slug, entry.models[0], TEXT, seed, options(entry) | settings)
         marks = sorted(token.piece for token in asked.tokens if token.special)
         assert marks, "else nothing was tried"
         (stage,) = entry.build(asked)
@@ -82,7 +81,7 @@ def test_a_typed_token_of_the_format_stays_in_what_the_encoder_reads(slug: str, 
 def test_an_order_has_no_typed_token_of_the_format() -> None:
     """All ordinary tokens are asked, each once: those of the format are known from the start."""
     entry = ENTRIES["permutation"]
-    asked = given(entry.models[0], TEXT, 5, options(entry) | {"k": 1})
+    asked = inputs(entry.slug, entry.models[0], TEXT, 5, options(entry) | {"k": 1})
     order = drawn_order(asked)
     (stage,) = entry.build(replace(asked, options=asked.options | {"order": ".".join(map(str, order))}))
     found = [cell.token for cell in stage.example.source if cell.target is not None]
@@ -93,7 +92,7 @@ def test_an_order_has_no_typed_token_of_the_format() -> None:
 @pytest.mark.parametrize("slug", ["causal", "prefix"])
 def test_a_decoder_reads_typed_tokens_of_the_format_as_they_are(slug: str) -> None:
     entry = ENTRIES[slug]
-    asked = given(entry.models[0], "The end.<|endoftext|>A start.", 3, options(entry))
+    asked = inputs(entry.slug, entry.models[0], "The end.<|endoftext|>A start.", 3, options(entry))
     assert any(token.special for token in asked.tokens)
     (stage,) = entry.build(asked)
     read = [cell.token for cell in stage.example.source if cell.origin is not None]
@@ -120,16 +119,10 @@ def test_a_run_that_a_typed_token_stands_in_becomes_two() -> None:
 
 @pytest.mark.parametrize("second", ["\u200b\u200d\ufeff", " "])
 def test_a_translation_without_a_letter_gets_a_sentence(second: str) -> None:
-    asked = given("atlas-xlm", "My sister reads.", 0, options(ENTRIES["translation"]) | {"second": second})
+    entry = ENTRIES["translation"]
+    asked = inputs(entry.slug, "atlas-xlm", "My sister reads.", 0, options(entry) | {"second": second})
     with pytest.raises(InputUnusable, match="second sentence"):
-        _paired(asked)
-
-
-def test_a_sentence_alone_of_a_pair_that_has_none_is_refused() -> None:
-    pair = translation.corrupt(["a", "b"], [], ["x"], np.random.default_rng(0))
-    assert translation.alone(pair, 0)[1] == 0
-    with pytest.raises(InputUnusable, match="no sentence in that language"):
-        translation.alone(pair, 1)
+        entry.build(asked)
 
 
 @pytest.mark.parametrize("slug", ENTRIES)
@@ -138,7 +131,7 @@ def test_any_text_is_made_into_an_example_or_refused_in_a_sentence(slug: str) ->
     texts = ("", "ring", "word " * 2_000, *NASTY.values())
     for text in texts:
         try:
-            asked = given(entry.models[0], text, 0, options(entry) | {"second": text[:2000], "order": ""})
+            asked = inputs(entry.slug, entry.models[0], text, 0, options(entry) | {"second": text[:2000], "order": ""})
             stages = entry.build(asked)
         except AtlasError:  # any other error is a defect
             continue

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from core.language.noise import NOISES, Noise, drawn, noisy
-from core.objectives.corruptions import CORRUPTIONS, corrupt
+from core.objectives.corruptions import CORRUPTIONS
 from core.training import batches, documents
 from core.training.documents import ROUND, Documents
 from core.training.objective import Batch
@@ -86,7 +86,7 @@ def rows(text: Documents, index: Ints, draws: list[np.random.Generator], width: 
         first, last = text.bounds[chunk, :2].tolist()
         sentences = [text.text(i, i + 1).tolist() for i in range(first, last)]
         usable = [name for name in CORRUPTIONS if name != "permute" or len(sentences) > 1]
-        damaged = corrupt(kind or usable[rng.integers(len(usable))], sentences, MASK, rng)
+        damaged = CORRUPTIONS[kind or usable[rng.integers(len(usable))]](sentences, MASK, rng)
         inputs.append([BEGIN, *damaged[: width - 2], END])
         outputs.append([*(token for sentence in sentences for token in sentence), END])
     return shifted(Ragged.of(inputs), Ragged.of(outputs), PAD, END)

@@ -1,8 +1,8 @@
-"""An example with its answers covered: what is asked is a question mark, and no other place gives it away.
+"""An example with covered targets: each target is a question mark, and no other position gives it away.
 
-Where a row is read from left to right and asked for its own next token, every token is the answer of the place before
-it. Such a row ends at the first place that is still open. The only row of an objective that asks every place of it
-shows its first half, or there would be nothing to guess from; a decoder's row has the damaged text beside it.
+In a row that predicts its own next tokens, every token is the target of the position before it. Such a row ends at the
+first open target. A row in which every position has a target shows its first half, or there would be no context to
+guess from; a decoder's row has the corrupted text beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from core.language.guesses import same_word
 from core.objectives.example import Cell, Example, Visible
 from core.ui.demos.cover import Judge
-from core.ui.objectives.entry import Given, Stage, style
+from core.ui.objectives.entry import Inputs, Stage, style
 from core.ui.objectives.picture import shown
 
 LABEL = "Your guesses, in order, separated by spaces"
@@ -22,44 +22,38 @@ _MOST = 12
 BLANK = "▢"
 
 
-def asking(stages: Sequence[Stage]) -> Stage:
-    """The stage that is guessed at: the last of those that ask most."""
-    counts = [len(_targets(stage.example)) for stage in stages]
-    return max(reversed(list(zip(counts, stages, strict=True))), key=lambda pair: pair[0])[1]
-
-
-def judges(stage: Stage) -> bool:
-    """Whether each token is judged, original or replaced."""
-    return stage.among == "answers"
+def main_stage(stages: Sequence[Stage]) -> Stage:
+    """The stage whose targets are guessed: the last of those with the most targets."""
+    return max(reversed(stages), key=lambda stage: len(_targets(stage.example)))
 
 
 def open_targets(example: Example) -> tuple[str, ...]:
-    """The targets that a covered example leaves to be guessed, without sentinels and tokens of the format."""
+    """The targets to guess in a covered example, without sentinels and tokens of the format."""
     return tuple(cell.target for cell in _targets(example) if cell.target is not None)
 
 
 def _targets(example: Example) -> tuple[Cell, ...]:
     if example.decoder:
         after = (*example.decoder[1:], Cell("", change="special"))  # the last target ends the text
-        told = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("kept", "moved")]
-        return (*(cell for cell in example.source if cell.target is not None), *told)
+        own = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("kept", "moved")]
+        return (*(cell for cell in example.source if cell.target is not None), *own)
     return tuple(cell for cell in example.source[_first(example) :] if cell.target is not None)
 
 
 def _shifted(example: Example) -> bool:
-    """Whether the row that is read is asked for its own next tokens."""
+    """Whether the input row predicts its own next tokens."""
     return bool(example.visible) and example.visible[0].kind == "decoder"
 
 
 def _first(example: Example) -> int:
-    """The place from which a covered row of its own next tokens is hidden; 0 where the row is no such row."""
+    """The position from which such a row is covered; 0 for any other row."""
     if not _shifted(example) or not example.asked:
         return 0
     return example.asked[0] or len(example.source) // 2
 
 
 def covered(example: Example) -> Example:
-    """The example as a visitor may see it who has not guessed yet."""
+    """The example as it is shown before the guess."""
     if _shifted(example):
         first = _first(example)
         source = _cut(example.source, first)
@@ -81,21 +75,21 @@ def covered(example: Example) -> Example:
 
 
 def _named(seen: Visible, left: tuple[str, ...], right: tuple[str, ...]) -> Visible:
-    """Attention mask, under names that tell nothing; ``left`` of the input, ``right`` of the decoder."""
+    """The attention mask with covered names; ``left`` of the input, ``right`` of the decoder."""
     queries = right if right and seen.kind in ("decoder", "cross") else left
     keys = right if right and seen.kind == "decoder" else left
     return replace(seen, queries=queries, keys=keys)
 
 
 def _cover(cell: Cell) -> Cell:
-    """The cell as a model meets it: asked, but with nothing that gives the answer away."""
+    """The cell without what gives its target away."""
     if cell.target is None:
         return cell
     return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
 
 
 def _cut(cells: tuple[Cell, ...], first: int) -> tuple[Cell, ...]:
-    """The row as far as the first hidden target, with a sign that it goes on."""
+    """The row up to the first covered target, with a sign that it continues."""
     if not cells:
         return ()
     rest = (Cell("…", change="special"),) if len(cells) > first + 1 else ()
@@ -106,24 +100,27 @@ def _blanked(cells: tuple[Cell, ...], first: int) -> tuple[str, ...]:
     return tuple(cell.token if place < first else BLANK for place, cell in enumerate(cells))
 
 
-def label_of(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:
-    """What stands over the box, and what can be chosen, where one thing alone is asked about the whole."""
-    stage = asking(stages)
+def guess_label(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:
+    """The label of the box for a guess, and its choices where the whole text has one label."""
+    stage = main_stage(stages)
     labels = stage.example.labels
     if labels and not open_targets(stage.example):
         return f"{labels[0].name.capitalize()}?", labels[0].choices
-    return ("Which tokens were replaced?" if judges(stage) else LABEL), ()
+    return ("Which tokens were replaced?" if stage.classifies else LABEL), ()
 
 
-def targets_judge(asked: Given, stages: Sequence[Stage]) -> Judge:
-    """Compares the guessed words, in order, with the open targets; with the answers about the whole without any."""
-    kind = style(asked.slug)
-    example = asking(stages).example
-    targets = [shown(target, kind).strip("␣‿") for target in open_targets(example)]
-    answers = [label.choices[label.answer] for label in example.labels]
-    if judges(asking(stages)):
-        replaced = [shown(c.token, kind).strip("␣‿") for c in example.source if c.target == "replaced"]
-        return lambda guess: _found(guess.replace(",", " ").split(), replaced)
+def targets_judge(inputs: Inputs, stages: Sequence[Stage]) -> Judge:
+    """Compares the guessed words, in order, with the open targets; without any, with the answers about the whole."""
+    kind, stage = style(inputs.slug), main_stage(stages)
+
+    def spelled(token: str) -> str:
+        return shown(token, kind).strip("␣‿")
+
+    if stage.classifies:
+        replaced = [spelled(cell.token) for cell in stage.example.source if cell.target == "replaced"]
+        return lambda guess: judge_replaced(guess.replace(",", " ").split(), replaced)
+    targets = [spelled(target) for target in open_targets(stage.example)]
+    answers = [label.choices[label.answer] for label in stage.example.labels]
 
     def judge(guess: str) -> str:
         if not targets:
@@ -137,16 +134,16 @@ def targets_judge(asked: Given, stages: Sequence[Stage]) -> Judge:
     return judge
 
 
-def _found(words: Sequence[str], replaced: Sequence[str]) -> str:
+def judge_replaced(words: Sequence[str], replaced: Sequence[str]) -> str:
     """How many of the replaced tokens were named, and how many others."""
     if not replaced:
         return f"{'Wrong' if words else 'Right'}: no token was replaced."
-    left, hits = list(replaced), 0
+    left = list(replaced)
     for word in words:
         at = next((i for i, token in enumerate(left) if same_word(word, token)), None)
         if at is not None:
             left.pop(at)
-            hits += 1
+    hits = len(replaced) - len(left)
     wrong = len(words) - hits
     also = f" {wrong} that you named {'was' if wrong == 1 else 'were'} not." if wrong else ""
     names = ", ".join(f"{word} ×{count}" if count > 1 else word for word, count in Counter(replaced).items())

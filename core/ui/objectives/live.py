@@ -1,4 +1,4 @@
-"""The live models' answers for the page, cached by what was asked."""
+"""The live models' losses for the page, cached by model and example."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ Kind = Literal["masks", "next", "pair", "verdicts", "written", "order", "transla
 
 
 def by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
-    """An answer that asks every stage the same way; ``kind`` names a function of :mod:`core.language.losses`."""
-    return lambda slug, stages: tuple(_asked(kind, slug, stage.example) for stage in stages)
+    """Every stage through the same function of :mod:`core.language.losses`."""
+    return lambda slug, stages: tuple(_losses(kind, slug, None, stage.example) for stage in stages)
 
 
 def pair(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
-    """A head for pairs, and where tokens are hidden the masked-word head as well."""
-    found = []
-    for stage in stages:
-        words = _asked("masks", slug, stage.example)
-        said = _asked("pair", slug, stage.example, "pairs")
-        found.append(replace(said, source=words.source, options=words.options))
-    return tuple(found)
+    """The head for sentence pairs and, where tokens are masked, the masked-LM head as well."""
+    (stage,) = stages
+    tokens, label = _losses("masks", slug, None, stage.example), _losses("pair", slug, "pairs", stage.example)
+    return (replace(label, source=tokens.source, options=tokens.options),)
 
 
 def replaced(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
-    """The generator at the first stage, the judge at the second."""
-    return _asked("masks", slug, stages[0].example, "generator"), _asked("verdicts", slug, stages[1].example)
+    """The generator at the first stage, the discriminator at the second."""
+    generator, discriminator = stages
+    return (
+        _losses("masks", slug, "generator", generator.example),
+        _losses("verdicts", slug, None, discriminator.example),
+    )
 
 
-def _asked(kind: Kind, slug: str, example: Example, part: Part | None = None) -> Losses:
-    return _losses(kind, slug, part, replace(example, original=(), visible=()))
+def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+    return _cached_losses(kind, slug, part, replace(example, original=(), visible=()))
 
 
 @session.cached("Running the model")
-def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
     from core.language import losses
 
-    found: Losses = getattr(losses, f"of_{kind}")(session.checkpoint(slug, part), example)
-    return found
+    result: Losses = getattr(losses, f"of_{kind}")(session.checkpoint(slug, part), example)
+    return result
 
 
 @session.cached("Running both models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
-    """Scores of both over the vocabulary at every hidden place."""
+    """Scores of both over the vocabulary at every masked position."""
     from core.language import losses
 
     return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
@@ -60,7 +61,7 @@ def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
 
 @session.cached("Running the generator")
 def samples(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
-    """What the generator of ``slug`` writes at each asked place of ``source``, as the vocabulary writes it."""
+    """The token that the generator of ``slug`` samples at each target position of ``source``."""
     from core.language.limits import check_length
     from core.language.losses import ids_of
     from core.language.replaced import sample

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from core.errors import InputUnusable
 from core.language.losses import Losses
 from core.language.text import clean, two_parts
-from core.objectives import masked, next_sentence, sentence_order, translation
+from core.objectives import masked, translation
 from core.objectives.example import Example
+from core.objectives.sentence_pairs import NEXT, THREE, TWO, next_sentence, three_orders, two_orders
 from core.objectives.shares import tally
 from core.ui.objectives import live
-from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Given, Share, Stage
+from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Inputs, Share, Stage
 from core.ui.objectives.tokens import WITH_MASKS
 from core.ui.param import Text
 
@@ -25,131 +26,97 @@ OTHERS = (
     "My sister drinks a cup of tea every morning.",
     "The train was late, so they waited on the platform.",
 )
-"""Written for this page, each from a text of its own: what stands in for another text of the corpus."""
+"""Written for this page: what replaces another text of the corpus."""
 OTHER = Text(name="other", label="A sentence of another text", width=340)
 SECOND = Text(name="second", label="The same in French", default="Ma sœur lit un livre dans le jardin.", width=340)
+Draw = Callable[..., Example]
+"""Given a first and a second segment, one of another text, a generator, and ``cls`` and ``sep``."""
 
 
-def _parts(given: Given) -> tuple[list[str], list[str], str]:
-    """The two segments as pieces, and a remark on how they were cut."""
-    first, second, note = two_parts(given.text)
-    return [t.piece for t in given.cut(first)], [t.piece for t in given.cut(second)], note
+def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
+    """The two parts of the text as an example; BERT masks tokens of it as well, where the visitor wants that."""
+
+    def build(inputs: Inputs) -> tuple[Stage, ...]:
+        first, second, note = two_parts(inputs.text)
+        typed = str(inputs.options.get("other", "")).strip()
+        other = clean(typed, MAX_CHARS) if typed else OTHERS[inputs.seed % len(OTHERS)]
+        parts, rng = map(inputs.tokenize, (first, second, other)), inputs.rng()
+        example = draw(*parts, rng, cls=inputs.frame["cls"], sep=inputs.frame["sep"])
+        if inputs.options.get("both") == "yes":
+            fixed = [place for place, cell in enumerate(example.source) if cell.token in inputs.special]
+            example = masked.over(example, inputs.vocabulary, rng, mask=inputs.frame["mask"], fixed=fixed)
+        return (Stage(example, note=note),)
+
+    return build
 
 
-def _other(given: Given) -> list[str]:
-    typed = given.word("other").strip()
-    text = clean(typed, MAX_CHARS) if typed else OTHERS[given.seed % len(OTHERS)]
-    return [token.piece for token in given.cut(text)]
+def _answers(draw: Draw, choices: Sequence[str]) -> Callable[[Inputs], tuple[Share, ...]]:
+    """How often each answer is the target, over 4,000 examples, whatever the text."""
 
-
-def _next(given: Given) -> tuple[Stage, ...]:
-    first, second, note = _parts(given)
-    rng = given.rng()
-    example = next_sentence.corrupt(first, second, _other(given), rng, cls=given.frame["cls"], sep=given.frame["sep"])
-    if given.word("both") == "yes":
-        typed = [place for place, cell in enumerate(example.source) if cell.token in given.special]
-        example = masked.over(example, given.vocabulary, rng, mask=given.frame["mask"], fixed=typed)
-    return (Stage(example, note=note),)
-
-
-def _sum(answers: tuple[Losses, ...]) -> str:
-    words, pair = answers[0].mean, answers[0].labels.get(0)
-    if words is None or pair is None:
-        return ""
-    return f"BERT's loss is the sum of both: {words:.2f} for the words and {pair.nats:.2f} for the pair, " + (
-        f"{words + pair.nats:.2f} nats."
-    )
-
-
-def _order(given: Given) -> tuple[Stage, ...]:
-    first, second, note = _parts(given)
-    frame = given.frame
-    example = sentence_order.corrupt(first, second, given.rng(), cls=frame["cls"], sep=frame["sep"])
-    return (Stage(example, note=note),)
-
-
-def _three(given: Given) -> tuple[Stage, ...]:
-    first, second, note = _parts(given)
-    frame = given.frame
-    example = sentence_order.three_way(first, second, _other(given), given.rng(), cls=frame["cls"], sep=frame["sep"])
-    return (Stage(example, note=note),)
-
-
-def _answers(
-    choices: tuple[str, ...], draw: Callable[[np.random.Generator], Example]
-) -> Callable[[Given], tuple[Share, ...]]:
-    """How often each answer is the right one, over 4,000 draws, whatever the text."""
-
-    def shares(_: Given) -> tuple[Share, ...]:
-        found = tally(draw, 4000)
-        counts = dict(found.answers)
+    def shares(_: Inputs) -> tuple[Share, ...]:
+        counts = tally(lambda rng: draw(("a",), ("b",), ("c",), rng), 4000)
         return tuple(
-            Share(choice, 100 * counts.get(number, 0) / found.draws, 100 / len(choices))
+            Share(choice, 100 * counts.answers[number] / counts.draws, 100 / len(choices))
             for number, choice in enumerate(choices)
         )
 
     return shares
 
 
-def _paired(given: Given) -> tuple[Stage, ...]:
-    other = given.word("second")
+def _two_orders(
+    first: Sequence[str], second: Sequence[str], _other: Sequence[str], rng: np.random.Generator, **frame: str
+) -> Example:
+    return two_orders(first, second, rng, **frame)
+
+
+def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
+    tokens, pair = answers[0].mean, answers[0].labels.get(0)
+    if tokens is None or pair is None:
+        return ""
+    return words("Sum", tokens=f"{tokens:.2f}", pair=f"{pair.nats:.2f}", total=f"{tokens + pair.nats:.2f}")
+
+
+def _translated(inputs: Inputs) -> tuple[Stage, ...]:
+    other = inputs.word("second")
     if not other.strip():
         raise InputUnusable("The second sentence is empty. Type the same in French, or choose Masked tokens above.")
-    second = [token.piece for token in given.cut(clean(other, MAX_CHARS))]
+    second = inputs.tokenize(clean(other, MAX_CHARS))
     if not second:
         raise InputUnusable("There is no letter in the second sentence that can be read. Type the same in French.")
     pair = translation.corrupt(
-        [token.piece for token in given.tokens],
+        inputs.pieces,
         second,
-        given.vocabulary,
-        given.rng(),
-        rate=given.number("rate") / 100,
-        mask=given.frame["mask"],
-        end=given.frame["sep"],
-        special=given.special,
+        inputs.vocabulary,
+        inputs.rng(),
+        rate=inputs.number("rate") / 100,
+        mask=inputs.frame["mask"],
+        end=inputs.frame["sep"],
+        special=inputs.special,
     )
-    alone = [
-        Stage(example, title)
-        for example, title in (
-            (translation.alone(pair, 0)[0], "The English sentence alone, with the same masks"),
-            (translation.alone(pair, 1)[0], "The French sentence alone, with the same masks"),
-        )
-        if example.asked
-    ]
-    return (Stage(pair, "Both sentences in one row"), *alone)
+    alone = [Stage(translation.alone(pair, language), inputs.say(f"Alone {language}")) for language in (0, 1)]
+    return (Stage(pair, inputs.say("Together")), *(stage for stage in alone if stage.example.asked))
 
 
 NEXT_SENTENCE = Entry(
     "next-sentence",
     "encoder",
-    _next,
+    _stage(next_sentence),
     live.pair,
     settings=(WITH_MASKS.with_(default="no"),),
     rare=(OTHER,),
-    shares=_answers(next_sentence.CHOICES, lambda rng: next_sentence.corrupt(("a",), ("b",), ("c",), rng)),
+    shares=_answers(next_sentence, NEXT),
     total=_sum,
     several=True,
 )
 SENTENCE_ORDER = Entry(
-    "sentence-order",
-    "encoder",
-    _order,
-    live.pair,
-    shares=_answers(sentence_order.TWO, lambda rng: sentence_order.corrupt(("a",), ("b",), rng)),
-    several=True,
+    "sentence-order", "encoder", _stage(_two_orders), live.pair, shares=_answers(_two_orders, TWO), several=True
 )
 THREE_ORDERS = Entry(
     "three-orders",
     "encoder",
-    _three,
+    _stage(three_orders),
     rare=(OTHER,),
-    shares=_answers(sentence_order.THREE, lambda rng: sentence_order.three_way(("a",), ("b",), ("c",), rng)),
+    shares=_answers(three_orders, THREE),
     several=True,
 )
-TRANSLATION = Entry(
-    "translation",
-    "encoder",
-    _paired,
-    live.by("translation"),
-    settings=(SECOND, RATE),
-)
+TRANSLATION = Entry("translation", "encoder", _translated, live.by("translation"), settings=(SECOND, RATE))

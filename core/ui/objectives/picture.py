@@ -1,13 +1,13 @@
-"""The main picture: what the model reads above what it must answer, token by token, with the loss hanging below.
+"""The main picture: the input above the targets, token by token, with the losses as bars below.
 
-Plain HTML in columns that wrap, one column a place, read from left to right. Every text is escaped here. What was done
-to a place is told by a word and a frame as well as by color; a table beside the picture has all of it.
+Plain HTML in columns that wrap, one column a position, read from left to right. Every text is escaped here. What was
+done to a position is said by a word and a frame as well as by color; a table below the picture has all of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 import streamlit as st
@@ -20,15 +20,15 @@ from core.ui.chips import on_colour
 
 DONE: dict[Change, str] = {
     "kept": "",
-    "masked": "hidden",
+    "masked": "masked",
     "random": "random",
     "replaced": "replaced",
-    "unchanged": "left as is",
+    "unchanged": "unchanged",
     "inserted": "inserted",
     "moved": "moved",
     "special": "",
 }
-"""What was done to a place, in a word under its token."""
+"""What was done to a position, in a word under its token."""
 
 _STYLE = """<style>
 .ob{--line:color-mix(in srgb,currentColor 24%,transparent);display:flex;flex-wrap:wrap;gap:.7rem .3rem;
@@ -70,74 +70,70 @@ def picture(
     """Draw one input with its targets; returns what was drawn, as HTML.
 
     :param color: ``#rrggbb``, a branch's accent.
-    :param paid: the loss by index of ``cells``; None where no model was asked.
+    :param paid: the loss by index of ``cells``, where a model ran.
     :param unit: ``nats`` or ``bits``.
     :param scale: a loss, in nats, that a bar of full height stands for at least.
     """
-    full = max([scale, *(place.nats for place in (paid or {}).values())])
-    asks = any(cell.target is not None for cell in cells)
-    columns = "".join(
-        _column(cell, cells[index - 1] if index else None, style, asks, paid, index, unit, max(full, 1e-9))
-        for index, cell in enumerate(cells)
-    )
+    losses = paid or {}
+    full = max(1e-9, scale, *(loss.nats for loss in losses.values()))
+    targets = any(cell.target is not None for cell in cells)
+    columns = []
+    for index, cell in enumerate(cells):
+        before = cells[index - 1] if index else cell
+        joined = index and cell.token.startswith("##") and cell.change == before.change == "kept"
+        names = f"c {cell.change}{' j' if joined else ''}{' s1' if cell.segment == 1 else ''}"
+        parts = _column(cell, style, targets) + _loss_bar(losses.get(index), style, unit, full)
+        title = escape(_describe(cell, losses.get(index), index, style), quote=True)
+        columns.append(f'<span class="{names}" title="{title}">{parts}</span>')
     frame = f'style="--ac:{color};--on:{on_colour(color)}" role="img" aria-label="{escape(alt)}"'
-    drawn = f'{_STYLE}<div class="ob" {frame}>{columns}</div>'
+    drawn = f'{_STYLE}<div class="ob" {frame}>{"".join(columns)}</div>'
     st.html(drawn)
     return drawn
 
 
 def shown(piece: str, style: Style, special: bool = False) -> str:
-    """A piece as the page shows it: the space before it and that it goes on with a word are visible."""
+    """A token as the page shows it: a space before it and the continuation of a word are visible."""
     if special:
         return visible(piece)
     text, leading, marked = read_piece(piece, style)
     return ("‿" if marked else "␣" if leading else "") + (visible(text) if text or leading else visible(piece))
 
 
-def _column(
-    cell: Cell,
-    before: Cell | None,
-    style: Style,
-    asks: bool,
-    paid: Mapping[int, PlaceLoss] | None,
-    index: int,
-    unit: str,
-    full: float,
-) -> str:
-    joined = cell.change == "kept" and cell.token.startswith("##") and before is not None and before.change == "kept"
-    names = f"c {cell.change}{' j' if joined else ''}{' s1' if cell.segment == 1 else ''}"
-    parts = [f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>']
+def _column(cell: Cell, style: Style, targets: bool) -> str:
+    """The token, what was done to it, and its target, where the row has ``targets``."""
+    html = f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>'
     if cell.position is not None:
-        parts.append(f'<span class="p">{cell.position}</span>')
-    parts.append(f'<span class="d">{escape(cell.note or DONE[cell.change])}</span>')
-    if asks:
-        target = '<span class="a o">·</span>'
-        if cell.target is not None:
-            target = f'<span class="a">{escape(shown(cell.target, style))}</span>'
-        parts.append(target)
-    place = (paid or {}).get(index)
-    if place is not None:
-        height = max(2.0, min(100.0, 100 * place.nats / full))
-        amount = place.nats if unit == "nats" else place.bits
-        parts.append(f'<span class="b"><i style="height:{height:.0f}%"></i></span><span class="n">{amount:.2f}</span>')
-        if place.guess:
-            parts.append(f'<span class="g">{escape(shown(place.guess, style))} {percent(place.chance)}</span>')
-    return (
-        f'<span class="{names}" title="{escape(_said(cell, place, index, style), quote=True)}">{"".join(parts)}</span>'
-    )
+        html += f'<span class="p">{cell.position}</span>'
+    html += f'<span class="d">{escape(cell.note or DONE[cell.change])}</span>'
+    if cell.target is not None:
+        html += f'<span class="a">{escape(shown(cell.target, style))}</span>'
+    elif targets:
+        html += '<span class="a o">·</span>'
+    return html
 
 
-def _said(cell: Cell, place: PlaceLoss | None, index: int, style: Style) -> str:
+def _loss_bar(loss: PlaceLoss | None, style: Style, unit: str, full: float) -> str:
+    if loss is None:
+        return ""
+    height = max(2.0, min(100.0, 100 * loss.nats / full))
+    amount = loss.nats if unit == "nats" else loss.bits
+    html = f'<span class="b"><i style="height:{height:.0f}%"></i></span><span class="n">{amount:.2f}</span>'
+    if loss.guess:
+        html += f'<span class="g">{escape(shown(loss.guess, style))} {percent(loss.chance)}</span>'
+    return html
+
+
+def _describe(cell: Cell, loss: PlaceLoss | None, index: int, style: Style) -> str:
     """One column in words."""
-    words = [f"position {index}: {shown(cell.token, style, cell.change == 'special')}"]
+    parts = [f"position {index}: {shown(cell.token, style, cell.change == 'special')}"]
     if cell.note or DONE[cell.change]:
-        words.append(cell.note or DONE[cell.change])
-    words.append(f"target: {shown(cell.target, style)}" if cell.target is not None else "no loss")
-    if place is not None:
-        words.append(f"{place.nats:.2f} nats = {place.nats * BITS:.2f} bits, target at {percent(place.probability)}")
-        if place.guess:
-            words.append(f"top prediction {shown(place.guess, style)} {percent(place.chance)}")
-    return ", ".join(words)
+        parts.append(cell.note or DONE[cell.change])
+    parts.append(f"target: {shown(cell.target, style)}" if cell.target is not None else "no loss")
+    if loss is not None:
+        parts.append(f"{loss.nats:.2f} nats = {loss.bits:.2f} bits, target at {percent(loss.probability)}")
+        if loss.guess:
+            parts.append(f"top prediction {shown(loss.guess, style)} {percent(loss.chance)}")
+    return ", ".join(parts)
 
 
 _QUESTION_STYLE = """<style>
@@ -151,8 +147,10 @@ _QUESTION_STYLE = """<style>
 </style>"""
 
 
-def answer_bars(label: Label, number: int, losses: Losses, color: str, unit: str, covered: bool) -> str:
-    """Draw one label; without an answer of a model the choices stand alone, and ``covered`` none is marked.
+def answer_bars(
+    label: Label, number: int, losses: Losses, color: str, unit: str, covered: bool, words: Callable[..., str]
+) -> str:
+    """Draw one label; without probabilities of a model the choices stand alone, and ``covered`` none is marked.
 
     Returns what was drawn, as HTML.
     """
@@ -161,39 +159,26 @@ def answer_bars(label: Label, number: int, losses: Losses, color: str, unit: str
     for index, choice in enumerate(label.choices):
         right = index == label.answer and not covered
         name = f'<span class="k{" y" if right else ""}">{"✓ " if right else ""}{escape(choice)}</span>'
-        if chances is None:
-            rows.append(f"{name}<span></span><span></span>")
-        else:
+        bar = "<span></span><span></span>"
+        if chances is not None:
             bar = f'<span class="b"><i style="width:{100 * chances[index]:.0f}%"></i></span>'
-            rows.append(f"{name}{bar}<span>{percent(chances[index])}</span>")
+            bar += f"<span>{percent(chances[index])}</span>"
+        rows.append(name + bar)
     if covered:
-        alt = f"Predicted once for the whole input: {label.name}: {' or '.join(label.choices)}?"
-        drawn = _html(color, alt, rows)
-        st.caption(f"Predicted once, at the first token: {label.name}. The answer is covered.")
-        return drawn
-    target = label.choices[label.answer]
-    alt = f"Predicted once for the whole input: {label.name}. The target is: {target}."
+        alt = words("Label: covered alt", name=label.name, choices=" or ".join(label.choices))
+        note = words("Label: covered", name=label.name)
+    else:
+        alt = words("Label: alt", name=label.name, target=label.choices[label.answer])
+        note = words("Label", name=label.name)
     if chances is not None:
-        alt += " Model: " + ", ".join(
-            f"{choice} {percent(chance)}" for choice, chance in zip(label.choices, chances, strict=True)
-        )
-    drawn = _html(color, alt, rows)
-    paid = losses.labels.get(number)
-    said = f"Predicted once, at the first token: {label.name}. ✓ is the target."
-    if paid is not None:
-        said += f" Loss {paid.nats if unit == 'nats' else paid.bits:.2f} {unit}; random guessing has " + (
-            f"{_blind(len(label.choices), unit):.2f}."
-        )
-    st.caption(said)
-    return drawn
-
-
-def _html(color: str, alt: str, rows: list[str]) -> str:
+        names = zip(label.choices, chances, strict=True)
+        alt += " Model: " + ", ".join(f"{choice} {percent(chance)}" for choice, chance in names)
+    if (loss := losses.labels.get(number)) is not None:
+        size = 1.0 if unit == "nats" else BITS
+        blind = f"{math.log(len(label.choices)) * size:.2f}"
+        note += " " + words("Label: loss", loss=f"{loss.nats * size:.2f}", unit=unit, blind=blind)
     frame = f'style="--ac:{color}" role="img" aria-label="{escape(alt, quote=True)}"'
     drawn = f'{_QUESTION_STYLE}<div class="obq" {frame}>{"".join(rows)}</div>'
     st.html(drawn)
+    st.caption(note)
     return drawn
-
-
-def _blind(choices: int, unit: str) -> float:
-    return math.log(choices) if unit == "nats" else math.log2(choices)

@@ -1,10 +1,9 @@
-"""Objectives whose mask says what is known: next token, prefix, UniLM's three masks, XLNet's order that one drags."""
+"""Objectives that differ in the attention mask: next token, prefix, UniLM's three masks, XLNet's order to drag."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
 from core.figures.masks import stream_maps, stream_table, stream_words
@@ -20,7 +19,7 @@ from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead
 from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Given, Options, Stage, question
+from core.ui.objectives.entry import RATE, Entry, Inputs, Options, Stage
 from core.ui.objectives.hide import BLANK
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -51,60 +50,55 @@ ORDER_ROW = Component("order", Moved)
 """Tokens in an order that is dragged, by pointer or by keyboard; the last ones of it are marked as asked."""
 
 
-def _next(given: Given) -> tuple[Stage, ...]:
-    return (Stage(causal.corrupt([token.piece for token in given.tokens], given.frame.get("begin"))),)
+def _next(inputs: Inputs) -> tuple[Stage, ...]:
+    return (Stage(causal.corrupt(inputs.pieces, inputs.frame.get("begin"))),)
 
 
-def _prefix(given: Given) -> tuple[Stage, ...]:
-    pieces = [token.piece for token in given.tokens]
-    wanted = given.number("prefix")
-    example = prefix.corrupt(pieces, given.rng(), min(wanted, len(pieces) - 1) if wanted and len(pieces) > 1 else None)
+def _prefix(inputs: Inputs) -> tuple[Stage, ...]:
+    length = min(inputs.number("prefix"), len(inputs.pieces) - 1)
+    example = prefix.corrupt(inputs.pieces, inputs.rng(), length)
     count = sum(cell.segment == 0 for cell in example.source)
-    return (
-        Stage(
-            example, note=f"The first {count} tokens are the prefix: they attend to each other, and none has a loss."
-        ),
-    )
+    return (Stage(example, note=inputs.say("Prefix", count=count)),)
 
 
-def _unified(given: Given) -> tuple[Stage, ...]:
-    rng = given.rng()
-    drawn = unified.draw(rng)
-    kind = next((name for name in unified.SHARES if name == given.word("mask")), drawn)
-    a, b, said = two_parts(given.text) if kind in ("both", "seq2seq") else (given.text, "", "")
-    first, second = ([token.piece for token in given.cut(part)] if part else [] for part in (a, b))
+def _unified(inputs: Inputs) -> tuple[Stage, ...]:
+    rng = inputs.rng()
+    sampled = unified.draw(rng)
+    kind = next((name for name in unified.SHARES if name == inputs.word("mask")), sampled)
+    a, b, cut = two_parts(inputs.text) if kind in ("both", "seq2seq") else (inputs.text, "", "")
     example = unified.corrupt(
-        first,
-        second,
-        given.vocabulary,
+        inputs.tokenize(a),
+        inputs.tokenize(b) if b else (),
+        inputs.vocabulary,
         rng,
         kind,
-        rate=given.number("rate") / 100,
-        mask=given.frame["mask"],
-        special=given.special,
+        rate=inputs.number("rate") / 100,
+        mask=inputs.frame["mask"],
+        special=inputs.special,
     )
-    return (Stage(example, note=f"Mask of this row: {MASKS[kind].split(' (')[0].lower()}. {said}".strip()),)
+    name = MASKS[kind].split(" (")[0].lower()
+    return (Stage(example, note=f"{inputs.say('Attention mask', name=name)} {cut}".strip()),)
 
 
-def _ordinary(given: Given) -> list[int]:
-    """Places of the text's own tokens that are ordered: a typed token of the format is known from the start."""
-    return [place for place, token in enumerate(given.tokens) if not token.special]
+def _ordinary(inputs: Inputs) -> list[int]:
+    """Positions of the tokens that are ordered: a typed token of the format is context from the start."""
+    return [place for place, token in enumerate(inputs.tokens) if not token.special]
 
 
-def drawn_order(given: Given) -> tuple[int, ...]:
-    """The order that the seed draws, as numbers of ordinary tokens."""
-    return tuple(int(i) for i in given.rng().permutation(len(_ordinary(given))))
+def drawn_order(inputs: Inputs) -> tuple[int, ...]:
+    """The order sampled with the seed, as numbers of ordinary tokens."""
+    return tuple(int(i) for i in inputs.rng().permutation(len(_ordinary(inputs))))
 
 
-def _ask(view: View, given: Given) -> Options:
+def _ask(view: View, inputs: Inputs) -> Options:
     """The row of tokens in their order, and buttons for orders with a name."""
     state = view.state
-    tokens = [given.tokens[place] for place in _ordinary(given)]
+    tokens = [inputs.tokens[place] for place in _ordinary(inputs)]
     count = len(tokens)
-    drawn, linked = drawn_order(given), state.integers("order")
-    # another text, or another seed, has another order: what was dragged holds for the one it was dragged in
+    drawn, linked = drawn_order(inputs), state.integers("order")
+    # another text, or another seed, has another order: a dragged one holds for its own
     slot, sign = state.key("permutation.order"), state.key("permutation.sign")
-    now = (given.seed, tuple(token.id for token in given.tokens))
+    now = (inputs.seed, tuple(token.id for token in inputs.tokens))
     if st.session_state.get(sign) != now:
         first = sign not in st.session_state
         fresh = first and sorted(linked) == list(range(count))
@@ -116,9 +110,9 @@ def _ask(view: View, given: Given) -> Options:
     def put(order: tuple[int, ...]) -> None:
         st.session_state[slot] = order
 
-    asked = permutation.asked(count, given.number("k")) if count else 0
-    st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
-    covered = state.text("cover") == "yes" and not was_shown(state, question("permutation", given))
+    asked = permutation.asked(count, inputs.number("k")) if count else 0
+    view.say("Order")
+    covered = state.text("cover") == "yes" and not was_shown(state, inputs.question)
     later = st.session_state[slot][count - asked :] if covered else ()
     key, accented = state.key("permutation.row"), accent("decoder")
     moved = ORDER_ROW.sent(key)
@@ -128,7 +122,7 @@ def _ask(view: View, given: Given) -> Options:
         "tokens": [_chip(replace(t, text=BLANK, piece=BLANK) if at in later else t, at) for at, t in enumerate(tokens)],
         "order": list(st.session_state[slot]),
         "asked": asked,
-        "label": "Tokens in the order in which they are predicted",
+        "label": view.words.label("order"),
         "accent": accented,
         "onAccent": on_colour(accented),
     }
@@ -146,35 +140,32 @@ def _ask(view: View, given: Given) -> Options:
 def _chip(token: Token, place: int) -> dict[str, str]:
     return {
         "text": visible(token.text) or token.piece,
-        "title": f"token {place}, piece {token.piece}",
+        "title": f"token {place}: {token.piece}",
         "mark": "‿" if token.continuation else "",
     }
 
 
-def permuted(given: Given) -> tuple[Stage, ...]:
-    """The text with the last tokens of its order asked; ``order`` counts ordinary tokens and is empty where none is."""
-    ordinary = _ordinary(given)
-    order = [ordinary[int(number)] + 1 for number in given.word("order").split(".")] if given.word("order") else []
-    whole = given.framed
-    example = permutation.corrupt(
-        whole, np.random.default_rng(given.seed), k=float(given.number("k")), order=order, special=sorted(given.fixed)
-    )
-    found = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
+def permuted(inputs: Inputs) -> tuple[Stage, ...]:
+    """The text with targets at the end of its order; ``order`` counts ordinary tokens and is empty where none is."""
+    ordinary, whole = _ordinary(inputs), inputs.framed
+    order = [ordinary[int(number)] + 1 for number in inputs.word("order").split(".")] if inputs.word("order") else []
+    example = permutation.corrupt(whole, order, inputs.number("k"), inputs.fixed)
+    steps = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
-    note = f"Predicted in this order: {found}{more}. All others are context from the start."
-    return (Stage(example, note=note, tells=True),)
+    note = f"Predicted in this order: {steps}{more}. {inputs.say('Context')}"
+    return (Stage(example, note=note, reveals=True),)
 
 
-def _streams(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
+def _streams(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """The masks of the two streams, beside each other."""
     example = stages[0].example
-    tokens = [given.framed[0], *(token.text for token in given.tokens), given.framed[-1]]
+    tokens = [inputs.framed[0], *(token.text for token in inputs.tokens), inputs.framed[-1]]
     rank = ranks(example.order, len(tokens)).tolist()
     content, query = (seen.allowed for seen in example.visible)
     view.say("Streams")
     Panel(
         "streams",
-        "What each token's content and query stream attend to",
+        view.words.label("streams"),
         stream_maps(tokens, rank, content, query, accent("decoder"), theme=theme()),
         stream_words(tokens, rank),
         Table.from_records(stream_table(tokens, rank, content, query)),
@@ -184,20 +175,7 @@ def _streams(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
 
 CAUSAL = Entry("causal", "decoder", _next, live.by("next"), random=False)
 PERMUTATION = Entry(
-    "permutation",
-    "decoder",
-    permuted,
-    live.by("order"),
-    settings=(K,),
-    more=_streams,
-    ask=_ask,
-    masks=False,
+    "permutation", "decoder", permuted, live.by("order"), settings=(K,), more=_streams, ask=_ask, masks=False
 )
 PREFIX_LM = Entry("prefix", "decoder", _prefix, live.by("next"), settings=(PREFIX,))
-UNIFIED = Entry(
-    "unified",
-    "encoder-decoder",
-    _unified,
-    settings=(MASK, RATE),
-    several=True,
-)
+UNIFIED = Entry("unified", "encoder-decoder", _unified, settings=(MASK, RATE), several=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
+from typing import cast
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from core.objectives import denoising, gaps, sentinels
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Given, Stage
+from core.ui.objectives.entry import RATE, Entry, Inputs, Stage
 from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
@@ -48,78 +48,59 @@ CHOOSE = Choice(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def _sentences(given: Given) -> list[tuple[str, ...]]:
-    """The sentences of the text as pieces."""
-    return [tuple(token.piece for token in given.cut(part)) for part in sentences(given.text)]
+def _sentences(inputs: Inputs) -> list[tuple[str, ...]]:
+    """The sentences of the text as tokens."""
+    return [inputs.tokenize(part) for part in sentences(inputs.text)]
 
 
-def _sentinels(given: Given) -> tuple[Stage, ...]:
-    example = sentinels.corrupt(
-        [token.piece for token in given.tokens],
-        given.rng(),
-        rate=given.number("rate") / 100,
-        mean=float(given.number("mean")),
-        special=given.special,
+def _sentinels(inputs: Inputs) -> tuple[Stage, ...]:
+    rate, mean = inputs.number("rate") / 100, float(inputs.number("mean"))
+    return (Stage(sentinels.corrupt(inputs.pieces, inputs.rng(), rate=rate, mean=mean, special=inputs.special)),)
+
+
+def _denoised(inputs: Inputs) -> tuple[Stage, ...]:
+    kinds = [kind for kind in inputs.word("damage").split(",") if kind]
+    example = denoising.corrupt(_sentences(inputs), inputs.rng(), kinds, special=inputs.special)
+    return (Stage(example, note="" if kinds else inputs.say("No corruption")),)
+
+
+def _chosen(inputs: Inputs) -> tuple[list[list[str]], tuple[int, ...], gaps.Choice]:
+    """The words of each sentence, the sentences to remove, and how they were chosen."""
+    how = cast(gaps.Choice, inputs.word("choose"))
+    words = [_WORD.findall(part) for part in sentences(inputs.text)]
+    return words, gaps.choose(words, inputs.rng(), how, inputs.number("rate") / 100) if len(words) > 1 else (), how
+
+
+def _gaps(inputs: Inputs) -> tuple[Stage, ...]:
+    return (Stage(gaps.corrupt(_sentences(inputs), _chosen(inputs)[1], inputs.special)),)
+
+
+def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
+    """ROUGE1-F1 of every sentence against the others, and which were removed."""
+    words, chosen, how = _chosen(inputs)
+    scores = gaps.scores(words, unique=how.endswith("uniq"))
+    table = Table(
+        ("sentence", "ROUGE1-F1", "removed"),
+        tuple(
+            (part, score, number in chosen)
+            for number, (part, score) in enumerate(zip(sentences(inputs.text), scores, strict=True))
+        ),
     )
-    return (Stage(example),)
-
-
-def _denoised(given: Given) -> tuple[Stage, ...]:
-    kinds = [kind for kind in given.word("damage").split(",") if kind]
-    example = denoising.corrupt(_sentences(given), given.rng(), kinds, special=given.special)
-    note = "" if kinds else "No corruption is chosen: the decoder copies."
-    return (Stage(example, note=note),)
-
-
-def _chosen(given: Given) -> tuple[list[list[str]], tuple[int, ...], gaps.Choice]:
-    """The words of each sentence, the sentences to take out, and how they were found."""
-    how: gaps.Choice = next(name for name in get_args(gaps.Choice) if name == given.word("choose"))
-    words = [_WORD.findall(part) for part in sentences(given.text)]
-    if len(words) < 2:
-        return words, (), how
-    return words, gaps.choose(words, given.rng(), how, given.number("rate") / 100), how
-
-
-def _gaps(given: Given) -> tuple[Stage, ...]:
-    return (Stage(gaps.corrupt(_sentences(given), given.rng(), chosen=_chosen(given)[1], special=given.special)),)
-
-
-def _scores(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
-    """ROUGE1-F1 of every sentence against the others, and which were taken out."""
-    words, chosen, how = _chosen(given)
-    scores = zip(sentences(given.text), gaps.scores(words, unique=how.endswith("uniq")), strict=True)
-    found = [(part, score, number in chosen) for number, (part, score) in enumerate(scores)]
-    st.markdown("**ROUGE1-F1 of each sentence against the others**")
-    rows = [(part, f"{score:.2f}", "removed" if gone else "kept") for part, score, gone in found]
-    text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
-    table = Table(("sentence", "ROUGE1-F1", "removed"), tuple(found))
+    st.markdown(f"**{view.words.label('scores')}**")
+    rows = [(str(part), f"{score:.2f}", "removed" if gone else "unchanged") for part, score, gone in table.rows]
+    text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, view.words.label("scores"), (66, 17, 17), (1,)))
     download_csv(table, "gap-sentences", view.state.key("gaps.csv"))
     if how.startswith("seq"):
         view.note("One after the other")
 
 
-SENTINELS = Entry(
-    "sentinels",
-    "encoder-decoder",
-    _sentinels,
-    settings=(RATE, MEAN),
-)
-DENOISE = Entry(
-    "denoise",
-    "encoder-decoder",
-    _denoised,
-    live.by("written"),
-    settings=(DAMAGE,),
-    several=True,
-)
+SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE, MEAN))
+DENOISE = Entry("denoise", "encoder-decoder", _denoised, live.by("written"), settings=(DAMAGE,), several=True)
 GAPS = Entry(
     "gaps",
     "encoder-decoder",
     _gaps,
-    settings=(
-        CHOOSE,
-        RATE.with_(label="Gap-sentence ratio, %", default=30, low=10, high=70),
-    ),
+    settings=(CHOOSE, RATE.with_(label="Gap-sentence ratio, %", default=30, low=10, high=70)),
     more=_scores,
     several=True,
 )

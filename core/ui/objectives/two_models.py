@@ -1,6 +1,8 @@
-"""Objectives with two models: a generator and a judge (ELECTRA), a teacher and a student (DistilBERT)."""
+"""Objectives with two models: a generator and a discriminator (ELECTRA), a teacher and a student (DistilBERT)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -9,13 +11,14 @@ from core import checkpoints
 from core.figures.predictions import compared_alt, compared_bars
 from core.language.losses import Losses
 from core.objectives import distillation, replaced
+from core.objectives.contrastive import log_softmax
 from core.objectives.shares import tally
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown
 from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Given, Share, Stage
-from core.ui.objectives.tokens import masked_example, once
+from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage
+from core.ui.objectives.tokens import masked_example, once, usual
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
@@ -27,68 +30,59 @@ _PICTURES = 3
 TEMPERATURE = Integer(name="temperature", label="Temperature", default=2, low=1, high=10, width=140)
 
 
-def _detect(given: Given) -> tuple[Stage, ...]:
-    hidden = replaced.hide(
-        given.framed, given.rng(), rate=given.number("rate") / 100, mask=given.frame["mask"], fixed=given.fixed
-    )
-    samples = live.samples(given.slug, hidden.source, given.seed)
-    judged = replaced.corrupt(given.framed, samples, given.fixed)
-    right = sum(judged.source[place].change == "unchanged" for place in hidden.asked)
-    lucky = f"{right} of {len(hidden.asked)} samples equal the original token and count as original." if right else ""
-    return (
-        Stage(hidden),
-        Stage(
-            judged,
-            note=lucky,
-            tells=True,
-            under="the discriminator's probability that the token was replaced",
-            among="answers",
-        ),
-    )
+def _detect(inputs: Inputs) -> tuple[Stage, ...]:
+    generator = replaced.hide(inputs.framed, inputs.rng(), **usual(inputs))
+    samples = live.samples(inputs.slug, generator.source, inputs.seed)
+    discriminator = replaced.corrupt(inputs.framed, samples, inputs.fixed)
+    right = sum(discriminator.source[place].change == "unchanged" for place in generator.asked)
+    note = inputs.say("Equal samples", right=right, count=len(generator.asked)) if right else ""
+    return Stage(generator), Stage(discriminator, note=note, reveals=True, classifies=True)
 
 
-def _detect_shares(given: Given) -> tuple[Share, ...]:
-    rate = given.number("rate")
-    found = tally(lambda rng: replaced.hide(given.framed, rng, rate=rate / 100, fixed=given.fixed))
+def _detect_shares(inputs: Inputs) -> tuple[Share, ...]:
+    counts = tally(lambda rng: replaced.hide(inputs.framed, rng, **usual(inputs)))
     return (
-        Share("tokens the generator predicts", 100 * found.share, float(rate)),
+        Share("tokens the generator predicts", 100 * counts.share, float(inputs.number("rate"))),
         Share("tokens the discriminator classifies", 100.0, 100.0),
     )
 
 
-def _sum(answers: tuple[Losses, ...]) -> str:
-    words, verdicts = answers[0].mean, answers[1].mean
-    if words is None or verdicts is None:
+def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
+    generator, discriminator = answers[0].mean, answers[1].mean
+    if generator is None or discriminator is None:
         return ""
-    total = words + replaced.WEIGHT * verdicts
-    return (
-        f"ELECTRA's loss is the sum with a weight: {words:.2f} for the generator and {replaced.WEIGHT:.0f} · "
-        f"{verdicts:.3f} for the discriminator, {total:.2f} nats."
+    return words(
+        "Sum",
+        generator=f"{generator:.2f}",
+        weight=f"{replaced.WEIGHT:.0f}",
+        discriminator=f"{discriminator:.3f}",
+        total=f"{generator + replaced.WEIGHT * discriminator:.2f}",
     )
 
 
-def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
-    """Teacher and student at each hidden token, and the three losses with their weights."""
-    example = stages[0].example
-    found = live.scored(checkpoints.first("objective-distillation-teacher")[0], given.slug, example.source)
-    heat = float(given.number("temperature"))
-    one, other = (np.asarray(scores, dtype=np.float64) for scores in (found.teacher, found.student))
-    states = tuple(np.asarray(state, dtype=np.float64) for state in found.states)
-    paid = distillation.losses(one, other, found.truth, (states[0], states[1]), heat)
-    soft = np.exp(distillation.log_soft(one, heat)), np.exp(distillation.log_soft(other, heat))
+def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
+    """Teacher and student at each masked token, and the three losses with their weights."""
+    example, temperature = stages[0].example, float(inputs.number("temperature"))
+    scores = live.scored(checkpoints.first("objective-distillation-teacher")[0], inputs.slug, example.source)
+    teacher, student, *states = (
+        np.asarray(values, dtype=np.float64) for values in (scores.teacher, scores.student, *scores.states)
+    )
+    losses = distillation.losses(teacher, student, scores.truth, (states[0], states[1]), temperature)
+    soft_log = log_softmax(teacher, temperature)
+    soft = np.exp(soft_log), np.exp(log_softmax(student, temperature))
     drawn = min(_PICTURES, len(example.asked))
-    markdown(f"**What teacher and student find probable, at temperature {heat:g}**")
+    markdown(f"**{view.words.part('Compared', temperature=f'{temperature:g}')}**")
     for row, column in enumerate(st.columns(max(drawn, 2), gap="large")[:drawn]):
-        best = np.argsort(-one[row])[:_WORDS]
-        words = [found.names[i] for i in best]
-        truth = found.names[int(found.truth[row])]
-        teacher, student = (side[row, best].tolist() for side in soft)
-        pairs = list(zip(teacher, student, strict=True))
+        best = np.argsort(-teacher[row])[:_WORDS]
+        words = [scores.names[i] for i in best]
+        truth = scores.names[int(scores.truth[row])]
+        chances = [side[row, best].tolist() for side in soft]
+        pairs = list(zip(*chances, strict=True))
         with column:
             st.caption(plain(f"In place of “{truth}”"))
             Panel(
                 f"distillation-{row + 1}",
-                f"Teacher and student at masked token {row + 1}",
+                view.words.part("Compared token", number=row + 1),
                 compared_bars(
                     ("teacher", "student"),
                     list(zip(words, pairs, strict=True)),
@@ -96,15 +90,15 @@ def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
                     truth=truth,
                     theme=theme(),
                 ),
-                compared_alt(words, teacher, student, f"In place of {truth}"),
+                compared_alt(words, *chances, f"In place of {truth}"),
                 Table(
                     ("token", "teacher", "student"),
                     tuple((word, *pair) for word, pair in zip(words, pairs, strict=True)),
                 ),
             ).draw(view.state)
     if len(example.asked) > drawn:
-        st.caption(f"The first {drawn} of {len(example.asked)} masked tokens are shown; the losses count all of them.")
-    means = (float(paid.soft.mean()), float(paid.hard.mean()), float(paid.states.mean()))
+        view.note("First tokens", drawn=drawn, count=len(example.asked))
+    means = (float(losses.soft.mean()), float(losses.hard.mean()), float(losses.states.mean()))
     weights = (distillation.SOFT, distillation.HARD, distillation.STATES)
     names = ("Soft targets: T² KL", "Masked tokens: −log q", "Direction of the states: 1 − cos")
     table = Table(
@@ -112,24 +106,15 @@ def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
         tuple((name, mean, weight, weight * mean) for name, mean, weight in zip(names, means, weights, strict=True)),
     )
     rows = [(str(name), f"{mean:.3f}", f"{weight:g}", f"{part:.3f}") for name, mean, weight, part in table.rows]
-    rows.append(("Sum", "", "", f"{paid.total:.3f}"))
+    rows.append(("Sum", "", "", f"{losses.total:.3f}"))
     headings = ("Loss", "Mean, nats", "Weight", "Weighted")
     text_table(TextTable(headings, rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
     download_csv(table, "distillation-losses", view.state.key("distillation.csv"))
-    entropy = float(-(soft[0] * distillation.log_soft(one, heat)).sum(axis=-1).mean())
-    even = float(np.exp(entropy))
+    even = float(np.exp(-(soft[0] * soft_log).sum(axis=-1).mean()))
     view.say("Uncertainty", even=f"{even:,.{0 if even >= 10 else 1}f}")
 
 
-REPLACED = Entry(
-    "replaced",
-    "encoder",
-    _detect,
-    live.replaced,
-    settings=(RATE,),
-    shares=_detect_shares,
-    total=_sum,
-)
+REPLACED = Entry("replaced", "encoder", _detect, live.replaced, settings=(RATE,), shares=_detect_shares, total=_sum)
 DISTILLATION = Entry(
     "distillation",
     "encoder",
