@@ -64,9 +64,9 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     else:
         assert "No live model" in said(at)
     if entry.shares is not None:
-        assert "Proportions over many draws beside the published ones" not in html_of(at)  # costs nothing while closed
+        assert "Proportions over many samples, and the published ones" not in html_of(at)  # costs nothing while closed
         at.session_state[key_of(at, f"shares.{slug}")] = True
-        assert "Proportions over many draws beside the published ones" in html_of(at.run())
+        assert "Proportions over many samples, and the published ones" in html_of(at.run())
 
 
 def test_again_draws_the_next_seed(page: AppTest) -> None:
@@ -180,7 +180,7 @@ def test_a_sentence_of_another_text_is_no_translation() -> None:
 def test_a_link_carries_every_setting() -> None:
     at = opened(objective="sentinels", rate="50", mean="10", seed="3")
     assert [(box.value, box.help) for box in at.number_input[:2]] == [
-        (50, "T5 hides 15 %."),
+        (50, "T5 masks 15 %."),
         (10, "T5's final models take 3 tokens."),
     ]
     assert at.number_input[2].value == 3

@@ -41,9 +41,8 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
 def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
     whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
-    example = permutation.corrupt(
-        whole, [1 + int(i) for i in np.random.default_rng(3).permutation(len(whole) - 2)], 3, (0, len(whole) - 1)
-    )
+    order = 1 + np.random.default_rng(3).permutation(len(whole) - 2)
+    example = permutation.corrupt(whole, order.tolist(), 3, (0, len(whole) - 1))
     found = losses.of_order(xlnet, example)
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
