@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -33,6 +33,8 @@ from core.language.guesses import among
 from core.settings import ASSETS
 
 Kind = Literal["masked", "next", "replaced", "order"]
+Given = str | int | None
+"""A visitor's answer: typed, or the number of a choice; None where the visitor gave up."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LENGTH = 10
 GAP = "___"
@@ -49,19 +51,41 @@ class Question:
     text: str
     """What is shown: a sentence with `GAP`, a beginning, or a sentence with a wrong word; two sentences as one text."""
     answers: tuple[str, ...]
-    """What counts as right, first what stood there. For two sentences the one that came first."""
+    """What counts as right, the original first. For two sentences the one that came first."""
     choices: tuple[str, ...] = ()
     """The words of a sentence, or the two sentences as shown; empty where the answer is typed."""
     place: int | None = None
     """The right one of ``choices``."""
 
-    def right(self, given: str | int | None) -> bool:
-        """Whether ``given``, typed or chosen, is right; None is a question that was given up."""
+    def right(self, given: Given) -> bool:
+        """Whether ``given`` is right."""
         if given is None:
             return False
         if self.choices:
             return given == self.place
         return among(str(given), self.answers) is not None
+
+    def said(self, given: Given) -> str:
+        """A visitor's answer in words."""
+        if given is None:
+            return "no answer"
+        choice = self.choices[int(given)] if self.choices else str(given).strip()
+        return opening(choice) if self.kind == "order" else choice
+
+    @property
+    def solution(self) -> str:
+        """The original in words, and what counts as right as well."""
+        if self.kind == "order":
+            return opening(self.answers[0])
+        original, *others = self.answers
+        if self.kind == "replaced":
+            return f"{original}, replaced by {self.choices[self.place or 0]}"
+        return original + (f"; also right: {', '.join(others)}" if others else "")
+
+
+def opening(sentence: str) -> str:
+    """The first words of a sentence, to name it by."""
+    return f"“{' '.join(sentence.split()[:3])} …”"
 
 
 @cache
@@ -118,6 +142,26 @@ class Answer:
     def said(self) -> str:
         """Its choice as a word."""
         return self.labels[self.choice]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with both answers; ``answer`` is None until the visitor has answered."""
+
+    question: Question
+    given: Given = None
+    answer: Answer | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether the visitor is right."""
+        return self.answer is not None and self.question.right(self.given)
+
+
+def scores(turns: Sequence[Turn]) -> tuple[int, int, int]:
+    """How many questions are answered, how many of them the visitor has right, and how many the model."""
+    done = [turn for turn in turns if turn.answer is not None]
+    return len(done), sum(turn.right for turn in done), sum(turn.answer.right for turn in done if turn.answer)
 
 
 def answer(checkpoint: Checkpoint, question: Question) -> Answer:

@@ -63,7 +63,7 @@ def test_a_round_by_typing() -> None:
         assert not at.exception
         assert f"{number + 1}. Which word is masked?" in said(at)
         at = answer(at, question, "masked", number, right=number != 4)
-        assert f"**Written:** {question.answers[0]}" in said(at)
+        assert f"**Original:** {question.answers[0]}" in said(at)
         assert ("✗ **You:** xyzzy" if number == 4 else "✓ **You:**") in said(at)
         if number + 1 < LENGTH:
             at = button(at, "Next question")
@@ -102,7 +102,7 @@ def test_no_answer_is_in_the_page_before_it_is_given(page: AppTest, kind: Kind) 
     at = back(page, tab="rounds", kind=kind, round="5", question="2")
     assert not at.exception
     before = everything(at)
-    assert "Written" not in before
+    assert "Original" not in before
     assert not charts(at)
     if not question.choices:
         assert f">{question.answers[0]}<" not in before
@@ -119,7 +119,7 @@ def test_a_guess_without_a_word_is_not_counted(page: AppTest, guess: str) -> Non
     at = back(page, tab="rounds", round=str(100 + len(guess)), question="1")
     at = at.text_input[0].set_value(guess).run()
     assert not at.exception
-    assert "Written" not in said(at)
+    assert "Original" not in said(at)
     assert "0 of 0" in html_of(at)
 
 

@@ -21,14 +21,14 @@ def test_the_last_of_the_hidden_words_by_keyboard(traveller: Visitor) -> None:
         expect(box).to_be_focused()  # from the second question on without a hand at the pointer
         page.keyboard.type("xyzzy" if number == 8 else question.answers[0])
         page.keyboard.press("Enter")
-        expect(page.get_by_text(f"Written: {question.answers[0]}")).to_be_visible()
+        expect(page.get_by_text(f"Original: {question.answers[0]}")).to_be_visible()
         _on(page, number)
     expect(page.get_by_role("table", name=re.compile(r"^You 2 and Atlas BERT \d of 3 answered"))).to_be_visible()
     traveller.settle()
     page.go_back()
     expect(page).to_have_url(re.compile("question=9"))
     # Until this stands there, the buttons are those of the page before, and a click on them is lost.
-    expect(page.get_by_text(f"Written: {draw('masked', 0)[LENGTH - 2].answers[0]}", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"Original: {draw('masked', 0)[LENGTH - 2].answers[0]}", exact=True)).to_be_visible()
     traveller.settle()
     page.get_by_role("button", name="New round").click()
     expect(page).to_have_url(re.compile("round=1"))
@@ -47,7 +47,7 @@ def test_the_last_of_the_replaced_words_by_keyboard(visitor: Visitor) -> None:
         for _ in range(question.place or 0):
             page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        expect(page.get_by_text(f"Written: {question.choices[question.place or 0]} stands where")).to_be_visible()
+        expect(page.get_by_text(f"Original: {question.answers[0]}, replaced by")).to_be_visible()
         _on(page, number)
     expect(page.get_by_role("table", name=re.compile(r"^You 3 and Atlas ELECTRA \d of 3 answered"))).to_be_visible()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.language.guesses import among, plain_word, same_word
-from core.language.rounds import GAP, KINDS, LENGTH, Kind, bank, draw, spans
+from core.language.rounds import GAP, KINDS, LENGTH, Answer, Kind, Turn, bank, draw, scores, spans
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,10 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
 
 
 def test_a_model_that_knows_nothing_is_judged_by_its_choice() -> None:
-    from core.language.rounds import Answer
-    from core.ui.objectives.rounds import Row, points
-
     first, second, third = draw("masked", 0)[:3]
     rows = [
-        Row(first, first.answers[0], Answer(("x",), (0.9,), 0, False)),
-        Row(second, None, Answer((second.answers[0],), (0.9,), 0, True)),
-        Row(third),
+        Turn(first, first.answers[0], Answer(("x",), (0.9,), 0, False)),
+        Turn(second, None, Answer((second.answers[0],), (0.9,), 0, True)),
+        Turn(third),
     ]
-    assert points(rows) == (2, 1, 1)
+    assert scores(rows) == (2, 1, 1)

@@ -1,13 +1,12 @@
 """Predict first: ten questions that the visitor answers before a live model does, and the score of both.
 
-Nothing in the page tells an answer before the visitor has answered.
+Nothing on the page reveals an answer before the visitor has answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import cast
 
@@ -16,7 +15,7 @@ import streamlit as st
 from core import checkpoints, session
 from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
-from core.language.rounds import GAP, LENGTH, MODELS, Answer, Kind, Question, draw, spans
+from core.language.rounds import GAP, LENGTH, MODELS, Answer, Given, Kind, Question, Turn, draw, opening, scores, spans
 from core.links import parameters as link
 from core.table import Table
 from core.ui.chart import chart
@@ -31,15 +30,10 @@ from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
-Given = dict[int, str | int | None]
-"""What was answered, by the question's number from 0; None where the visitor gave up."""
 _SLOT = "objectives.rounds.given"
 """Named after the page, so that its Reset forgets it."""
 _MOST = 60
 _SEEDS = 2**31
-
-
-Take = Callable[[str | int | None], None]
 BRANCHES = {"masked": "encoder", "next": "decoder", "replaced": "encoder", "order": "decoder"}
 _TEXT = "font-size:1.3rem;line-height:1.6;margin:.2rem 0 .3rem;overflow-wrap:anywhere"
 _GAP = '<span role="img" aria-label="masked word" style="border-bottom:3px solid {0};padding:0 1.6em">&nbsp;</span>'
@@ -80,17 +74,63 @@ QUESTION = Carried(name="question", label="Question", as_=link.Integer(1, 1, LEN
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One question; ``answer`` is None, and nothing of it is known to the page, until the visitor has answered."""
+class Round:
+    """The round on the page. Its methods are callbacks of buttons."""
 
-    question: Question
-    given: str | int | None = None
-    answer: Answer | None = None
+    state: PageState
+    kind: Kind
+    seed: int
+    number: int
+    """The question that is shown, from 0."""
+    given: dict[int, Given]
+    """The visitor's answers by number; they outlive reruns, links and Back, and end with Reset."""
 
     @property
-    def right(self) -> bool:
-        """Whether the visitor is right."""
-        return self.answer is not None and self.question.right(self.given)
+    def over(self) -> bool:
+        """Whether every question is answered."""
+        return len(self.given) == LENGTH
+
+    def take(self, answer: Given) -> None:
+        """Store an answer, None where the visitor gives up."""
+        self.given[self.number] = answer
+        _count()
+
+    def show(self, number: int) -> None:
+        """Go to a question."""
+        st.session_state[self.state.key(f"rounds.question.{self.kind}")] = number
+        _count()
+
+    def renew(self) -> None:
+        """Begin the next round."""
+        st.session_state[self.state.key("rounds.round")] = (self.seed + 1) % _SEEDS
+        self.show(0)
+
+    def draw_buttons(self) -> None:
+        """To the next open question, to the previous one, and from a finished round to another."""
+        around = (at % LENGTH for at in range(self.number + 1, self.number + LENGTH))
+        ahead = next((at for at in around if at not in self.given), None)
+        if self.over and self.number + 1 < LENGTH:
+            ahead = self.number + 1
+        key = self.state.key
+        with st.container(horizontal=True):
+            if self.over:
+                st.button("Another round", key=key("rounds.again"), type="primary", on_click=self.renew)
+            if ahead is not None:
+                primary = self.number in self.given and not self.over
+                st.button(
+                    "Next question",
+                    key=key("rounds.next"),
+                    type="primary" if primary else "secondary",
+                    on_click=self.show,
+                    args=(ahead,),
+                )
+            st.button(
+                "Previous question",
+                key=key("rounds.back"),
+                disabled=self.number == 0,
+                on_click=self.show,
+                args=(self.number - 1,),
+            )
 
 
 def rounds(view: View) -> None:
@@ -100,42 +140,41 @@ def rounds(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = cast(Kind, KIND.draw(state))
         slug = _model(kind, names, state)
-        seed = _round(kind, state)
-    if state.memory.setdefault("rounds.kind", kind) != kind:
-        state.memory["rounds.kind"] = kind
-        _count()
-    questions, given = draw(kind, seed), _given(kind, seed)
-    number = _number(kind, state)
-    state.set(round=seed or None, question=number + 1)
-    name = names.get(slug, slug)
-    box = state.key(f"rounds.{kind}.{seed}.{number}")
+        name = names.get(slug, slug)
+        if state.memory.setdefault("rounds.kind", kind) != kind:
+            state.memory["rounds.kind"] = kind
+            _count()
+        current = _round(kind, state)
+        st.button("New round", key=state.key("rounds.new"), on_click=current.renew, help="Ten other questions")
+    number = current.number
+    state.set(round=current.seed or None, question=number + 1)
+    box = state.key(f"rounds.{kind}.{current.seed}.{number}")
     with sentences():
-        rows = [
-            Row(question, given[at], _asked(slug, question)) if at in given else Row(question)
-            for at, question in enumerate(questions)
+        turns = [
+            Turn(question, current.given[at], _answer(slug, question)) if at in current.given else Turn(question)
+            for at, question in enumerate(draw(kind, current.seed))
         ]
-        scoreboard(rows, name, seed, number)
-        walk = partial(_walk, kind, state, number, given, seed)
-        if (row := rows[number]).answer is None:
-            prompt = view.words.part(f"Prompt: {kind}")
-            ask(row.question, f"{number + 1}. {prompt}", box, partial(_take, given, number))
-            walk()
+        scoreboard(turns, name, current)
+        if turns[number].answer is None:
+            st.markdown(f"**{number + 1}. {view.words.part(f'Prompt: {kind}')}**")
+            _ask(view, turns[number].question, box, current)
+            current.draw_buttons()
         else:
-            reveal(view, row, name, slug, walk)
-            box = state.key("rounds.again" if len(given) == LENGTH else "rounds.next")
-        if len(given) == LENGTH:
-            finish(rows, name, kind, seed, state)
+            _reveal(view, turns[number], name, slug, current)
+            box = state.key("rounds.again" if current.over else "rounds.next")
+        if current.over:
+            _finish(turns, name, current)
         view.try_and_notice(kind)
         other = f" {view.words.part('No model')}" if kind == "order" else ""
         st.caption(plain(f"{name}: {view.words.part(f'Model: {slug}')}{other} {view.words.part('Source')}"))
-        with st.expander("How the model answers"):
+        with st.expander("How it works"):
             view.say(f"How it works: {kind}")
             view.note(f"Paper: {kind}")
     focus(box, int(st.session_state.get("rounds.turn", 0)), state.key("rounds.focus"))
 
 
 def _model(kind: Kind, names: dict[str, str], state: PageState) -> str:
-    """Who plays against the visitor; a menu where there are several."""
+    """Which model plays against the visitor; a menu where there are several."""
     here = {slug: names[slug] for slug in MODELS[kind] if slug in names} or {slug: slug for slug in MODELS[kind]}
     if len(here) < 2:
         state.set(model=None)
@@ -143,206 +182,110 @@ def _model(kind: Kind, names: dict[str, str], state: PageState) -> str:
     return MODEL.with_(label="Against", options=here, default="", width=220).draw(state, tag=kind)
 
 
-def _round(kind: Kind, state: PageState) -> int:
-    slot = state.key("rounds.round")
-    st.session_state.setdefault(slot, state.number("round"))
-    seed = int(st.session_state[slot])
-
-    st.button(
-        "New round", key=state.key("rounds.new"), on_click=_new, args=(kind, state, seed), help="Ten other questions"
-    )
-    return seed
-
-
-def _new(kind: Kind, state: PageState, seed: int) -> None:
-    st.session_state[state.key("rounds.round")] = (seed + 1) % _SEEDS
-    _to(kind, state, 0)
-
-
-def _number(kind: Kind, state: PageState) -> int:
-    """The question that is looked at, from 0."""
-    slot = state.key(f"rounds.question.{kind}")
-    return int(st.session_state.setdefault(slot, state.number("question", 1) - 1)) % LENGTH
-
-
-def _to(kind: Kind, state: PageState, number: int) -> None:
-    st.session_state[state.key(f"rounds.question.{kind}")] = number
-    _count()
+def _round(kind: Kind, state: PageState) -> Round:
+    memory = st.session_state
+    seed = int(memory.setdefault(state.key("rounds.round"), state.number("round")))
+    number = int(memory.setdefault(state.key(f"rounds.question.{kind}"), state.number("question", 1) - 1)) % LENGTH
+    stored: dict[tuple[str, int], dict[int, Given]] = memory.setdefault(_SLOT, {})
+    stored[kind, seed] = given = stored.pop((kind, seed), {})  # the latest stands last
+    while len(stored) > _MOST:
+        stored.pop(next(iter(stored)))
+    return Round(state, kind, seed, number, given)
 
 
 def _count() -> None:
     st.session_state["rounds.turn"] = int(st.session_state.get("rounds.turn", 0)) + 1
 
 
-def _given(kind: Kind, seed: int) -> Given:
-    """This browser's answers to a round; they outlive reruns, links and Back, and end with Reset."""
-    rounds: dict[tuple[str, int], Given] = st.session_state.setdefault(_SLOT, {})
-    found = rounds.pop((kind, seed), {})
-    rounds[kind, seed] = found  # the last one looked at stands last
-    while len(rounds) > _MOST:
-        rounds.pop(next(iter(rounds)))
-    return found
-
-
-def _take(given: Given, number: int, answer: str | int | None) -> None:
-    given[number] = answer
-    _count()
-
-
-def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) -> None:
-    """To the next question that is open, to the one before, and from any of a finished round to another round."""
-    around = (at % LENGTH for at in range(number + 1, number + LENGTH))
-    ahead = next((at for at in around if at not in given), None)
-    over = len(given) == LENGTH
-    if over and number + 1 < LENGTH:
-        ahead = number + 1
-    with st.container(horizontal=True):
-        if over:
-            st.button(
-                "Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(kind, state, seed)
-            )
-        if ahead is not None:
-            st.button(
-                "Next question",
-                key=state.key("rounds.next"),
-                type="primary" if number in given and not over else "secondary",
-                on_click=_to,
-                args=(kind, state, ahead),
-            )
-        st.button(
-            "Previous question",
-            key=state.key("rounds.back"),
-            disabled=number == 0,
-            on_click=_to,
-            args=(kind, state, number - 1),
-        )
-
-
 @session.cached("Running the model")
-def _asked(slug: str, question: Question) -> Answer:
+def _answer(slug: str, question: Question) -> Answer:
     from core.language.rounds import answer
 
     return answer(session.checkpoint(slug), question)
 
 
-def ask(question: Question, prompt: str, key: str, take: Take) -> None:
-    """Draw the question with its way to answer; ``take`` gets the answer, None where the visitor gives up."""
-    st.markdown(f"**{prompt}**")
+def _ask(view: View, question: Question, key: str, current: Round) -> None:
+    """Draw the question with its way to answer."""
     color = accent(BRANCHES[question.kind])
     if question.kind == "order":
-        _two(question, key, take)
+        with st.container(key=key):
+            for number, (column, text) in enumerate(zip(st.columns(2, gap="large"), question.choices, strict=True)):
+                with column.container(border=True):
+                    st.html(f'<p style="{_TEXT}">{escape(text)}</p>')
+                    label = f"{LETTERS[number]} came first"
+                    st.button(label, key=f"{key}.{number}", on_click=current.take, args=(number,))
     elif question.choices:
-        picked = token_chips(
-            question.choices,
-            key=key,
-            accent=color,
-            label="Words of the sentence; choose the one that was replaced",
-            clearable=False,
-        )
+        label = view.words.label("words")
+        picked = token_chips(question.choices, key=key, accent=color, label=label, clearable=False)
         if picked:
-            take(picked[0])
+            current.take(picked[0])
             st.rerun()
     else:
-        shown = escape(question.text)
-        gap = _GAP.format(color)
-        shown = shown.replace(GAP, gap) if question.kind == "masked" else f"{shown} {gap}"
-        st.html(f'<p style="{_TEXT}">{shown}</p>')
-        _typed(key, take)
-    if question.choices:
-        _show(key, take)
+        gap, text = _GAP.format(color), escape(question.text)
+        text = text.replace(GAP, gap) if question.kind == "masked" else f"{text} {gap}"
+        st.html(f'<p style="{_TEXT}">{text}</p>')
+        _ask_word(view, key, current)
+        return
+    _give_up(key, current)
 
 
-def _show(key: str, take: Take) -> None:
-    st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and show the answer")
+def _give_up(key: str, current: Round) -> None:
+    st.button("Show", key=f"{key}.show", on_click=current.take, args=(None,), help="Give up and show the answer")
 
 
-def _typed(key: str, take: Take) -> None:
+def _ask_word(view: View, key: str, current: Round) -> None:
     slot = f"{key}.unread"
 
     def send() -> None:
         typed = str(st.session_state.get(key) or "")
         st.session_state[slot] = not plain_word(typed)
         if plain_word(typed):
-            take(typed)
+            current.take(typed)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Your guess, then Enter", key=key, persist_state="page", max_chars=MAX_CHARS, on_change=send, width=260
         )
-        _show(key, take)
+        _give_up(key, current)
     if st.session_state.get(slot):
-        st.caption("That holds no word. Type one word, or choose Show.")
+        view.note("No word")
 
 
-def _two(question: Question, key: str, take: Take) -> None:
-    with st.container(key=key):
-        for number, (column, text) in enumerate(zip(st.columns(2, gap="large"), question.choices, strict=True)):
-            with column.container(border=True):
-                st.html(f'<p style="{_TEXT}">{escape(text)}</p>')
-                st.button(f"{LETTERS[number]} came first", key=f"{key}.{number}", on_click=take, args=(number,))
-
-
-def reveal(view: View, row: Row, name: str, slug: str, walk: Callable[[], None]) -> None:
-    """Draw what was right, what the visitor said, and what the model made of it; ``walk`` draws the way on."""
-    question, given, answer = row.question, row.given, row.answer
-    if answer is None:
-        raise ValueError("an open question has no answer to reveal")
-    color = accent(BRANCHES[question.kind])
-    st.html(f'<p style="{_TEXT}">{_solved(question, color)}</p>')
+def _reveal(view: View, turn: Turn, name: str, slug: str, current: Round) -> None:
+    """Draw the right answer, the visitor's, and the model's with its probabilities."""
+    question, answer = turn.question, turn.answer
+    assert answer is not None
+    st.html(f'<p style="{_TEXT}">{_solved(question, accent(BRANCHES[question.kind]))}</p>')
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(f"{_MARKS[row.right]} **You:** {plain(said(question, given))}")
-        st.markdown(f"{_MARKS[answer.right]} **{plain(name)}:** {plain(model_said(question, answer))}")
-        st.markdown(f"**Written:** {plain(written(question))}")
-        walk()
+        st.markdown(f"{_MARKS[turn.right]} **You:** {plain(question.said(turn.given))}")
+        st.markdown(f"{_MARKS[answer.right]} **{plain(name)}:** {plain(_model_said(question, answer))}")
+        st.markdown(f"**Original:** {plain(question.solution)}")
+        current.draw_buttons()
     with right:
         _bars(view, question, answer, name, slug)
 
 
-def opening(sentence: str) -> str:
-    """The first words of a sentence, to name it by."""
-    return f"“{' '.join(sentence.split()[:3])} …”"
-
-
-def said(question: Question, given: str | int | None) -> str:
-    """The visitor's answer in words."""
-    if given is None:
-        return "no answer"
-    if question.kind == "order":
-        return opening(question.choices[int(given)])
-    return question.choices[int(given)] if question.choices else str(given).strip()
-
-
-def model_said(question: Question, answer: Answer) -> str:
+def _model_said(question: Question, answer: Answer) -> str:
     """The model's answer in words, with its probability."""
     word = opening(answer.said) if question.kind == "order" else answer.said.strip()
     return f"{word}, {percent(answer.chances[answer.choice])}"
-
-
-def written(question: Question) -> str:
-    """The original token, and what would do as well."""
-    if question.kind == "order":
-        return opening(question.choices[question.place or 0])
-    first, *others = question.answers
-    if question.kind == "replaced":
-        return f"{question.choices[question.place or 0]} stands where {first} stood"
-    return first + (f"; {', '.join(others)} would do as well" if others else "")
 
 
 def _solved(question: Question, color: str) -> str:
     def line(text: str) -> str:
         return f'<strong style="border-bottom:3px solid {color}">{escape(text)}</strong>'
 
-    shown = escape(question.text)
+    text = question.text
     match question.kind:
         case "masked":
-            return shown.replace(GAP, line(question.answers[0]))
+            return escape(text).replace(GAP, line(question.answers[0]))
         case "next":
-            return f"{shown} {line(question.answers[0])}"
+            return f"{escape(text)} {line(question.answers[0])}"
         case "replaced":
-            start, end = spans(question.text)[question.place or 0]
-            was = f'{line(question.answers[0])} <s style="opacity:.65">{escape(question.text[start:end])}</s>'
-            return f"{escape(question.text[:start])}{was}{escape(question.text[end:])}"
+            start, end = spans(text)[question.place or 0]
+            original = f'{line(question.answers[0])} <s style="opacity:.65">{escape(text[start:end])}</s>'
+            return f"{escape(text[:start])}{original}{escape(text[end:])}"
     first, second = question.choices if question.place == 0 else question.choices[::-1]
     return f"{line(first)} {escape(second)}"
 
@@ -358,84 +301,58 @@ def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) 
         alt = verdict_alt(labels, chances, place)
     else:
         ordered = question.kind == "order"
-        shown = [opening(text) if ordered else text.strip() or text for text in labels]
-        chosen = question.place if ordered else among(question.answers[0], shown)
-        scale = 1.0 if ordered else None
-        figure = guess_bars(shown, chances, color, chosen=chosen, scale=scale, theme=theme())
-        alt = bars_alt(shown, chances, f"Answers of {name}")
+        names = [opening(text) if ordered else text.strip() or text for text in labels]
+        chosen = question.place if ordered else among(question.answers[0], names)
+        figure = guess_bars(names, chances, color, chosen=chosen, scale=1.0 if ordered else None, theme=theme())
+        alt = bars_alt(names, chances, f"Answers of {name}")
     part = f"Bars: {question.kind}"
     st.caption(view.words.part(part if view.words.has(part) else "Bars", name=plain(name)))
     chart(figure, alt=alt, key=view.state.key("rounds.bars"), config={"displayModeBar": False})
 
 
-def points(rows: Sequence[Row]) -> tuple[int, int, int]:
-    """How many questions are answered, how many of them the visitor has right, and how many the model."""
-    done = [row for row in rows if row.answer is not None]
-    return len(done), sum(row.right for row in done), sum(row.answer.right for row in done if row.answer)
-
-
-def scoreboard(rows: Sequence[Row], name: str, seed: int, at: int) -> None:
-    """Draw both rows of marks; ``at`` is the question that is looked at, from 0."""
-    done, mine, theirs = points(rows)
-
-    def marks(rights: Sequence[bool | None]) -> str:
-        return "".join(_CELLS[right] for right in rights)
-
-    numbers = "".join(f"<td{' class=at' if i == at else ''}>{i + 1}</td>" for i in range(len(rows)))
-    you = marks([row.right if row.answer else None for row in rows])
-    model = marks([row.answer.right if row.answer else None for row in rows])
+def scoreboard(turns: Sequence[Turn], name: str, current: Round) -> None:
+    """Draw a row of marks for the visitor and one for the model."""
+    done, you, model = scores(turns)
+    numbers = "".join(f"<td{' class=at' if i == current.number else ''}>{i + 1}</td>" for i in range(len(turns)))
+    your_marks = "".join(_CELLS[turn.right if turn.answer else None] for turn in turns)
+    model_marks = "".join(_CELLS[turn.answer.right if turn.answer else None] for turn in turns)
     st.html(
-        f"{_TABLE}<table class=rs><caption style='position:absolute;clip-path:inset(50%)'>You {mine} and "
-        f"{escape(name)} {theirs} of {done} answered</caption>"
-        f"<thead><tr><td class=r>Round {seed + 1}</td>{numbers}<td class=n></td></tr></thead>"
-        f"<tr><th>You</th>{you}<td class=n>{mine} of {done}</td></tr>"
-        f"<tr><th>{escape(name)}</th>{model}<td class=n>{theirs} of {done}</td></tr></table>"
+        f"{_TABLE}<table class=rs><caption style='position:absolute;clip-path:inset(50%)'>You {you} and "
+        f"{escape(name)} {model} of {done} answered</caption>"
+        f"<thead><tr><td class=r>Round {current.seed + 1}</td>{numbers}<td class=n></td></tr></thead>"
+        f"<tr><th>You</th>{your_marks}<td class=n>{you} of {done}</td></tr>"
+        f"<tr><th>{escape(name)}</th>{model_marks}<td class=n>{model} of {done}</td></tr></table>"
     )
 
 
-def finish(rows: Sequence[Row], name: str, kind: Kind, seed: int, state: PageState) -> None:
+def _finish(turns: Sequence[Turn], name: str, current: Round) -> None:
     """The end of a round: the score, every question, and the same as a file."""
-    _, mine, theirs = points(rows)
-    verdict = "You scored higher." if mine > theirs else "The model scored higher." if theirs > mine else "A tie."
-    st.markdown(f"##### You {mine} of {LENGTH}, {plain(name)} {theirs} of {LENGTH}. {verdict}")
-    found = [_told(number, row) for number, row in enumerate(rows, 1)]
-    text_table(
-        TextTable(
-            ("", "question", "written", "you", name),
-            tuple(
-                (
-                    str(f["number"]),
-                    str(f["question"]),
-                    str(f["written"]),
-                    f"{_MARKS[bool(f['you right'])]} {f['you']}",
-                    f"{_MARKS[bool(f['model right'])]} {f['model']}",
-                )
-                for f in found
-            ),
-            "The ten questions with your answers and the model's",
-            (5, 41, 20, 16, 18),
+    _, you, model = scores(turns)
+    verdict = "You scored higher." if you > model else "The model scored higher." if model > you else "A tie."
+    st.markdown(f"##### You {you} of {LENGTH}, {plain(name)} {model} of {LENGTH}. {verdict}")
+    records, rows = [], []
+    for number, turn in enumerate(turns, 1):
+        question, answer = turn.question, cast(Answer, turn.answer)
+        text, said = question.text, (question.said(turn.given), _model_said(question, answer))
+        if question.kind == "order":
+            text = " ".join(f"{letter}: {part}" for letter, part in zip(LETTERS, question.choices, strict=True))
+        marks = (f"{_MARKS[turn.right]} {said[0]}", f"{_MARKS[answer.right]} {said[1]}")
+        rows.append((str(number), text, question.solution, *marks))
+        records.append(
+            {
+                "number": number,
+                "question": text,
+                "written": question.solution,
+                "you": said[0],
+                "you right": turn.right,
+                "model": said[1],
+                "model right": answer.right,
+                "its probability": percent(answer.chances[answer.choice]),
+            }
         )
-    )
-    download_csv(Table.from_records(found), f"round-{kind}-{seed}", state.key("rounds.csv"))
-
-
-def _told(number: int, row: Row) -> dict[str, object]:
-    answer, question = row.answer, row.question
-    if answer is None:
-        raise ValueError("a round is finished when all of it is answered")
-    shown = question.text
-    if question.kind == "order":
-        shown = " ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, question.choices, strict=True))
-    return {
-        "number": number,
-        "question": shown,
-        "written": written(question),
-        "you": said(question, row.given),
-        "you right": row.right,
-        "model": model_said(question, answer),
-        "model right": answer.right,
-        "its probability": percent(answer.chances[answer.choice]),
-    }
+    caption = "The ten questions with your answers and the model's"
+    text_table(TextTable(("", "Question", "Original", "You", name), rows, caption, (5, 41, 20, 16, 18)))
+    download_csv(Table.from_records(records), f"round-{current.kind}-{current.seed}", current.state.key("rounds.csv"))
 
 
 ROUNDS = Section("rounds", rounds, (KIND, ROUND, QUESTION))
