@@ -1,4 +1,4 @@
-r"""How contextual a layer is: three measures of Ethayarajh (2019, arXiv 1909.00512), and how far senses stand apart.
+r"""How contextual a layer is: three measures of Ethayarajh (2019, arXiv 1909.00512), and the separation of senses.
 
 With :math:`h_i` the vectors of one word in n sentences, after one layer:
 
@@ -16,16 +16,16 @@ that one direction can stand for. A word whose vector never changes has 1 for th
 the last over the occurrences as they are; the authors' published script centers them first, which makes a word that
 never changes 0/0. Here they are as they are.)
 
-In a layer where all vectors point to one side every cosine is high, so each measure has a baseline (anisotropy): for
-the first two the mean cosine of two words drawn from two different sentences, for the third the same ratio for as many
-words, each from another sentence. Mean cosines of pairs need no drawing:
+In a layer where all vectors share a direction every cosine is high, so each measure has a baseline (anisotropy): for
+the first two the mean cosine of two random words of two different sentences, for the third the same ratio for as many
+words, each from another sentence. Mean cosines of pairs need no sampling:
 
 .. math:: \mathop{\mathrm{mean}}_{s \ne t} \Bigl[ \tfrac{1}{|s||t|} \sum_{i \in s, j \in t} u_i \cdot u_j \Bigr]
     = \frac{\|\sum_s m_s\|^2 - \sum_s \|m_s\|^2}{S (S-1)}, \qquad m_s = \frac{1}{|s|} \sum_{i \in s} u_i
 
-with :math:`u = h / \|h\|`. The baseline of the third is the mean over `DRAWS` drawings from a seed.
+with :math:`u = h / \|h\|`. The baseline of the third is the mean over `DRAWS` samples.
 
-How far the senses of one word stand apart is the mean cosine over pairs of its vectors,
+The separation of one word's senses is the mean cosine over pairs of its vectors,
 
 .. math:: \mathrm{same} = \mathop{\mathrm{mean}}_{i < j,\, s_i = s_j} \cos(h_i, h_j), \qquad
     \mathrm{other} = \mathop{\mathrm{mean}}_{i < j,\, s_i \ne s_j} \cos(h_i, h_j)
@@ -33,7 +33,7 @@ How far the senses of one word stand apart is the mean cosine over pairs of its 
 with :math:`s_i` the sense of occurrence i. The share of occurrences whose nearest neighbor has their own sense says the
 same without a scale; occurrences that are alone with their sense cannot have one and are not counted.
 
-numpy alone. Legend: L layers, W words in S sentences, w width, n occurrences of a word.
+numpy alone. Legend: L layers, W words in S sentences, w hidden size, n occurrences of a word.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from core.vectors.occurrences import Words
 
 DRAWS = 20
 FEWEST = 5
-"""Different sentences that a word must stand in to be counted, as in the paper."""
+"""Different sentences that a word must occur in to be counted, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Layer:
     """What was measured after one layer; None where nothing could be."""
 
     baseline: float | None
-    """Mean cosine of two words of different sentences: how much all vectors point one way."""
+    """Mean cosine of two words of different sentences: how much all vectors share a direction."""
     self_similarity: float | None
     """Mean over words."""
     intra: float | None
@@ -89,15 +89,15 @@ class Measured:
     sentences: int
 
 
-def measure(words: Words, fewest: int = FEWEST, seed: int = 0) -> Measured:
-    """All of it over the words of some sentences.
+def measure(words: Words, fewest: int = FEWEST) -> Measured:
+    """All measures over the words of some sentences.
 
     Args:
-        fewest: sentences that a word must stand in; a second time in one sentence is not counted.
+        fewest: sentences that a word must occur in; a second time in one sentence is not counted.
     """
     groups = repeated(words, fewest)
     # the same in every layer
-    drawn = {count: draws(words.lines, count, seed) for count in {*map(len, groups.values())}}
+    drawn = {count: draws(words.lines, count) for count in {*map(len, groups.values())}}
     layers, by_word = [], []
     for vectors in words.vectors:
         baseline = anisotropy_baseline(vectors, words.lines)
@@ -134,12 +134,12 @@ def self_similarity(vectors: Floats) -> float:
 
 def intra_similarity(vectors: Floats, lines: Sequence[int]) -> list[float]:
     """(W, w) to the mean cosine of each sentence's words with their mean; sentences of one word are left out."""
-    found = []
+    means = []
     for own in _by_line(lines).values():
         if len(own) > 1:
             part = vectors[own].astype(np.float64)
-            found.append(float(cosines(part, part.mean(axis=0, keepdims=True)).mean()))
-    return found
+            means.append(float(cosines(part, part.mean(axis=0, keepdims=True)).mean()))
+    return means
 
 
 def explained(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -158,9 +158,9 @@ def explained(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     return found
 
 
-def draws(lines: Sequence[int], count: int, seed: int) -> NDArray[np.intp]:
-    """(D, n) `DRAWS` drawings of a word from each of ``count`` sentences."""
-    random = np.random.default_rng(seed)
+def draws(lines: Sequence[int], count: int) -> NDArray[np.intp]:
+    """(D, n) `DRAWS` samples of a word from each of ``count`` sentences."""
+    random = np.random.default_rng(0)
     groups = list(_by_line(lines).values())
     return np.array(
         [
@@ -214,7 +214,7 @@ class Apart:
 
 
 def apart(vectors: Floats, senses: Sequence[str], baseline: float | None) -> Apart:
-    """(n, w) vectors and their senses; an empty sense is like no other, and nothing is near it by right."""
+    """(n, w) vectors and their senses; an empty sense equals no other, and is not counted."""
     matrix = cosines(vectors, vectors)
     known, alike = np.array([bool(sense) for sense in senses]), np.equal.outer(np.array(senses), np.array(senses))
     alike &= known

@@ -1,17 +1,17 @@
-r"""Input embeddings: the sum that each token is before the first layer, taken apart.
+r"""Input embeddings: the sum that is the input of the first layer, component by component.
 
 For BERT (Devlin et al. 2018) a token of the vocabulary's entry w, at position t, in text s is
 
 .. math:: X = E[w] + P[t] + G[s], \qquad h^{(0)} = \beta + \gamma \odot \frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}
 
-How much of the sum a part is: its share
+The share of a component in the sum
 
 .. math:: \mathrm{share}(A) = \frac{A \cdot X}{\|X\|^2}, \qquad \textstyle\sum_A \mathrm{share}(A) = 1
 
-the length of its projection on the sum, relative to the sum's. It is below zero for a part that points away from the
-sum.
+is the length of its projection on the sum, relative to the sum's. It is negative for a component that points away from
+the sum.
 
-numpy alone, but for the run itself. Legend: n tokens, w width, A a part.
+numpy alone, but for the run itself. Legend: n tokens, w hidden size, A a component.
 """
 
 from __future__ import annotations

@@ -2,18 +2,18 @@ r"""ELMo's mix of layers (Peters et al. 2018, arXiv 1802.05365, equation 1), for
 
 .. math:: E = \gamma \sum_{j=0}^{L} s_j\, h_j, \qquad s_j = \frac{e^{w_j}}{\sum_k e^{w_k}}
 
-with :math:`h_j` a word's vector after layer j (0 the vectors that the first layer reads), :math:`s_j` weights that are
-positive and sum to one, and :math:`\gamma` the length that a task wants. The paper learns w and :math:`\gamma` together
-with the task's own model while the language model stays as it is. Layers have lengths of their own, so that a small
-weight of a long layer may count for more than a large one of a short layer; the paper normalizes each layer first where
-that helps:
+with :math:`h_j` a word's vector after layer j (0: the input of the first layer), :math:`s_j` weights that are positive
+and sum to one, and :math:`\gamma` a scale that the task learns. The paper learns w and :math:`\gamma` together with the
+task's own model while the language model is frozen. The vectors of layers differ in length, so that a small weight of a
+layer with long vectors may count for more than a large one of another; the paper normalizes each layer first where that
+helps:
 
 .. math:: \mathrm{norm}(h) = (h - \mu) / \sqrt{\sigma^2 + \epsilon}
 
-with the mean and variance of the numbers of h.
+with the mean and variance of the values of h.
 
-The weights are also learned, by small tasks over the treebank: what a task wants of which layer. A task's own model is
-the smallest there is, a softmax over the classes of a word,
+The weights are also learned here, by small tasks over the treebank. A task's own model is a softmax over the classes of
+a word,
 
 .. math:: p(y \mid x) = \mathrm{softmax}(W E + b), \qquad E = \gamma \sum_j s_j\, \mathrm{norm}(h_j)
 
@@ -21,9 +21,9 @@ and w, :math:`\gamma`, W and b are learned together by Adam on the cross-entropy
 is the same equation, but not ELMo's experiment: the layers are those of a Transformer, and the tasks are small. A third
 of the sentences is held out; `SPLITS` divisions, each from a seed, give a mean.
 
-Beside the mix, the same is learned from every layer alone: what a layer knows, whatever weight the mix gives it.
+The same is also learned from every layer alone (a linear probe), whatever weight the mix gives it.
 
-Legend: L layers, n words, w width, C classes.
+Legend: L layers, n words, w hidden size, C classes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import Floats
-from core.errors import OutOfRange
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,13 +60,7 @@ def normed(states: Floats) -> Floats:
 
 
 def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: bool = True) -> Floats:
-    """(L + 1, n, w) states to (n, w).
-
-    Raises:
-        OutOfRange: not one w for each layer.
-    """
-    if len(raw) != len(states):
-        raise OutOfRange(f"There are {len(states)} layers to mix, the embeddings among them, and {len(raw)} weights.")
+    """(L + 1, n, w) states and a weight for each layer to (n, w)."""
     layers = normed(states) if norm else states
     found: Floats = (gamma * np.tensordot(np.asarray(weights(raw)), layers, axes=1)).astype(np.float32)
     return found

@@ -1,19 +1,19 @@
-r"""A word's vectors, one for each time that it stands in a set of sentences, after every layer.
+r"""A word's vectors, one for each of its occurrences in a set of sentences, after every layer.
 
-A word of several pieces has the mean of their vectors,
+A word of several tokens has the mean of their vectors,
 
 .. math:: h^{(l)}_w = \frac{1}{|w|} \sum_{t \in w} h^{(l)}_t
 
-over the tokens that lie in it, however little.
+over the tokens that overlap it.
 
-Legend: L layers, P occurrences, W words of all sentences together, w width.
+Legend: L layers, P occurrences, W words of all sentences together, w hidden size.
 
-A word and the sentences that it stands in, as a visitor types them: one sentence a line, its sense before a bar.
+A visitor types one sentence a line, the sense of the word before a bar:
 
     theatre | We went to the theatre and saw a play about a queen.
 
-The sense may be left out. A word stands where its letters do, whatever their case, with no letter or digit beside them;
-scripts that write words without spaces between them need no such borders.
+The sense is optional. A word occurs where its letters do, in any case, without a letter or digit next to them; scripts
+without spaces between words need no such borders.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST = 24
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One time that a word stands in a sentence."""
+    """One occurrence of a word in a sentence."""
 
     line: Line
     text: str
@@ -49,9 +49,9 @@ class Occurrence:
     start: int
     end: int
     ids: tuple[int, ...]
-    """The tokens that lie in the word."""
+    """The tokens of the word."""
     name: str
-    """Line and, where the word stands there more than once, a letter: ``3``, ``3b``."""
+    """Line and, where the word occurs there more than once, a letter: ``3``, ``3b``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class Gathered:
     found: tuple[Occurrence, ...]
     vectors: Floats  # (L + 1, P, w)
     without: tuple[int, ...]
-    """Numbers of the lines that the word does not stand in."""
+    """Numbers of the lines without the word."""
 
     @property
     def layers(self) -> int:
@@ -74,10 +74,10 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
     """Find ``word`` and take its vectors.
 
     Args:
-        read: what a model makes of a sentence.
+        read: runs a model over a sentence.
 
     Raises:
-        InputUnusable: the word stands nowhere, or more often than `MOST`.
+        InputUnusable: the word occurs nowhere, or more often than `MOST`.
         AtlasError: what ``read`` raises, with the number of its line.
     """
     found: list[Occurrence] = []
@@ -113,7 +113,7 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
 
 
 def missing(gathered: Gathered) -> str:
-    """A sentence about the lines that the word does not stand in; empty where there is none."""
+    """A sentence about the lines without the word; empty where there is none."""
     if not gathered.without:
         return ""
     said = listed(gathered.without)
@@ -124,7 +124,7 @@ def missing(gathered: Gathered) -> str:
 
 
 def inside(tokens: Sequence[Token], start: int, end: int) -> tuple[int, ...]:
-    """The tokens of which some character lies from ``start`` to ``end``."""
+    """The tokens that overlap ``start`` to ``end``."""
     return tuple(
         i for i, token in enumerate(tokens) if not token.special and 0 <= token.start < end and token.end > start
     )
@@ -136,18 +136,12 @@ class Words:
 
     texts: tuple[str, ...]
     lines: tuple[int, ...]
-    """The number of the line that each stands in."""
+    """The number of the line of each."""
     spans: tuple[tuple[int, int], ...]
-    """Where each stands in its sentence."""
+    """The characters of each in its sentence."""
     ids: tuple[tuple[int, ...], ...]
-    """The tokens that lie in each."""
+    """The tokens of each."""
     vectors: Floats  # (L + 1, W, w)
-
-    @property
-    def mean(self) -> Floats:
-        """(L + 1, w) the mean vector of each layer: where all of them point to some part."""
-        found: Floats = self.vectors.mean(axis=1)
-        return found
 
 
 def words(lines: Sequence[Line], read: Callable[[str], Reading]) -> Words:
@@ -293,7 +287,7 @@ def checked(word: str) -> str:
 
 
 def find_word(word: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Where ``word`` stands in ``text``: first character and the one after its last, in order, without overlaps."""
+    """Where ``word`` occurs in ``text``: first character and the one after its last, in order, without overlaps."""
     found, at = [], 0
     pattern = re.compile(re.escape(word), re.IGNORECASE)
     while (match := pattern.search(text, at)) is not None:

@@ -5,14 +5,14 @@ r"""Vectors of many numbers as points of two: principal components, and t-SNE.
 :math:`\sigma_k^2 / \sum_i \sigma_i^2` of the variance. Distances on the plane are never larger than the true ones.
 
 **t-SNE** (van der Maaten & Hinton 2008). Points :math:`y_i` are moved until the chances of choosing a neighbor agree
-on the plane (q, a heavy-tailed curve) and in the full space (p, a normal curve whose width gives every point the same
-perplexity :math:`2^{H_i}`):
+on the plane (q, a heavy-tailed distribution) and in the full space (p, a normal distribution whose width gives every
+point the same perplexity :math:`2^{H_i}`):
 
 .. math:: p_{ij} = \frac{p_{j|i} + p_{i|j}}{2n}, \quad q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}{\sum_{k \ne l}
     (1 + \|y_k - y_l\|^2)^{-1}}, \quad \min_y \sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}
 
-scikit-learn computes it, for all pairs, which a few dozen points allow, from a start that a seed decides. Only who is
-near whom means anything there: sizes of groups and distances between them do not.
+scikit-learn computes it, for all pairs, which a few dozen points allow, from a start that depends on a seed. Only
+neighborhoods are meaningful there: sizes of groups and distances between them are not.
 
 Legend: n points, w width.
 """
@@ -30,7 +30,7 @@ Points = NDArray[np.float64]
 STEPS = 500
 _TINY = 1e-6
 PERPLEXITY = 4.0
-"""What is asked for; few points get less."""
+"""Few points get less."""
 FEWEST = 4
 """Points that t-SNE needs."""
 
@@ -42,8 +42,6 @@ class Plane:
     points: Points  # (n, 2)
     shares: tuple[float, float] | None = None
     """Of the variance, for principal components."""
-    loss: float | None = None
-    """What t-SNE came down to, in nats."""
 
 
 def components(vectors: NDArray[np.floating]) -> Plane:
@@ -64,27 +62,22 @@ def components(vectors: NDArray[np.floating]) -> Plane:
     return Plane(points, (shares[0], shares[1]))
 
 
-def perplexity_for(count: int, wanted: float) -> float:
-    """``wanted``, as far as so many points allow: a third of the others at most, and at least 1."""
-    return float(min(max(1.0, wanted), max(1.0, (count - 1) / 3)))
+def perplexity_for(count: int) -> float:
+    """`PERPLEXITY`, as far as so many points allow: a third of the others at most, and at least 1."""
+    return min(PERPLEXITY, max(1.0, (count - 1) / 3))
 
 
-def tsne(vectors: NDArray[np.floating], perplexity: float, seed: int) -> Plane:
+def tsne(vectors: NDArray[np.floating], seed: int) -> Plane:
     """(n, w) to a map of t-SNE; fewer than `FEWEST`, or points that are all one spot, get their components."""
     count = len(vectors)
     if count < FEWEST or float(np.ptp(vectors.astype(np.float64), axis=0).max()) < _TINY:
         return components(vectors)
     from sklearn.manifold import TSNE
 
-    found = TSNE(
-        perplexity=perplexity_for(count, perplexity),
-        method="exact",
-        init="random",
-        max_iter=STEPS,
-        random_state=seed % 2**32,
+    model = TSNE(
+        perplexity=perplexity_for(count), method="exact", init="random", max_iter=STEPS, random_state=seed % 2**32
     )
-    points = found.fit_transform(vectors.astype(np.float64))
-    return Plane(np.asarray(points, dtype=np.float64), loss=float(found.kl_divergence_))
+    return Plane(np.asarray(model.fit_transform(vectors.astype(np.float64)), dtype=np.float64))
 
 
 def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:
@@ -102,15 +95,13 @@ def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:
                 points = points @ left @ right
             else:
                 points = points * np.where((points * before).sum(axis=0) < 0, -1.0, 1.0)
-        kept.append(Plane(points, plane.shares, plane.loss))
+        kept.append(Plane(points, plane.shares))
     return tuple(kept)
 
 
-def planes(
-    stops: Sequence[NDArray[np.floating]], seed: int | None, perplexity: float = PERPLEXITY
-) -> tuple[Plane, ...]:
-    """A plane for each of the arrays (n, w), the first being the table's own, whose few spots t-SNE has no use for."""
+def planes(stops: Sequence[NDArray[np.floating]], seed: int | None) -> tuple[Plane, ...]:
+    """A plane for each of the arrays (n, w); that of the first, the static vectors, is never a t-SNE."""
     first, *rest = stops
     if seed is None or len(first) < FEWEST:
         return steady([components(layer) for layer in stops], turn=False)
-    return (components(first), *steady([tsne(layer, perplexity, seed) for layer in rest], turn=True))
+    return (components(first), *steady([tsne(layer, seed) for layer in rest], turn=True))

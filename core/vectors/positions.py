@@ -9,7 +9,7 @@ otherwise: all sines before all cosines (CTRL, Marian, Transformer-XL), and M2M-
 tensor2tensor, also spreads the pairs by :math:`10000^{-k/(w/2-1)}`.
 
 **Buckets of distances** (T5, Raffel et al. 2019): a number for each head and bucket is added to the score. Half of the
-buckets are for keys on the right (none in a decoder, which sees none); near distances have one each, and far ones
+buckets are for keys on the right (none in a decoder, where they are masked); near distances have one each, and far ones
 share: with B buckets on a side, a distance n from B/2 on has bucket
 
 .. math:: \min\Bigl(B - 1,\; \tfrac B2 + \Bigl\lfloor \frac{\ln(2n/B)}{\ln(2m/B)} \cdot \tfrac B2 \Bigr\rfloor\Bigr)
@@ -23,8 +23,8 @@ alone.
 **A slope** (ALiBi, Press et al. 2021): :math:`-m_h\,|i - j|` is added to the score, :math:`m_h = 2^{-8h/H}` for head h
 of H, from 1, where H is a power of two.
 
-Of live models everything is read as they run: the position embeddings are what their embedding adds at each position in
-turn, so that offsets (RoBERTa's, BART's) need not be known; terms of scores are those of
+Of live models everything is read as they run: the position embeddings are those added at each position in turn, so that
+offsets (RoBERTa's, BART's) need not be known; terms of scores are those of
 `core.attention.architectures.scores`. The formulas need numpy alone.
 
 Legend: n positions, w width, d width of a head, L layers, H heads, B buckets, D = 2 n - 1 distances, from -(n - 1) to
@@ -43,31 +43,24 @@ from numpy.typing import NDArray
 
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, OutOfRange
+from core.errors import InputUnusable
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
 
 
-def sinusoids(count: int, width: int, order: Order = "paper", base: float = 10_000.0) -> Numbers:
-    """(n, w) vectors of the positions 0, 1, ...
+def sinusoids(count: int, width: int, order: Order = "paper") -> Numbers:
+    """(n, w) vectors of the positions 0, 1, ...; the width is even and at least 4.
 
     Args:
-        order: as in the paper, sines and cosines in turn; sines before cosines; or so and spread as tensor2tensor does.
-
-    Raises:
-        OutOfRange: an odd width, or one below 4.
+        order: sines and cosines alternate, as in the paper; sines before cosines; or so and spread as in tensor2tensor.
     """
-    if width < 4 or width % 2:
-        raise OutOfRange(f"A width of {width} cannot be split into pairs. An even number from 4 on works.")
     pairs = np.arange(width // 2)
     last = width / 2 - 1 if order == "tensor2tensor" else width / 2
-    angles = np.arange(count)[:, None] * base ** (-pairs / last)
+    angles = np.arange(count)[:, None] * 10_000.0 ** (-pairs / last)
     if order != "paper":
         return np.concatenate((np.sin(angles), np.cos(angles)), axis=1)
-    found = np.empty((count, width))
-    found[:, 0::2], found[:, 1::2] = np.sin(angles), np.cos(angles)
-    return found
+    return np.stack((np.sin(angles), np.cos(angles)), axis=2).reshape(count, width)
 
 
 def by_distance(matrix: NDArray[np.floating]) -> tuple[Numbers, Numbers]:
@@ -91,7 +84,7 @@ def along_distance(matrix: NDArray[np.floating], known: NDArray[np.bool_] | None
 
 
 def t5_bucket(distance: int, *, both: bool = True, buckets: int = 32, furthest: int = 128) -> int:
-    """The bucket of ``distance``, which is the key's place less the query's.
+    """The bucket of ``distance``, the position of the key minus that of the query.
 
     Args:
         both: whether keys on the right have buckets, as in an encoder.
@@ -106,24 +99,8 @@ def t5_bucket(distance: int, *, both: bool = True, buckets: int = 32, furthest: 
     return start + min(side - 1, exact + int(share * (side - exact)))
 
 
-def deberta_bucket(distance: int, *, buckets: int, furthest: int) -> int:
-    """The logarithmic bucket of version 2 (He et al. 2020): its own number up to half of them, then ever wider ones."""
-    middle = buckets // 2
-    steps = abs(distance)
-    if steps <= middle:
-        return distance
-    share = math.log(steps / middle) / math.log((furthest - 1) / middle)
-    return int(math.copysign(math.ceil(share * (middle - 1)) + middle, distance))
-
-
 def pair_angles(width: int, base: float = 10_000.0) -> Numbers:
-    """(d / 2,) the angle by which each pair is rotated from one position to the next, in radians.
-
-    Raises:
-        OutOfRange: an odd width.
-    """
-    if width < 2 or width % 2:
-        raise OutOfRange(f"A head of width {width} cannot be split into pairs. An even number works.")
+    """(d / 2,) the angle by which each pair is rotated from one position to the next, in radians."""
     found: Numbers = base ** (-2 * np.arange(width // 2) / width)
     return found
 
@@ -150,8 +127,6 @@ def slopes(heads: int) -> tuple[float, ...]:
     For a number of heads that is no power of two, those of the next smaller power, and every second one of the next
     larger for the rest, as the authors' code does.
     """
-    if heads < 1:
-        raise OutOfRange("There must be at least one head.")
     power = 2 ** int(math.log2(heads))
     found = [2 ** (-8 * h / power) for h in range(1, power + 1)]
     more = [2 ** (-8 * h / (2 * power)) for h in range(1, 2 * power + 1, 2)]
@@ -181,7 +156,7 @@ class ByDistance:
 
 
 def position_embeddings(checkpoint: Checkpoint) -> Floats:
-    """(n, w) what the embedding adds at the first `MOST` positions, or for as many as there are.
+    """(n, w) position embeddings of the first `MOST` positions, or of as many as there are.
 
     Raises:
         InputUnusable: nothing is added for a position.
@@ -251,19 +226,17 @@ def _by_distance(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RotaryVectors:
-    """Queries and keys of a text before and after their rotation; arrays are read-only."""
+    """Queries and keys of a text before their rotation; arrays are read-only."""
 
     tokens: tuple[str, ...]
     queries: Floats  # (L, H, n, d)
     keys: Floats  # (L, H, n, d), repeated where heads share them
-    rotated_queries: Floats  # (L, H, n, d), as the model rotated them
-    rotated_keys: Floats
     factor: float
     base: float
 
 
 def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
-    """What a decoder with rotary positions rotates.
+    """The queries and keys that a decoder with rotary positions rotates.
 
     Raises:
         InputUnusable: its queries are not rotated, or only known after that.
@@ -295,8 +268,6 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         tuple(label(token) for token in tokens),
         stacked(lambda call: call.before_rope[0]),
         stacked(repeated),
-        stacked(lambda call: call.query),
-        stacked(lambda call: call.key),
         float(layers[0][1].factor),
         float(settings.get("rope_theta", 10_000.0)),
     )

@@ -1,6 +1,6 @@
-"""What was measured of every model's vectors, and ``python -m core vectors``, which measures and writes it.
+"""Precomputed measures of every model's vectors, and ``python -m core vectors``, which computes and writes them.
 
-Three tidy files for each model, in ``assets/vectors``; layer 0 stands for what comes into the first one:
+Three tidy files for each model, in ``assets/vectors``; layer 0 is the input of the first one:
 
     SLUG.csv         layer, anisotropy baseline, self similarity, within a sentence, explained, explained by chance
     words/SLUG.csv   word, sentences, then a column for each layer: the word's self-similarity beyond the baseline
@@ -8,9 +8,9 @@ Three tidy files for each model, in ``assets/vectors``; layer 0 stands for what 
 
 What the columns are is defined in `core.vectors.contextual` and `core.vectors.mix`. Reading needs numpy alone.
 
-Models are measured over all English sentences that come with the app. None of them was trained on: they were written
-for tests, for cards and for the treebank. Sentences of the cloze sets have the first of their answers in the gap. Each
-is taken once, in the order of the files.
+Models are measured over all English sentences that come with the app. No model was trained on them: they were written
+for tests, cards and the treebank. Sentences of the cloze sets have the first of their answers in the gap. Each occurs
+once, in the order of the files.
 """
 
 from __future__ import annotations
@@ -87,50 +87,37 @@ def _rows(path: Path, separator: str = ",") -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(file, delimiter=separator, quoting=quoting))
 
 
-def write(folder: Path, slug: str, found: Measured, tasks: Sequence[Learned]) -> None:
-    """Write a model's three files, each whole or not at all.
+def write(folder: Path, slug: str, measured: Measured, tasks: Sequence[Learned]) -> None:
+    """Write a model's three files.
 
     Raises:
         AtlasError: nothing can be written there.
     """
-    _write(
-        folder / f"{slug}.csv",
-        LAYER_COLUMNS,
-        ((number, *map(_four, astuple(one))) for number, one in enumerate(found.layers)),
-    )
-    _write(
-        folder / "words" / f"{slug}.csv",
-        ("word", "sentences", *range(len(found.layers))),
-        (
-            (word, count, *(f"{value:.3f}" for value in values))
-            for (word, count), values in zip(found.words, found.by_word, strict=True)
-        ),
-    )
-    _write(
-        folder / "mix" / f"{slug}.csv",
-        MIX_COLUMNS,
-        (
-            (one.task, layer, *map(_four, numbers), one.words, one.classes)
-            for one in tasks
-            for layer, pair in enumerate(zip(one.weights, one.alone, strict=True))
-            for numbers in [(*pair, one.accuracy, one.commonest, one.gamma)]
-        ),
-    )
+    layers = [(number, *map(_four, astuple(one))) for number, one in enumerate(measured.layers)]
+    words = [
+        (word, count, *(f"{value:.3f}" for value in values))
+        for (word, count), values in zip(measured.words, measured.by_word, strict=True)
+    ]
+    mix = [
+        (one.task, layer, *map(_four, (*pair, one.accuracy, one.commonest, one.gamma)), one.words, one.classes)
+        for one in tasks
+        for layer, pair in enumerate(zip(one.weights, one.alone, strict=True))
+    ]
+    for place, columns, rows in (
+        (folder, LAYER_COLUMNS, layers),
+        (folder / "words", ("word", "sentences", *range(len(layers))), words),
+        (folder / "mix", MIX_COLUMNS, mix),
+    ):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with (place / f"{slug}.csv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+        except OSError as error:
+            raise AtlasError(f"{place} cannot be written: {error.strerror}.") from None
 
 
 def _four(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
-
-
-def _write(path: Path, columns: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(path.name + ".new")
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([columns, *rows])
-        beside.replace(path)
-    except OSError as error:
-        raise AtlasError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> Measured:

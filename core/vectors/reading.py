@@ -1,14 +1,14 @@
 """One text through one model, with every token's vector after every layer.
 
-Of an encoder-decoder the encoder reads, the text as its first task puts it; a text of CTRL follows a control code,
-since none that it has read was without one.
+In an encoder-decoder this is the encoder, with the text as its first task formats it. In CTRL the text follows a
+control code, as in all of its training.
 
-Legend: L layers, n tokens, w width.
+Legend: L layers, n tokens, w hidden size.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.attention.trace import Floats
@@ -27,23 +27,17 @@ MAX_TOKENS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a model made of one text; the array is read-only."""
+    """One text with its hidden states; the array is read-only."""
 
-    slug: str
     text: str
     """As it was read, cleaned, without a task or a code before it."""
     tokens: tuple[Token, ...]
     """All n of them; ``start`` and ``end`` count in ``text`` and are below 0 for what stands outside of it."""
     states: Floats  # (L + 1, n, w)
 
-    @property
-    def layers(self) -> int:
-        """L."""
-        return len(self.states) - 1
-
 
 def readable(spec: CheckpointSpec) -> bool:
-    """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their trunk."""
+    """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their base model."""
     return spec.ready and not spec.offers("classifies texts")
 
 
@@ -65,7 +59,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
     states = by_layer(checkpoint, private_twin(checkpoint), inputs, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
-    return Reading(checkpoint.spec.slug, typed, tokens, states)
+    return Reading(typed, tokens, states)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
@@ -102,8 +96,6 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
 
 def _shifted(tokens: Sequence[Token], by: int) -> list[Token]:
     """``tokens`` whose places count from ``by`` characters further on; those before stand outside."""
-    from dataclasses import replace
-
     return [
         replace(token, start=token.start - by, end=token.end - by)
         if token.start >= by

@@ -20,7 +20,7 @@ from core.vectors.input_embeddings import input_embeddings
 from core.vectors.mix import learn
 from core.vectors.nearest import in_vocabulary, static, table, vocabulary
 from core.vectors.occurrences import Line, word_vectors, words
-from core.vectors.positions import deberta_bucket, rotated, sinusoids, slopes, t5_bucket
+from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
 from core.vectors.precomputed import sentences
 from core.vectors.reading import read, readable
 from tests import tinyfamilies
@@ -51,7 +51,7 @@ def test_states_are_the_librarys(name: str) -> None:
     reads = model.get_encoder() if checkpoint.spec.kind == "seq2seq-lm" else model.base_model
     with torch.inference_mode():
         states = reads(**given, output_hidden_states=True).hidden_states
-    assert found.layers == len(states) - 1
+    assert len(found.states) == len(states)
     for mine, theirs in zip(found.states[:-1], states, strict=False):
         np.testing.assert_allclose(mine, theirs[0].numpy(), atol=1e-5)
     last = torch.from_numpy(found.states[-1].copy())
@@ -164,15 +164,12 @@ def test_sinusoids_are_those_of_the_library() -> None:
 
 
 def test_buckets_are_those_of_the_library() -> None:
-    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
     from transformers.models.t5.modeling_t5 import T5Attention
 
     distances = torch.arange(-300, 301)
     for both in (True, False):
         theirs = T5Attention._relative_position_bucket(distances, both, 32, 128).tolist()
         assert [t5_bucket(int(d), both=both) for d in distances] == theirs
-    theirs = make_log_bucket_position(distances, 64, 256).long().tolist()
-    assert [deberta_bucket(int(d), buckets=64, furthest=256) for d in distances] == theirs
 
 
 def test_turns_are_those_of_the_library() -> None:
@@ -188,13 +185,16 @@ def test_turns_are_those_of_the_library() -> None:
     np.testing.assert_allclose(mine, theirs[0, 0].numpy(), atol=1e-5)
 
 
-def test_a_text_is_turned_as_the_model_turns_it() -> None:
-    found = positions.rotary_vectors(checkpoints.load("atlas-llama"), TEXT)
-    for t in range(len(found.tokens)):
-        np.testing.assert_allclose(
-            rotated(found.queries[:, :, t], t, found.base), found.rotated_queries[:, :, t], atol=1e-4
-        )
-        np.testing.assert_allclose(rotated(found.keys[:, :, t], t, found.base), found.rotated_keys[:, :, t], atol=1e-4)
+def test_the_queries_of_a_text_are_those_before_rotation() -> None:
+    """By hand from the states that enter the first layer: normalized, projected, cut into heads."""
+    checkpoint = checkpoints.load("atlas-llama")
+    model: Any = checkpoint.model.base_model
+    found = positions.rotary_vectors(checkpoint, TEXT)
+    layer = model.layers[0]
+    with torch.inference_mode():
+        states = layer.input_layernorm(torch.from_numpy(read(checkpoint, TEXT).states[0].copy()))
+        queries = layer.self_attn.q_proj(states).unflatten(-1, (found.queries.shape[1], -1)).transpose(0, 1)
+    np.testing.assert_allclose(found.queries[0], queries.numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 6, 8, 12, 16])
@@ -252,7 +252,7 @@ def test_terms_of_words_have_a_spread() -> None:
 def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
     layers, known = precomputed.layers(slug), precomputed.word_similarity(slug)
     checkpoint = checkpoints.load(slug)
-    assert len(layers) == read(checkpoint, "a").layers + 1
+    assert len(layers) == len(read(checkpoint, "a").states)
     assert all(-1 <= value <= 1 for one in layers for value in (one.baseline or 0, one.self_similarity or 0))
     assert known[0][:2] == ("the", 405)
     assert all(len(values) == len(layers) for _, _, values in known)

@@ -32,7 +32,7 @@ def letters(text: str) -> Reading:
     """A reading in which every letter is a token and layer l has the vector (place, l)."""
     tokens = tuple(Token(ord(letter), letter, letter, i, i + 1) for i, letter in enumerate(text) if letter != " ")
     states = np.array([[[token.start, layer] for token in tokens] for layer in range(3)], dtype=np.float32)
-    return Reading("letters", text, tokens, states)
+    return Reading(text, tokens, states)
 
 
 def test_a_line_may_have_a_sense() -> None:
@@ -109,7 +109,6 @@ def test_all_words_without_marks() -> None:
     found = words(parse("ab, c!\nd"), letters)
     assert found.texts == ("ab", "c", "d")
     assert found.lines == (1, 1, 2)
-    assert found.mean[0].tolist() == pytest.approx([(0.5 + 4 + 0) / 3, 0])
     with pytest.raises(InputUnusable):
         words(parse("!!"), letters)
 

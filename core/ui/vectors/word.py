@@ -23,7 +23,7 @@ from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_b
 from core.vectors.contextual import Apart, anisotropy_baseline, apart
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
-from core.vectors.plane import FEWEST, PERPLEXITY, Plane, perplexity_for
+from core.vectors.plane import FEWEST, Plane, perplexity_for
 
 STATIC = -1
 MAP = Choice(
@@ -135,7 +135,7 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
     if plane.shares is not None:
         share = f"{100 * sum(plane.shares):.0f}"
         return part("Components", count=count, dimension=vectors.own.vectors.shape[-1], share=share)
-    return part("t-SNE", count=count, perplexity=f"{perplexity_for(count, PERPLEXITY):.1f}")
+    return part("t-SNE", count=count, perplexity=f"{perplexity_for(count):.1f}")
 
 
 def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
