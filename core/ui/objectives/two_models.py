@@ -76,8 +76,8 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         best = np.argsort(-teacher[row])[:_WORDS]
         words = [scores.names[i] for i in best]
         truth = scores.names[int(scores.truth[row])]
-        chances = [side[row, best].tolist() for side in soft]
-        pairs = list(zip(*chances, strict=True))
+        by_teacher, by_student = (side[row, best].tolist() for side in soft)
+        pairs = list(zip(by_teacher, by_student, strict=True))
         with column:
             st.caption(plain(f"In place of “{truth}”"))
             Panel(
@@ -90,7 +90,7 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
                     truth=truth,
                     theme=theme(),
                 ),
-                compared_alt(words, *chances, f"In place of {truth}"),
+                compared_alt(words, by_teacher, by_student, f"In place of {truth}"),
                 Table(
                     ("token", "teacher", "student"),
                     tuple((word, *pair) for word, pair in zip(words, pairs, strict=True)),
