@@ -27,32 +27,7 @@ MAX_QUERY = 100
 _MOST_WORDS = 8
 _FRESH_SECONDS = 30
 _STOP = frozenset(
-    (
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "how",
-        "in",
-        "is",
-        "it",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "what",
-        "where",
-        "which",
-        "who",
-        "why",
-        "with",
-    )
+    re.findall(r"\w+", "a an and are as at by for from how in is it of on or the to what where which who why with")
 )
 _WHOLE, _BEGINNING, _INSIDE = 100.0, 90.0, 75.0
 _IN_NAME, _BEGINS_IN_NAME, _SPELT = 80.0, 70.0, 66.0

@@ -1,7 +1,7 @@
 """The big table: thirteen properties of every system, from its record, with the parameters counted in its trees.
 
 The columns are those of source 001's table of models; what stands in them comes from the records, where the source's
-slips are mended. A property of which no text was read says so and stays empty. No torch here. As files, CSV has sources
+errors are corrected. A property that no source states stays empty. No torch here. As files, CSV has sources
 in a column beside each property, Markdown numbers them.
 """
 
@@ -19,7 +19,7 @@ from core.catalogue.load import shared
 from core.errors import AtlasError
 from core.table import Table, escape_markdown
 
-MISSING = "not found in a text that was read"
+MISSING = "not stated in our sources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("name", "Name"),
     Column("type", "Type"),
     Column("objective", "Objective", "objective"),
-    Column("tokeniser", "Tokenisation", "tokeniser"),
+    Column("tokeniser", "Tokenization", "tokeniser"),
     Column("vocabulary", "Vocabulary", "vocabulary"),
-    Column("unknown", "Unknown words", "unknown"),
+    Column("unknown", "Unknown tokens", "unknown"),
     Column("embeddings", "Embeddings", "embeddings"),
     Column("attention", "Attention", "attention"),
     Column("activation", "Activations", "activation"),
@@ -192,7 +192,7 @@ def _parameters(system: System, counted: Mapping[str, int]) -> Cell:
     lines = []
     keys: dict[str, Citation] = {}
     for size in system.sizes:
-        said = f"published {size.published_as}" if size.published_as else "no figure found"
+        said = f"published {size.published_as}" if size.published_as else "no published figure"
         count = f"counted {counted[size.name]:,}" if size.name in counted else "not counted"
         lines.append(f"{size.name}: {said}, {count}")
         if size.source:

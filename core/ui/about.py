@@ -55,7 +55,7 @@ def about(view: View) -> None:
     view.say("License")
     path = ROOT / "LICENSE"
     if path.is_file():
-        with st.expander("The license in full"):
+        with st.expander("Full license text"):
             st.code(path.read_text(encoding="utf-8"), language=None)
 
 

@@ -50,7 +50,7 @@ def terms(view: View) -> None:
         return
     view.note("Count", shown=len(shown), every=len(known))
     rows: list[Row] = [((Link(one.name, href(one)), ", ".join(one.aliases)), one.text, _ways(one)) for one in shown]
-    text_table(TextTable(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))
+    text_table(TextTable(("Term", "Meaning", "See also, try"), rows, caption="Terms", widths=(22, 50, 28)))
 
 
 def _card(chosen: Term, state: PageState) -> None:

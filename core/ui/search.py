@@ -21,20 +21,20 @@ from core.ui.param import Text
 from core.ui.section import Section, View
 
 MOST = 8
-_MOST_ON_PAGE = 60
+_MOST_ON_PAGE = 120
 _LINE = 100
 _KINDS = {
     "System": "Systems",
     "Term": "Terms",
-    "Demo": "To try",
+    "Demo": "Demos",
     "Page": "Pages",
     "Table": "Tables",
     "Model": "Live models",
-    "Correction": "Corrections of the sources",
+    "Correction": "Corrections",
 }
 QUERY = Text(
     name="q",
-    label="Search the atlas",
+    label="Search the Atlas",
     placeholder="bert, sop, rotary, translate",
     most=MAX_QUERY,
     icon=":material/search:",
@@ -68,7 +68,7 @@ def search_box(page: str) -> None:
 @st.fragment
 def _box(page: str) -> None:
     query = st.text_input(
-        "Search the atlas",
+        "Search the Atlas",
         key="atlas.search",
         placeholder="Search: bert, sop, rotary",
         max_chars=MAX_QUERY,
@@ -105,8 +105,7 @@ def search_page(view: View) -> None:
     if not hits:
         info(view.words.part("No match"))
         return
-    many = f"{len(hits)} results" if len(hits) > 1 else "One result"
-    st.caption(f"{many}, best matches first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} results.")
+    view.note("Count" if len(hits) < _MOST_ON_PAGE else "Too many", count=len(hits))
     with st.container(gap=None, key="atlas-found"):
         for kind, group in by_kind(hits):
             st.subheader(_KINDS.get(kind, kind), anchor=False)

@@ -39,7 +39,7 @@ def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:
     assert 0 < few < len(catalogue.systems())
     assert at.query_params["any"] in ("rotary", ["rotary"])
     widget(at.text_input, "Search").set_value("").run()
-    widget(at.text_input, "Tokenisation").set_value("wordpiece").run()
+    widget(at.text_input, "Tokenization").set_value("wordpiece").run()
     assert "Sources of BERT" in html_of(at)
     assert "Sources of GPT-2" not in html_of(at)
     widget(at.selectbox, "Branch").set_value("decoder").run()
@@ -76,7 +76,7 @@ def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_
 
 def test_two_pins_lead_to_their_trees() -> None:
     at = opened("compare", pins="gpt-2,llama", any="rotary")
-    button = next(button for button in at.button if "Their trees" in button.label)
+    button = next(button for button in at.button if "Module trees" in button.label)
     button.click().run()
     assert not at.exception
     assert "GPT-2 small has" in shown(at)
@@ -158,7 +158,7 @@ def test_only_differences_leaves_out_what_is_the_same() -> None:
     assert "queries" not in html
     at = opened("compare", tab="trees", left="bert", right="bert", rows="differences")
     assert not at.exception
-    assert "Not a single part differs" in at.info[0].value
+    assert "No component differs" in at.info[0].value
 
 
 def test_a_tree_leads_to_its_parents() -> None:

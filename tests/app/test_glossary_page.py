@@ -52,7 +52,7 @@ def test_letters_and_words_narrow() -> None:
     assert rows(at) == sum(glossary.letter(term) == "S" for term in TERMS)
     box = next(box for box in at.text_input if box.label == "Find a term")
     box.set_value("mlm").run()
-    assert "No term fits" in shown(at)
+    assert "No matching term" in shown(at)
     at = opened("glossary", q="mlm")
     assert 1 <= rows(at) < 20
     assert "Masked language modeling" in html_of(at)
@@ -74,7 +74,7 @@ def test_nonsense_in_the_box_gets_a_sentence(text: str) -> None:
     at = opened("glossary")
     next(box for box in at.text_input if box.label == "Find a term").set_value(text).run()
     assert not at.exception
-    assert "No term fits" in shown(at) or rows(at) > 0
+    assert "No matching term" in shown(at) or rows(at) > 0
     assert "<script>alert" not in html_of(at)
 
 
@@ -88,9 +88,9 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
 @pytest.mark.parametrize(
     ("page", "query", "term", "words"),
     [
-        ("calculators", {"tab": "training"}, "logit", "Left out: buffers"),
-        ("compare", {"tab": "trees"}, "rotary-positions", "Parts are matched"),
-        ("sources", {}, "module-tree", "of them with a sum"),
+        ("calculators", {"tab": "training"}, "logit", "Not counted: buffers"),
+        ("compare", {"tab": "trees"}, "rotary-positions", "Components are matched"),
+        ("sources", {}, "module-tree", "of them with a computation"),
         ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
         ("encoder", {"tab": "tree"}, "embedding", "**Try** the arrow keys"),
     ],

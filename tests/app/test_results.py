@@ -108,7 +108,7 @@ def test_the_table_filters_turns_pages_and_counts() -> None:
     assert html_of(at).count('scope="row"') == 2
     widget(at.selectbox, "Data set").set_value("CoLA").run()
     assert not at.exception
-    assert "No figure fits" in at.info[0].value
+    assert "No figure matches" in at.info[0].value
 
 
 def test_a_link_with_a_system_opens_the_table() -> None:

@@ -63,7 +63,7 @@ def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
     assert not at.exception
     headings = [heading.value for heading in at.subheader]
     assert headings[0] == "Systems"
-    assert {"Live models", "Corrections of the sources"} <= set(headings)
+    assert {"Live models", "Corrections"} <= set(headings)
     assert found(at)[0] == ("encoder", "system=bert")
 
 

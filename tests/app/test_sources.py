@@ -45,7 +45,7 @@ def test_filters_narrow_and_are_in_the_link() -> None:
     assert f"{len(fitting)} of {len(ALL)} corrections" in shown(at).replace("**", "")
     assert at.query_params["source"] in ("003", ["003"])
     widget(at.selectbox, "System or topic").set_value("clip").run()
-    assert "None fits all three choices" in shown(at)
+    assert "No correction matches all three filters" in shown(at)
 
 
 def test_a_link_opens_one_correction_and_leads_back() -> None:
@@ -65,7 +65,7 @@ def test_documents_and_citations_say_how_they_were_read() -> None:
     every = rows(at)
     assert every > 60
     assert "149 figures of RoBERTa" in html_of(at)  # 9 + 28 + 26 + 44 + 33 + 9 rows of six files
-    widget(at.selectbox, "How it was read").set_value("paper").run()
+    widget(at.selectbox, "Evidence").set_value("paper").run()
     assert 10 < rows(at) < every
     at = opened("sources", tab="citations", evidence="from memory, unverified")
     assert rows(at) == 1

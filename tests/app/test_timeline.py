@@ -46,7 +46,7 @@ def test_it_opens_filled() -> None:
     data = picture(at)
     assert {node["slug"] for node in data["nodes"]} == {entry.slug for entry in FAMILY}
     assert (data["until"], data["chosen"]) == (FAMILY[-1].at, None)
-    assert "**Notice** each year’s largest" in shown(at)
+    assert "**Notice** Largest system of each year" in shown(at)
     assert f"{FAMILY[-1].name}</a>" in html_of(at)
     assert not at.subheader
 
@@ -58,8 +58,8 @@ def test_a_link_carries_the_whole_view() -> None:
     assert (data["until"], data["chosen"]) == (2019 * 12 + 5, "gpt-2")
     assert {"GPT", "GPT-2", "GPT-3", "Transformer"} <= names(at)
     assert not {"BERT", "T5"} & names(at)
-    assert "that began since" not in shown(at)
-    assert at.subheader[0].value == "The line of GPT\\-2"
+    assert "later systems is larger" not in shown(at)
+    assert at.subheader[0].value == "Line of descent of GPT\\-2"
     assert "GPT → GPT-2" in html_of(at)
     assert at.query_params["axis"] == "size"
     assert "RoBERTa" not in re.sub(r"<a [^>]*>", "", html_of(at))  # tooltips of terms may name it
@@ -124,13 +124,13 @@ def test_growth_is_told_in_numbers_that_can_be_checked() -> None:
         replace(entry, sizes=(("only", sizes[entry.slug]),)) for entry in FAMILY if entry.slug in sizes
     )  # June 2018, October 2018, February 2019, June 2019
     assert growth(some) == (
-        "each year’s largest, by the year in which a system began: 300 M parameters in 2018 (BERT), "
+        "Largest system of each year, by the year of its first paper: 300 M parameters in 2018 (BERT), "
         "1.00 B in 2019 (GPT-2). "
-        "The largest leap, from 2018 to 2019, is 3.3 times. The one since is not larger. "
-        "Most stayed small: half of the 4 with a size have none above 200 M."
+        "The largest growth factor is 3.3, from 2018 to 2019. The one later system is not larger. "
+        "Most are small: half of the 4 systems with a known size have no size above 200 M."
     )
     assert "Most stayed" not in growth(some[:3])
-    assert growth(some[:1]).startswith("nothing to compare yet")
+    assert growth(some[:1]).startswith("Nothing to compare yet")
 
 
 def test_the_file_has_every_row_with_sizes_in_full() -> None:

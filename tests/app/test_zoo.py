@@ -47,7 +47,7 @@ def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> N
     assert "base 22.7\N{NO-BREAK SPACE}M + difference 3.96\N{NO-BREAK SPACE}M" in table
     assert "1.04 bits" in table
     assert table.count("not measured yet") == len(live)
-    assert "No card comes with these weights" in table
+    assert "have no model card" in table
 
 
 def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir: Path) -> None:
@@ -136,8 +136,8 @@ def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypa
     assert "Odd one" in html_of(at)
     at = opened("zoo", tab="compare", left="odd")
     assert not at.exception
-    assert "“One model” cannot be “odd”" in shown(at)
-    assert "odd" not in widget(at.selectbox, "One model").options
+    assert "“First model” cannot be “odd”" in shown(at)
+    assert "odd" not in widget(at.selectbox, "First model").options
 
 
 def test_without_any_model_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,9 +158,9 @@ def test_two_models_of_different_kinds_answer(left: str, right: str, checkpoint_
 
 def test_the_page_opens_with_two_of_one_kind() -> None:
     at = opened("zoo", tab="compare")
-    kinds = {checkpoints.get(widget(at.selectbox, label).value).kind for label in ("One model", "Other model")}
+    kinds = {checkpoints.get(widget(at.selectbox, label).value).kind for label in ("First model", "Second model")}
     assert len(kinds) == 1
-    assert widget(at.selectbox, "One model").value != widget(at.selectbox, "Other model").value
+    assert widget(at.selectbox, "First model").value != widget(at.selectbox, "Second model").value
     assert "in place of “bed”" in shown(at)
 
 
@@ -201,7 +201,7 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
     ("query", "named"),
     [
         ({"tab": "models", "branch": "attic", "sort": "colour", "nonsense": "1"}, ("Branch", "sort", "nonsense")),
-        ({"left": "gpt-17", "right": "</script>", "mask": "9999"}, ("One model", "Other model", "mask")),
+        ({"left": "gpt-17", "right": "</script>", "mask": "9999"}, ("First model", "Second model", "mask")),
         ({"left": "dir-tiny-t5", "task": "juggle"}, ("Task",)),
         ({"tab": "curves", "measure": "charm", "scale": "cubic", "models": "gpt-17"}, ("Measure", "scale", "Models")),
     ],
@@ -247,10 +247,10 @@ def test_models_are_compared_after_the_same_number_of_tokens() -> None:
     assert not short.exception
     assert short.slider[0].value == pytest.approx(16.0)  # what the shorter of the two runs read
     assert "Atlas GPT-Neo" in html_of(short)
-    assert "had stopped" not in html_of(short)
+    assert "training ended" not in html_of(short)
     short.slider[0].set_value(20.0).run()
     assert not short.exception
     assert short.query_params["at"] in ("20", "20.0", ["20"], ["20.0"])
-    assert "had stopped" in html_of(short)
+    assert "training ended" in html_of(short)
     loss = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
     assert not loss.slider  # losses of different vocabularies are not put in a row

@@ -13,7 +13,7 @@ from tests.pages import opened as branch
     ("left", "right", "asked", "told"),
     [
         ("minilm", "atlas-bert", "Your guess at the first masked word", "xyzzy"),
-        ("atlas-gpt-2", "atlas-electra", "Your guess at what they say", "it doubts “"),
+        ("atlas-gpt-2", "atlas-electra", "Your guess at their outputs", "most likely replaced is “"),
     ],
 )
 def test_what_two_models_say_waits_for_a_guess(left: str, right: str, asked: str, told: str) -> None:

@@ -15,7 +15,7 @@ def test_from_a_systems_page_to_its_figures_and_a_file(visitor: Visitor) -> None
     link.focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/results\?.*system=albert"))
-    table = page.get_by_role("table", name="Figures as papers print them")
+    table = page.get_by_role("table", name="Published figures")
     expect(table.get_by_role("rowheader").first).to_contain_text("ALBERT")
     pick(page.get_by_role("combobox", name="Split"), "training")
     expect(page).to_have_url(re.compile("split=training"))

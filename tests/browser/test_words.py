@@ -12,7 +12,7 @@ from tests.browser.conftest import Visitor
 def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(traveller: Visitor) -> None:
     page = traveller.open("/zoo?branch=decoder")
     side = page.get_by_test_id("stSidebar")
-    box = side.get_by_role("textbox", name="Search the atlas")
+    box = side.get_by_role("textbox", name="Search the Atlas")
     box.focus()
     page.keyboard.type("sop")
     page.keyboard.press("Enter")

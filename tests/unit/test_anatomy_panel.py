@@ -82,7 +82,7 @@ def test_text_of_source_000_comes_with_its_notes() -> None:
     app = run(slug="t5")
     app.segmented_control(key="tree.view").set_value("text").run()
     assert app.code[0].value.startswith("T5ForConditionalGeneration(")
-    app.radio(key="tree.which").set_value("The one that source 000 prints").run()
+    app.radio(key="tree.which").set_value("As printed in source 000").run()
     assert app.code[0].value.startswith("T5Model(")
     assert "prints the last two modules" in words(app)
 

@@ -88,7 +88,7 @@ def test_types_are_those_of_the_trees() -> None:
 
 def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
     bare = catalogue.get("gpt-2")
-    assert "not found" in bare.budget.text.lower()  # the record says so in its own words
+    assert "not stated" in bare.budget.text.lower()  # the record says so in its own words
     assert row("gpt-2").cells["training"] == Cell(())
 
 

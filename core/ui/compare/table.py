@@ -24,13 +24,8 @@ from core.ui.unbuilt import unbuilt
 MOST_CHARS = 80
 """The longest search text."""
 _HEADINGS = {column.slug: column.heading for column in COLUMNS}
-ANY = Text(
-    name="any", label="Search", help="All words must occur in a row: rotary, 2019 Google", most=MOST_CHARS, width=190
-)
-WITHIN = {
-    slug: Text(name=slug, label=heading, help="All words must occur in this cell", most=MOST_CHARS)
-    for slug, heading in _HEADINGS.items()
-}
+ANY = Text(name="any", label="Search", most=MOST_CHARS, width=190)
+WITHIN = {slug: Text(name=slug, label=heading, most=MOST_CHARS) for slug, heading in _HEADINGS.items()}
 BRANCH = Choice(
     name="branch",
     label="Branch",
@@ -42,15 +37,14 @@ SORT = Choice(
     label="Sort by",
     options={"age": "Year", **_HEADINGS},
     width=135,
-    help="Parameters and vocabulary are sorted by the counts of the tree, other columns by their words",
 )
 ORDER = Toggle(name="order", label="Descending", on="down")
 FROM = Carried(name="from", label="From year", as_=Integer(None, 1900, 2100))
 TO = Carried(name="to", label="To year", as_=Integer(None, 1900, 2100))
 LIVE = Choice(
     name="live",
-    label="Runs here",
-    options={"all": "All", "yes": "The architecture", "no": "Not, or a relative"},
+    label="Live model of this architecture",
+    options={"all": "All", "yes": "Yes", "no": "No"},
     style="row",
 )
 SHOWN = Words(
@@ -67,7 +61,7 @@ PINS = Words(
     most=4,
     style="menu",
     as_chosen=True,
-    placeholder="Pin two to four systems to see where they differ",
+    placeholder="Two to four systems",
 )
 
 
@@ -94,7 +88,7 @@ def systems_table(view: View) -> None:
     count = f"{len(found)} of {len(rows)} systems" if len(found) < len(rows) else f"{len(rows)} systems"
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))
     st.html(sheet_html(found, columns, Linker("compare.table")))
-    tip = "These rows and columns, each cell with its sources"
+    tip = view.words.label("download")
     with st.container(horizontal=True):
         download_csv(sheet_table(found, columns), "systems", state.key("save.csv"), tip=tip)
         download_markdown(markdown(found, columns), "systems", state.key("save.md"), tip=tip)
@@ -143,14 +137,14 @@ def _side_by_side(view: View, pinned: Sequence[SheetRow], columns: Sequence[str]
     names = f"{', '.join(first)} and {last}"
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
     text_table(pins_table(pinned, [slug for slug in columns if slug != "name"], Linker("pins")))
-    view.note("Pinned", others="the other has not" if len(pinned) == 2 else "none of the others has")
+    view.note("Pinned", others="the other lacks" if len(pinned) == 2 else "all others lack")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)
         wanted = {**view.state.values, "tab": "trees", "left": left, "right": right}
         wanted |= {"left-size": None, "right-size": None}
         # a link to the page that stands already would leave the old address in the address bar
         st.button(
-            plain(f"Their trees, part by part: {names}"),
+            plain(f"Module trees: {names}"),
             icon=":material/compare:",
             key=view.state.key("trees"),
             on_click=take_up,

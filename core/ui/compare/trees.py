@@ -34,10 +34,14 @@ RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("
 LEFT_SIZE = Choice(name="left-size", label="Size", options={})
 RIGHT_SIZE = Choice(name="right-size", label="Size", options={})
 BARS = Choice(
-    name="bars", label="Bars", options={"groups": "By group", "parts": "By part"}, style="row", hide_label=True
+    name="bars", label="Bars", options={"groups": "By group", "parts": "By component"}, style="row", hide_label=True
 )
 ROWS = Choice(
-    name="rows", label="Parts", options={"all": "All parts", "differences": "Differences"}, style="row", hide_label=True
+    name="rows",
+    label="Components",
+    options={"all": "All components", "differences": "Differences"},
+    style="row",
+    hide_label=True,
 )
 
 
@@ -59,11 +63,11 @@ def two_trees(view: View) -> None:
     found = compare(left.slug, right.slug, left_size, right_size)
     said = summarize(found)
     st.markdown(plain(said.headline))
-    parts = (("New", said.new), ("Gone", said.gone), ("Changed", said.changed), ("The same", said.same))
+    parts = (("New", said.new), ("Removed", said.gone), ("Changed", said.changed), ("Unchanged", said.same))
     st.markdown("\n".join(f"- **{title}**: {plain_terms(text)}." for title, text in parts if text))
-    _bars(found, state)
+    _bars(found, view)
     _parts(found, view)
-    st.subheader("What the records say", anchor=False)
+    st.subheader("What changed and why", anchor=False)
     for column, system in zip(st.columns(2), (left, right), strict=True):
         with column:
             _record(system)
@@ -80,24 +84,29 @@ def _size(param: Choice, system: System, state: PageState) -> str:
     return param.with_(options=options, default=usual if usual in options else "").draw(state, tag=system.slug)
 
 
-def _bars(found: Comparison, state: PageState) -> None:
-    by_part = BARS.draw(state) == "parts"
+def _bars(found: Comparison, view: View) -> None:
+    by_part = BARS.draw(view.state) == "parts"
     rows = butterfly_table(found, by_part=by_part)
     widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
     Panel(
         "parameters-compared",
-        f"Parameters of {found.left.name} and of {found.right.name}",
+        f"Parameters of {found.left.name} and {found.right.name}",
         butterfly(found, by_part=by_part, theme=theme()),
-        f"Parameters of {found.left.name} to the left and of {found.right.name} to the right, for {len(rows) - 1} "
-        f"{'parts' if by_part else 'groups of parts'}. They differ most in “{widest['Part']}”, by "
-        f"{in_words(abs(int(str(widest['Difference']))))}.",
+        view.words.part(
+            "Alt",
+            left=found.left.name,
+            right=found.right.name,
+            groups=f"{len(rows) - 1} {'components' if by_part else 'groups of components'}",
+            widest=str(widest["Part"]),
+            difference=in_words(abs(int(str(widest["Difference"])))),
+        ),
         Table.from_records(rows),
-    ).draw(state)
+    ).draw(view.state)
 
 
 def _parts(found: Comparison, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader("Part by part", anchor=False, width="content")
+        st.subheader("Component by component", anchor=False, width="content")
         differences = ROWS.draw(view.state) == "differences"
     used = {row.verdict for row in found.rows}
     signs = (f"{sign} {_in_words(verdict, found)}" for verdict, (sign, _) in VERDICTS.items() if verdict in used)
@@ -116,7 +125,7 @@ def _record(system: System) -> None:
     st.markdown(f"**{plain(system.name)}** changed this{against}: {plain_terms(system.change)}")
     st.markdown(plain_terms(system.why))
     query = {"system": system.slug, "tab": "tree"}
-    page_link(system.branch, f"{plain(system.name)}: its tree", query, icon=":material/account_tree:")
+    page_link(system.branch, f"Module tree of {plain(system.name)}", query, icon=":material/account_tree:")
 
 
 _MOST = 2
@@ -175,10 +184,10 @@ def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
     left, right = section.parameters
     told = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
     said = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
-    amount = f"{in_words(left)} and as many" if left == right else f"{in_words(left)} → {in_words(right)}"
+    amount = f"{in_words(left)} each" if left == right else f"{in_words(left)} → {in_words(right)}"
     opened = "" if all(row.verdict == "same" for row in rows) else " open"
     names = (comparison.left.name, comparison.right.name)
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ("Part", *names))
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ("Component", *names))
     body = "".join(_row(row, comparison) for row in rows)
     return (
         f"<details{opened}><summary><b>{escape(section.name)}</b><span>{escape(amount)} parameters</span>"
@@ -201,11 +210,11 @@ def _row(row: Row, comparison: Comparison) -> str:
 
 def _side(pieces: Sequence[Piece], amount: int) -> str:
     if not pieces:
-        return '<span class="nothing">has none</span>'
+        return '<span class="nothing">none</span>'
     shown = "".join(_piece(piece) for piece in pieces[:_MOST])
     rest = len(pieces) - _MOST
     more = f"<small>and {rest} more {'module' if rest == 1 else 'modules'}</small>" if rest > 0 else ""
-    total = f"{amount:,} parameters" if amount else "no parameters of its own"
+    total = f"{amount:,} parameters" if amount else "no own parameters"
     return f"{shown}{more}<small>{total}</small>"
 
 

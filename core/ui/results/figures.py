@@ -48,7 +48,7 @@ def all_figures(view: View) -> None:
     if not kept:
         info(view.words.part("None fits"))
         return
-    result_table(kept[(number - 1) * ROWS : number * ROWS], caption="Figures as papers print them")
+    result_table(kept[(number - 1) * ROWS : number * ROWS], caption="Published figures")
     download_csv(figures_table(kept), "results", view.state.key("csv"))
 
 
@@ -168,7 +168,7 @@ def _source(key: str) -> str:
 
 def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
     if row.disagrees:
-        return (linker.rich(row.note), Link("Texts disagree on this figure: see Sources", sources_page()))
+        return (linker.rich(row.note), Link("Sources disagree on this figure: see Sources", sources_page()))
     return (linker.rich(row.note),) if row.note else ()
 
 

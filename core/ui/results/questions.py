@@ -47,20 +47,17 @@ def question_panel(view: View) -> None:
     st.caption(plain_terms(" ".join(filter(None, (*differences(found), case.caveat)))))
     st.markdown(f"**Try** {plain_terms(question.attempt)}\n\n**Notice** that {plain_terms(question.notice)}")
     if case.here:
-        lead = "<strong>Measured here</strong>, on small models, and so never in the picture above: "
-        _sentence_with_link(lead, case.here, base_path() + case.link, ".")
+        _linked(view.words.label("here"), case.here, base_path() + case.link)
     view.say("Table")
     result_table(_ordered(found, measure), caption=measure.title)
     if any(row.disagrees for row in found):
-        _sentence_with_link("Where texts print different figures, ", "Sources", sources_page(), " says which and why.")
+        _linked(view.words.label("disagree"), "Sources", sources_page())
 
 
-def _sentence_with_link(before: str, text: str, href: str, after: str) -> None:
-    """A line with a link to a place of this app, which opens in the same tab. ``href`` comes from our data."""
-    st.html(
-        f'<p style="margin:0 0 .6rem">{before}<a style="color:inherit;text-decoration:underline" '
-        f'href="{escape(href)}">{escape(text)}</a>{escape(after)}</p>'
-    )
+def _linked(before: str, text: str, href: str) -> None:
+    """A sentence that ends with a link to a page of this app, which opens in the same tab. ``href`` is ours."""
+    link = f'<a style="color:inherit;text-decoration:underline" href="{escape(href)}">{escape(text)}</a>'
+    st.html(f'<p style="margin:0 0 .6rem">{escape(before)} {link}.</p>')
 
 
 def _ordered(found: tuple[Result, ...], measure: Measure) -> list[Result]:

@@ -17,23 +17,23 @@ from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
 _MEANING: dict[str, str] = {
-    "paper": "the paper's own text",
+    "paper": "the paper itself",
     "authors' repository": "code, README or model card of the authors",
     "library": "source or documentation of a library",
     "source document": "one of the five documents",
-    "notes on the paper": "someone else's account of it",
+    "notes on the paper": "a third-party summary",
     "computed here": "counted or calculated",
-    "our own words": "no figure is in it",
-    "from memory, unverified": "not read anywhere",
+    "our own words": "without figures",
+    "from memory, unverified": "no source",
 }
-EVIDENCE = Choice(name="evidence", label="How it was read", options={ALL: ALL} | _MEANING, width=420)
+EVIDENCE = Choice(name="evidence", label="Evidence", options={ALL: ALL} | _MEANING, width=420)
 
 
 def citations_list(view: View) -> None:
     """The filter by evidence, and a row for each text: the same text under two keys is one row."""
     grouped = _grouped()
     counts: Counter[str] = Counter(group[0].evidence for group in grouped)
-    options = {ALL: "In any way"} | {
+    options = {ALL: "Any evidence"} | {
         evidence: f"{evidence}: {words} ({counts[evidence]})"
         for evidence, words in _MEANING.items()
         if counts[evidence]
@@ -43,7 +43,7 @@ def citations_list(view: View) -> None:
     view.say("Count", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")
     rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
-    text_table(TextTable(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
 
 
 def _grouped() -> list[list[Citation]]:
@@ -120,7 +120,7 @@ def documents_list(view: View) -> None:
                 _corrected(one.key, mine),
             )
         )
-    headings = ("Source", "What stands in it", "Cited for", "Corrected")
+    headings = ("Source", "Content", "Cited for", "Corrections")
     text_table(TextTable(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
     view.try_and_notice()
 

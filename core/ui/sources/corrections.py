@@ -23,7 +23,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
-ALL_KINDS = KINDS | {OTHER: "Not sorted yet"}
+ALL_KINDS = KINDS | {OTHER: "Uncategorized"}
 SOURCE = Choice(name="source", label="Source", options={}, width=230)
 SYSTEM = Choice(name="system", label="System or topic", options={}, width=230)
 KIND = Choice(name="kind", label="Kind", options={}, width=230)
@@ -51,7 +51,7 @@ def corrections_list(view: View) -> None:
         return
     linker = Linker("sources.corrections")
     rows: list[Row] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
-    headings = ("As the source has it", "What holds", "Evidence")
+    headings = ("Claim", "Correction", "Evidence")
     text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
     view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
 
@@ -118,23 +118,23 @@ def _one(entry: Found, state: PageState) -> None:
     """One correction over the whole page, with all that stands behind it."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
-    st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Made by {where}."))
+    st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
     if entry.printed:
         st.markdown(f"**Printed.** “{plain(entry.printed)}”")
-    st.markdown(f"**What holds.** {plain_terms(entry.finding)}")
+    st.markdown(f"**Correction.** {plain_terms(entry.finding)}")
     if entry.sums:
         rows: list[Row] = [
             (
                 one.label,
-                "counted in the module tree" if is_count(one.expression) else shown(one.expression),
+                "count of the module tree" if is_count(one.expression) else shown(one.expression),
                 f"{_result(one)} {one.unit}".strip(),
                 one.printed or "nothing",
             )
             for one in entry.sums
         ]
-        headings = ("What", "Reckoned as", "Comes to", "Printed")
+        headings = ("Quantity", "Computed as", "Result", "Printed")
         text_table(TextTable(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
-    st.markdown("**Read in**")
+    st.markdown("**Sources**")
     st.markdown("\n".join(f"- {cited(one)}" for one in entry.sources))
     with st.container(horizontal=True):
         st.button(

@@ -25,7 +25,7 @@ from core.ui.timeline.picture import page_of, picture, sizes_in_words
 from core.ui.unbuilt import unbuilt
 
 AXIS = Choice(
-    name="axis", label="Arranged", options={"branch": "By branch", "size": "By size"}, style="row", hide_label=True
+    name="axis", label="Vertical axis", options={"branch": "By branch", "size": "By size"}, style="row", hide_label=True
 )
 SHOWN = Words(
     name="branches",
@@ -45,7 +45,7 @@ def over_time(view: View) -> None:
     """Draw the section."""
     state, everything = view.state, family()
     names = {entry.slug: entry.name for entry in sorted(everything, key=lambda entry: entry.name.lower())}
-    lines = {"": "No line lit", **{slug: f"Line of {name}" for slug, name in names.items()}}
+    lines = {"": "No line of descent", **{slug: f"Line of {name}" for slug, name in names.items()}}
     with st.container(horizontal=True, vertical_alignment="center"):
         axis = AXIS.draw(state)
         branches = _branches(view)
@@ -58,7 +58,7 @@ def over_time(view: View) -> None:
     inside = {entry.slug for entry in line}
     shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))
     systems = sum(entry.branch is not None for entry in shown)
-    label = f"{systems} systems over the years {AXIS.options[axis].lower()}; arrow keys walk, Enter opens"
+    label = view.words.part("Alt", systems=systems, axis=AXIS.options[axis].lower())
     stopped = picture(shown, axis, key=state.key("picture"), until=until, chosen=chosen or None, label=label)
     unbuilt()
     if stopped is not None:
@@ -68,7 +68,7 @@ def over_time(view: View) -> None:
     view.try_and_notice(growth=plain(growth(seen)))
     view.note("Counted")
     if line:
-        _line_of_descent(line, names[chosen], chosen)
+        _line_of_descent(view, line, names[chosen], chosen)
     with st.expander("As a table", icon=":material/table_rows:"):
         _table(seen, names)
         download_csv(family_table(seen), "family", state.key("csv"))
@@ -131,15 +131,15 @@ def growth(shown: Sequence[Entry]) -> str:
     return " ".join(said) or words.part("Too few")
 
 
-def _line_of_descent(line: Sequence[Entry], name: str, slug: str) -> None:
+def _line_of_descent(view: View, line: Sequence[Entry], name: str, slug: str) -> None:
     """The changes along the chosen system's line, one sentence or two for each step."""
-    st.subheader(plain(f"The line of {name}"), anchor=False)
+    st.subheader(plain(f"Line of descent of {name}"), anchor=False)
     rows = steps(line, Linker("timeline.line"))
     if not rows:
         change = next(entry.change for entry in line if entry.slug == slug)
-        st.markdown(plain(f"{name} has neither parent nor children here. ") + plain_terms(change))
+        st.markdown(f"{plain(view.words.part('Alone', name=name))} {plain_terms(change)}")
         return
-    caption = f"Each step of the line of {name}: from which system to which, when, and what changed"
+    caption = f"Line of descent of {name}"
     text_table(TextTable(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
 
 
@@ -168,7 +168,7 @@ def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
         for entry in seen
     ]
     headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
-    text_table(TextTable(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
+    text_table(TextTable(headings, rows, "Systems, oldest first", widths=(18, 11, 13, 14, 12, 32)))
 
 
 def family_table(shown: Iterable[Entry]) -> Table:

@@ -65,7 +65,7 @@ def component_data(shown: tuple[Entry, ...], axis: str, label: str) -> dict[str,
 def sizes_in_words(entry: Entry) -> str:
     """``109 M to 335 M parameters``, with the number of sizes where there are several."""
     if entry.largest is None or entry.smallest is None:
-        return "no size counted here" if entry.branch is None else "size not published"
+        return "size not counted" if entry.branch is None else "size not published"
     if entry.smallest == entry.largest:
         return f"{short(entry.largest)} parameters"
     return f"{short(entry.smallest)} to {short(entry.largest)} parameters, {len(entry.sizes)} sizes"

@@ -1,4 +1,4 @@
-"""A system's module tree to walk, draw, copy and compare. It shows kept trees, so it needs no torch."""
+"""A system's module tree to walk, draw, copy and compare. It shows stored trees, so it needs no torch."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tree_panel(
             index=names.index(chosen.name),
             format_func=lambda option: f"{option} · {short(counts[option])}",
             key=f"{key}.size",
-            help="Published sizes. The number counts every parameter of the tree, shared tensors once.",
+            help=_words("Help: size"),
         )
     with right:
         view = st.segmented_control(
@@ -107,7 +107,7 @@ def tree_panel(
         _text(slug, root, key)
     else:
         _sizes(system, key)
-    with st.expander("Computed here: memory and work at this size"):
+    with st.expander("Memory and operations at this size, computed here"):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
 
@@ -130,25 +130,24 @@ def _walk(
 
 def details(root: ModuleNode, path: str) -> None:
     """What one module is: class, copies, parameters and share, what it computes, its tensors."""
-    found = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
-    node, copies = found
+    node, copies = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
     st.subheader(plain(node.name or node.cls), anchor=False)
     if path:
         where = f"{node.cls}, at {path}" + (f"; {copies} copies in the network" if copies > 1 else "")
         st.caption(plain(where))
     total = node.parameters * copies
-    amount = f"**{total:,}** parameters" if total else "No parameters of its own" if node.ties else "No parameters"
+    amount = f"**{total:,}** parameters" if total else "No own parameters" if node.ties else "No parameters"
     if copies > 1 and total:
         amount += f" in {copies} copies, {node.parameters:,} in one"
     share = f": **{percent(total / root.total)}** of the network" if total and path else ""
     st.markdown(f"{amount}{share}.")
-    told = explain(node.cls)
-    if told is not None:
-        st.markdown(terms(told.text))
-        if told.formula:
-            st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
-        if told.where:
-            st.caption(plain_terms(f"Letters: {told.where}."))
+    explanation = explain(node.cls)
+    if explanation is not None:
+        st.markdown(terms(explanation.text))
+        if formula := explanation.formula:
+            st.latex(rf"\begin{{gathered}} {formula} \end{{gathered}}" if r"\\" in formula else formula)
+        if explanation.where:
+            st.caption(plain_terms(f"Symbols: {explanation.where}."))
     _tensors(node)
     _roles(node)
 
@@ -166,7 +165,7 @@ def _notice(root: ModuleNode) -> str:
     return _words("Notice: mixers", mixers=percent(mixers / root.total), embeddings=embeddings)
 
 
-def _words(part: str, **values: str) -> str:
+def _words(part: str, /, **values: str | int) -> str:
     return content("branch", "tree").part(part, **values)
 
 
@@ -176,7 +175,7 @@ def _tensors(node: ModuleNode) -> None:
         {
             "Tensor": name,
             "Shape": " × ".join(f"{extent:,}" for extent in shape) or "1",
-            "Numbers": prod(shape),
+            "Values": prod(shape),
             "Counted": "elsewhere" if name in ties else "here",
         }
         for name, shape in node.tensors
@@ -185,8 +184,8 @@ def _tensors(node: ModuleNode) -> None:
         {
             "Tensor": name,
             "Shape": " × ".join(f"{extent:,}" for extent in shape),
-            "Numbers": prod(shape),
-            "Counted": "no, not trained",
+            "Values": prod(shape),
+            "Counted": "no (not trained)",
         }
         for name, shape in node.buffers
     ]
@@ -195,10 +194,10 @@ def _tensors(node: ModuleNode) -> None:
             rows,
             "tensors",
             alt="Tensors of this module with their shapes",
-            column_config={"Numbers": st.column_config.NumberColumn(format="localized")},
+            column_config={"Values": st.column_config.NumberColumn(format="localized")},
         )
     for name, owner in node.ties:
-        st.caption(f"`{name}` is the same tensor as `{owner}`, so it is counted there.")
+        st.caption(_words("Tied", tensor=f"`{name}`", owner=f"`{owner}`"))
 
 
 def _roles(node: ModuleNode) -> None:
@@ -219,12 +218,13 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
     chart(
         figure,
         key=f"{key}.{view}.{size}",
-        alt=f"{VIEWS[view]} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
-        "The table has every number.",
+        alt=_words(
+            "Alt: areas", view=VIEWS[view], network=f"{system.name} {size}", part=largest[0], share=f"{largest[3]:.0%}"
+        ),
     )
     _legend(root)
     caption(f"{_words('Try: areas')} {_notice(root)}")
-    title = "Every module that has parameters, in the order of the tree"
+    title = "Modules with parameters, in tree order"
     table = Table.from_records(figures.share_table(root))
     table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
 
@@ -246,7 +246,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
     if printed is not None:
         which = st.radio(
             "Which tree",
-            ("This size", "The one that source 000 prints"),
+            ("This size", "As printed in source 000"),
             key=f"{key}.which",
             persist_state="page",
             horizontal=True,
@@ -280,7 +280,7 @@ def _no_tree(system: System) -> None:
     if forebear is not None:
         page_link(
             forebear.branch,
-            f"The nearest of its line whose tree is known: {plain(forebear.name)}",
+            f"Nearest ancestor with a known tree: {plain(forebear.name)}",
             {"system": forebear.slug, "tab": "tree"},
             icon=":material/account_tree:",
         )
@@ -292,7 +292,7 @@ def _sizes(system: System, key: str) -> None:
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
     with left:
         beside = st.multiselect(
-            "Beside its own sizes",
+            "Compare with",
             list(others),
             default=[system.parent] if system.parent in others else [],
             key=f"{key}.beside",
@@ -301,21 +301,18 @@ def _sizes(system: System, key: str) -> None:
             placeholder="Choose systems",
         )
     with right:
-        relative = st.toggle(
-            "As shares", key=f"{key}.relative", persist_state="page", help="Every bar as 100 % of its own network"
-        )
+        relative = st.toggle("As shares", key=f"{key}.relative", persist_state="page", help=_words("Help: shares"))
     networks = {f"{system.name} {name}": root for name, root in anatomy.trees(system.slug).items()}
     networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
     most = max(networks, key=lambda label: networks[label].total)
     chart(
         figures.sizes_bars(networks, relative=relative, theme=theme()),
         key=f"{key}.bars",
-        alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
-        f"{in_words(networks[most].total)}. The table has every number.",
+        alt=_words("Alt: sizes", networks=len(networks), largest=most, count=in_words(networks[most].total)),
     )
     own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
         caption(_words("Notice: sizes", system=system.name, first=first, last=last))
-    title = f"Parameters of {len(networks)} networks, in all and by role"
+    title = f"Parameters of {len(networks)} networks, in total and by role"
     table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")

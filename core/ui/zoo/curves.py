@@ -26,7 +26,7 @@ HELD_OUT = "held-out"
 _STEP = 0.1
 _MILLION = 1e6
 MEASURE = Choice(name="measure", label="Measure", options={}, width=260, resets=("models", "at"))
-SCALE = Choice(name="scale", label="Tokens", options={"log": "by powers of ten", "linear": "evenly"}, style="row")
+SCALE = Choice(name="scale", label="Token axis", options={"log": "Logarithmic", "linear": "Linear"}, style="row")
 MODELS = Words(
     name="models",
     label="Models with this measure",
@@ -38,7 +38,7 @@ MODELS = Words(
 )
 AT = Real(
     name="at",
-    label="Compare after so many million tokens",
+    label="Compare after (million tokens)",
     default=1.0,
     low=0.1,
     high=100.0,
@@ -134,12 +134,12 @@ def _values(view: View, lines: Sequence[Line], name: str, tokens: int | None) ->
         if value is not None:
             then = f"{value:.4g}"
         else:
-            then = "had stopped" if tokens is not None and line.tokens[-1] < tokens else "not yet measured"
+            then = "training ended" if tokens is not None and line.tokens[-1] < tokens else "not yet measured"
         ends = (line.values[0], best(line.values), line.values[-1])
         middle = () if tokens is None else (then,)
         rows.append((line.name, *middle, *(f"{end:.4g}" for end in ends), f"{line.tokens[-1] / _MILLION:,.2f} M"))
     after = () if tokens is None else (f"After {tokens / _MILLION:.1f} M tokens",)
-    headings = ("Model", *after, "First", "Best", "Last", "Tokens at its end")
+    headings = ("Model", *after, "First", "Best", "Last", "Training tokens")
     widths = (30, 18, 12, 12, 12, 16) if after else (36, 16, 16, 16, 16)
     text_table(TextTable(headings, rows, name, widths=widths, numeric=tuple(range(1, len(headings)))))
     if tokens is not None:

@@ -15,6 +15,7 @@ from core import catalogue, links, session
 from core.checkpoints.listing import ORDERS, Listed, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
+from core.content import content
 from core.errors import AtlasError
 from core.figures.numbers import short
 from core.ui.page import BRANCH_TITLES, base_path
@@ -56,7 +57,7 @@ def models_table(view: View) -> None:
         branch = BRANCH.with_(options={"all": "All branches", **named, **others}).draw(state)
         shown = [model for model in models if branch in ("all", model.spec.branch)]
         order = SORT.draw(state)
-        _buttons(shown)
+        _buttons(view, shown)
     progress, table = st.empty(), st.empty()
     times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec)) is not None}
     rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
@@ -78,7 +79,7 @@ def models_table(view: View) -> None:
         view.later.append(lambda: _measure(plan, known, progress, lambda: _draw(table, rows)))
 
 
-def _buttons(shown: Sequence[Listed]) -> None:
+def _buttons(view: View, shown: Sequence[Listed]) -> None:
     """Measure, or stop measuring."""
     if st.session_state.get(_PLANNED) is not None:
         st.button("Stop", icon=":material/stop:", key="zoo-measure", on_click=_plan, args=(None,))
@@ -92,7 +93,7 @@ def _buttons(shown: Sequence[Listed]) -> None:
         on_click=_plan,
         args=(plan,),
         disabled=not shown,
-        help="Loads the models in this list one after the other and times a forward pass of each",
+        help=view.words.label("measure"),
     )
 
 
@@ -151,12 +152,12 @@ def _architecture(spec: CheckpointSpec) -> Cell:
     branch = str(spec.branch)
     title = BRANCH_TITLES.get(branch, branch)
     if branch not in BRANCH_TITLES or not links.exists(branch):
-        return (spec.system or "not in the catalogue", title)
+        return (spec.system or "not in the Atlas", title)
     listed = {system.slug: system for system in catalogue.by_branch(spec.branch)}
     system = listed.get(spec.system or "")
     wanted: dict[str, links.Value] = {"system": system.slug if system else None, "model": spec.slug}
     href = base_path() + links.url(branch, wanted)
-    return (Link(system.name if system else f"{title} page", href), title if system else "not in the catalogue")
+    return (Link(system.name if system else f"{title} page", href), title if system else "not in the Atlas")
 
 
 def _parameters(size: Size | None) -> Cell:
@@ -215,9 +216,9 @@ def _said(spec: CheckpointSpec) -> tuple[str, ...]:
     """The first strength and the first weakness of the card; nothing where it states none."""
     card = spec.card
     if card is None:
-        return ("No card comes with these weights, so nothing is said of their quality.",)
-    good = [f"Good at: {text}" for text in card.strengths[:1]]
-    return (*good, *[f"Bad at: {text}" for text in card.weaknesses[:1]])
+        return (content("zoo", "models").label("uncarded"),)
+    good = [f"Strength: {text}" for text in card.strengths[:1]]
+    return (*good, *[f"Weakness: {text}" for text in card.weaknesses[:1]])
 
 
 MODELS = Section("models", models_table, (BRANCH, SORT))

@@ -1,4 +1,4 @@
-"""Two live models on one sentence: each does what its kind does, on one scale."""
+"""Two live models on one sentence, each on its own task, on one scale."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-LEFT = Choice(name="left", label="One model", options={}, width=335)
-RIGHT = Choice(name="right", label="Other model", options={}, width=335)
+LEFT = Choice(name="left", label="First model", options={}, width=335)
+RIGHT = Choice(name="right", label="Second model", options={}, width=335)
 TASK = Choice(name="task", label="Task", options={}, width=270)
 TEXT = Text(
     name="text",
@@ -51,7 +51,7 @@ TEXT = Text(
     default=next(iter(SAMPLES.values())),
     height=68,
     samples=SAMPLES,
-    placeholder="One sentence for both models",
+    placeholder="A sentence",
     hide_label=True,
 )
 MASK = Carried(name="mask", label="Masked words", as_=link.Integers(high=599, most=64))
@@ -129,7 +129,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         key=state.key("words"),
         multi=True,
         accent=fillers[0].branch,
-        label="Words of the sentence; choose words to mask",
+        label="Words to mask",
         disabled=fixed,
         held=[i for i in fixed if words[i].mask],
     )
@@ -142,7 +142,7 @@ def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str |
     """The answer of one model, or the sentence that says why there is none."""
     from core.checkpoints.sizes import state_of
 
-    with st.spinner(f"{plain(spec.name)} is reading the sentence"):
+    with st.spinner(f"Running {plain(spec.name)}"):
         try:
             return _answer(spec.slug, state_of(spec), text, hidden, task if spec.offers("rewrites") else None)
         except AtlasError as error:
@@ -202,21 +202,21 @@ def _label(answers: Sequence[Answer]) -> str:
     if kinds == {Continued}:
         return "Your guess at the next token"
     if kinds == {Judged}:
-        return "Which word looks most replaced?"
-    return "Your guess at what they say"
+        return "Which token is most likely replaced?"
+    return "Your guess at their outputs"
 
 
 def _judged(guess: str, answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> str:
-    """What is said of a guess beside one model's answer."""
+    """The verdict on a guess, given one model's answer."""
     if isinstance(answer, Filled | Continued):
         first = next(iter(pictures(answer, words, hidden)), None)
-        return verdict(guess, first.labels, first.probabilities) if first else "It says nothing here."
+        return verdict(guess, first.labels, first.probabilities) if first else "No prediction here."
     if isinstance(answer, Judged):
         (picture,) = pictures(answer, words, hidden)
         best = max(range(len(picture.labels)), key=lambda i: picture.probabilities[i])
         right = same_word(guess, picture.labels[best])
         chance = percent(picture.probabilities[best])
-        return f"{'Right' if right else 'Wrong'}: it doubts “{picture.labels[best]}” most, {chance}."
+        return f"{'Right' if right else 'Wrong'}: the token most likely replaced is “{picture.labels[best]}”, {chance}."
     return words_shared(guess, answer.steps[-1].text if answer.steps else "")
 
 
