@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from core import catalogue
 from core.anatomy.build import build_model, describe, of_record
 from core.anatomy.node import ModuleNode
-from core.anatomy.texts import PRINTED
+from core.anatomy.texts import printed
 from core.catalogue.schema import Size
 from core.errors import OutOfRange, RecordUnusable
 
@@ -130,8 +130,8 @@ def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
         built = {size.name: module_tree(system.slug, size.name, live=True) for size in system.sizes}
         (folder / f"{system.slug}.json").write_text(dump(built), encoding="utf-8")
         written[system.slug] = {name: node.parameters for name, node in built.items()}
-    printed = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in PRINTED.items()}
-    (folder / f"{SOURCE}.json").write_text(dump(printed), encoding="utf-8")
+    from_source = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in printed().items()}
+    (folder / f"{SOURCE}.json").write_text(dump(from_source), encoding="utf-8")
     for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
         (folder / f"{stale}.json").unlink()
     _kept.cache_clear()

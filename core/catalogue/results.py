@@ -10,12 +10,12 @@ everything that draws asks for one. Rows are in ``data/results/*.csv``; papers, 
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
 from core.catalogue.schema import Citation, Citations, Evidence, Row
@@ -46,6 +46,10 @@ NEEDED = ("system", "dataset", "split", "metric", "value", "higher_is_better", "
 UNITS = ("", "%", "points", "bits", "seconds", "×", "million")
 COUNTED = ("published", "computed here")
 _LONGEST = 240
+_PATTERNS = {
+    "value": (r"-?\d{1,6}(\.\d{1,4})?", "number as papers print it"),
+    "parameters": (r"([1-9]\d{3,13})?", "number of parameters"),
+}
 
 
 class BadResult(BadData):
@@ -177,23 +181,30 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
     def bad(field: str, reason: str) -> BadResult:
         return BadResult(f"{path.name}, line {line}, {field}: {reason}")
 
-    def one_of(field: str, words: Collection[str], what: str) -> str:
-        if row[field] not in words:
-            raise bad(field, f"{row[field]!r} is no {what}")
-        return row[field]
-
     if len(cells) != len(COLUMNS):
         raise BadResult(f"{path.name}, line {line}: {len(cells)} cells instead of {len(COLUMNS)}")
     row = dict(zip(COLUMNS, cells, strict=True))
     for field, text in row.items():
         if len(text) > _LONGEST or text != text.strip() or not text.isprintable():
             raise bad(field, f"text must be printable, without blanks around it, of {_LONGEST} characters at most")
-    for field in NEEDED:
-        if not row[field]:
+        if field in NEEDED and not text:
             raise bad(field, "is missing")
-    one_of("system", known.systems.keys() | known.baselines, "slug of the catalogue and no baseline of sources.toml")
-    one_of("paper", known.papers, "paper of sources.toml")
-    source = known.citations[one_of("source", known.citations, "citation")]
+    allowed: dict[str, tuple[Collection[str], str]] = {
+        "system": (known.systems.keys() | known.baselines, "slug of the catalogue and no baseline of sources.toml"),
+        "paper": (known.papers, "paper of sources.toml"),
+        "source": (known.citations, "citation"),
+        "unit": (UNITS, "unit"),
+        "higher_is_better": (("yes", "no"), "yes or no"),
+        "disagrees": (("yes", ""), "yes, and not empty"),
+        "counted": (("", *COUNTED), f"one of {', '.join(COUNTED)}"),
+    }
+    for field, (words, what) in allowed.items():
+        if row[field] not in words:
+            raise bad(field, f"{row[field]!r} is no {what}")
+    for field, (pattern, what) in _PATTERNS.items():
+        if not re.fullmatch(pattern, row[field]):
+            raise bad(field, f"{row[field]!r} is no {what}")
+    source = known.citations[row["source"]]
     if row["evidence"] != source.evidence:
         raise bad("evidence", f"{row['evidence']!r}, but {source.key} was read as {source.evidence!r}")
     also = tuple(row["also"].split(";")) if row["also"] else ()
@@ -201,38 +212,22 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
         raise bad("also", f"{strange[0]!r} is no citation")
     if row["place"] and source.evidence == "source document":
         raise bad("place", "only a place that was seen may be named, and here only a source document was read")
-    one_of("unit", UNITS, "unit")
-    one_of("higher_is_better", ("yes", "no"), "yes or no")
-    one_of("disagrees", ("yes", ""), "yes, and not empty")
-    if not re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", row["value"]):
-        raise bad("value", f"{row['value']!r} is no number as papers print it")
     if bool(row["parameters"]) != bool(row["counted"]):
         raise bad("counted", "says where the parameters come from, and only that")
-    if row["parameters"]:
-        one_of("counted", COUNTED, f"one of {', '.join(COUNTED)}")
-        if not re.fullmatch(r"[1-9]\d{3,13}", row["parameters"]):
-            raise bad("parameters", f"{row['parameters']!r} is no number of parameters")
-    value = float(row["value"])
-    assert math.isfinite(value)
-    higher = row["higher_is_better"] == "yes"
+    own: dict[str, Any] = {
+        field: row[field] for field in ("system", "variant", "size", "counted", "paper", "version", "place", "note")
+    }
     return Result(
+        **own,
         table=path.stem,
-        system=row["system"],
-        variant=row["variant"],
-        size=row["size"],
         parameters=int(row["parameters"]) if row["parameters"] else None,
-        counted=row["counted"],
-        measure=Measure(row["dataset"], row["split"], row["metric"], row["unit"], higher),
-        value=value,
+        measure=Measure(row["dataset"], row["split"], row["metric"], row["unit"], row["higher_is_better"] == "yes"),
+        value=float(row["value"]),
         printed=row["value"],
-        paper=row["paper"],
-        version=row["version"],
-        place=row["place"],
         source=source.key,
         evidence=source.evidence,
         also=also,
         disagrees=row["disagrees"] == "yes",
-        note=row["note"],
     )
 
 

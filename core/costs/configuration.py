@@ -30,22 +30,22 @@ from core.errors import OutOfRange
 
 Positions = Literal["learned", "rotary", "relative", "distances", "axial", "fixed"]
 POSITIONS: dict[str, str] = {
-    "learned": "a learned table",
-    "rotary": "rotated into queries and keys",
-    "relative": "a bias for each distance (T5)",
-    "distances": "a vector for each distance (DeBERTa)",
-    "axial": "two crossed tables (Reformer)",
-    "fixed": "sinusoids or none",
+    "learned": "learned, absolute",
+    "rotary": "rotary (RoPE)",
+    "relative": "relative bias (T5)",
+    "distances": "relative embeddings (DeBERTa)",
+    "axial": "axial (Reformer)",
+    "fixed": "sinusoidal or none",
 }
 Head = Literal["none", "pooler", "words", "masked", "masked-pooler", "pretraining", "replaced"]
 HEADS: dict[str, str] = {
     "none": "none",
-    "pooler": "pooler of the first token",
-    "words": "next word",
-    "masked": "masked words (BERT)",
-    "masked-pooler": "masked words and a pooler",
-    "pretraining": "masked words and next sentence",
-    "replaced": "original or replaced (ELECTRA)",
+    "pooler": "pooler",
+    "words": "language modeling",
+    "masked": "masked language modeling",
+    "masked-pooler": "masked language modeling, pooler",
+    "pretraining": "masked language modeling, next sentence",
+    "replaced": "replaced-token detection",
 }
 
 
@@ -193,21 +193,21 @@ class Configuration:
 def check(one: Configuration) -> None:
     """Raise :class:`core.errors.OutOfRange` with a sentence when the numbers do not make a network."""
     if min(one.layers, one.width, one.heads, one.kv_heads, one.ffn, one.vocabulary) < 1:
-        raise OutOfRange("Layers, width, heads, feed-forward width and vocabulary must be at least 1.")
+        raise OutOfRange("Layers, hidden size, heads, feed-forward size and vocabulary must be at least 1.")
     if not one.head_dim and one.width % one.heads:
         low = one.width - one.width % one.heads
         fits = " or ".join(f"{value:,}" for value in (low, low + one.heads) if value)
         raise OutOfRange(
-            f"A width of {one.width:,} cannot be shared out among {one.heads} heads. A width of {fits} would do, or a "
-            "number of your own for the width of a head."
+            f"A hidden size of {one.width:,} cannot be divided among {one.heads} heads. {fits} would do, or a head "
+            "dimension of your own."
         )
     if not one.latent and one.heads % one.kv_heads:
         fits = ", ".join(str(n) for n in range(1, one.heads + 1) if one.heads % n == 0)
         raise OutOfRange(
-            f"{one.kv_heads} key-value heads cannot serve {one.heads} heads equally. These numbers would do: {fits}."
+            f"{one.heads} query heads cannot share {one.kv_heads} key-value heads equally. These would do: {fits}."
         )
     if one.kind == "encoder-decoder" and one.decoder_layers < 1:
-        raise OutOfRange("An encoder-decoder needs at least one layer on the decoder's side.")
+        raise OutOfRange("An encoder-decoder needs at least one decoder layer.")
     depth = min(one.layers, one.decoder_layers) if one.kind == "encoder-decoder" else one.layers
     if one.experts and not 1 <= one.active <= one.experts:
         raise OutOfRange(f"A token cannot use {one.active:,} of {one.experts:,} experts: choose 1 to {one.experts:,}.")
@@ -216,7 +216,9 @@ def check(one: Configuration) -> None:
     if one.hashed > depth:
         raise OutOfRange(f"{one.hashed:,} hashed layers are more than the {depth:,} layers there are.")
     if one.shared and (0 < one.hashed < depth or (one.experts and 0 < one.dense < depth)):
-        raise OutOfRange("Layers that share one block cannot be of two kinds: switch sharing off, or make all alike.")
+        raise OutOfRange(
+            "Layers with shared parameters cannot be of two kinds: switch sharing off, or make all layers alike."
+        )
     if one.scheme == "axial":
         _check_axial(one)
 
@@ -224,8 +226,8 @@ def check(one: Configuration) -> None:
 def _check_axial(one: Configuration) -> None:
     if not one.axial or one.positions % one.axial or not one.positions:
         raise OutOfRange(
-            f"{one.positions:,} positions are no multiple of {one.axial:,} rows of the first table. The tables' rows "
-            "multiplied give the positions."
+            f"{one.positions:,} positions are no multiple of {one.axial:,} rows of the first axial table. The "
+            "product of both tables' rows is the number of positions."
         )
     if one.word_width < 4:
-        raise OutOfRange("Two crossed tables share a word's vector one to three, so it needs at least 4 numbers.")
+        raise OutOfRange("Two axial tables divide an embedding one to three, so it needs at least 4 dimensions.")

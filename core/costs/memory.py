@@ -61,14 +61,14 @@ class Optimizer:
 
 
 PRECISIONS = {
-    "mixed": Precision("mixed: 16 bits, copy in 32", 2, 2, 4, 4),
+    "mixed": Precision("mixed: 16 bits, 32-bit copy", 2, 2, 4, 4),
     "full": Precision("32 bits throughout", 4, 4, 0, 4),
     "half": Precision("16 bits throughout", 2, 2, 0, 2),
 }
 OPTIMIZERS = {
     "adam": Optimizer("Adam: mean and variance", 2),
     "momentum": Optimizer("SGD with momentum", 1),
-    "sgd": Optimizer("SGD: nothing kept", 0),
+    "sgd": Optimizer("SGD without momentum", 0),
 }
 
 
@@ -97,9 +97,9 @@ def states(parameters: float, optimizer: str = "adam", precision: str = "mixed")
 
 
 RECOMPUTE = {
-    "none": "nothing: keep everything",
-    "selective": "the scores of attention",
-    "full": "whole layers",
+    "none": "none",
+    "selective": "selective (attention scores)",
+    "full": "full (whole layers)",
 }
 _WHOLE = 10
 """sbh that tensor parallelism alone leaves on every device: 4 for norms, 2 for masks, 4 for the blocks' inputs."""

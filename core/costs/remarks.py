@@ -16,17 +16,21 @@ def left_out(slug: str, size: str | None = None) -> str:
     """What the costs of a size lack and why; empty where nothing is missing."""
     shape = shape_of(slug, size)
     if shape is not None and shape.main.heads:
-        return "" if shape.stack("decoder") else "There is no key-value cache: an encoder reads the whole text at once."
+        return (
+            ""
+            if shape.stack("decoder")
+            else "There is no key-value cache: an encoder processes the whole text at once."
+        )
     if shape is not None:
         return (
             "Instead of keys and values, each layer caches "
-            f"{shape.main.constant:,} numbers of the text before, however long it is."
+            f"a state of {shape.main.constant:,} values, whatever the length of the text."
         )
     if towers(slug, size):
-        return "There is no key-value cache: both towers read all they are given at once."
+        return "There is no key-value cache: both towers process their whole input at once."
     if word_work(slug, size):
-        return "There is no key-value cache: an LSTM hands on a state of one size, however long the text."
-    return "Activations, cache and operations are not computed: the network is of a kind that the formulas lack."
+        return "There is no key-value cache: an LSTM has a state of fixed size, whatever the length of the text."
+    return "Activations, cache and operations are not computed: there are no formulas for this architecture."
 
 
 def no_editor(slug: str, size: str | None = None) -> str:
@@ -34,8 +38,8 @@ def no_editor(slug: str, size: str | None = None) -> str:
     if size_of(slug, size).architecture == "TransformerXLModel":
         name = f"{catalogue.get(slug).name} {size_of(slug, size).name}"
         return (
-            f"{name} cuts its vocabulary into bins with scores of their own, and the editor sets up one table of "
-            "words. Its memory, its cache and what its training costs can be computed; choose another size to edit."
+            f"{name} has an adaptive softmax, which cuts its vocabulary into bins; the editor has one embedding "
+            "matrix. Its memory, its cache and what its training costs can be computed; choose another size to edit."
         )
     return no_stack(slug, size)
 
@@ -48,8 +52,8 @@ def no_stack(slug: str, size: str | None = None) -> str:
     name = f"{catalogue.get(slug).name} {size_of(slug, size).name}"
     if towers(slug, size):
         return (
-            f"{name} is two stacks of attention layers side by side, one for texts and one for images, and the "
-            "calculators set up one network. Its facts say what each tower costs. Choose another system here."
+            f"{name} is two stacks of attention layers side by side, one for texts and one for images; the "
+            "calculators hold one network. Its facts state the costs of each tower. Choose another system here."
         )
     if any("Attention" in node.cls for _, node, _ in anatomy.tree(slug, size).walk()):
         return (
@@ -57,8 +61,8 @@ def no_stack(slug: str, size: str | None = None) -> str:
             "all alike. Choose another system here."
         )
     return (
-        f"{name} has no layers of attention, so these formulas do not hold for it. Its facts say what can be computed. "
-        "Choose another system here."
+        f"{name} has no layers of attention, so these formulas do not hold for it. Its facts state what can be "
+        "computed. Choose another system here."
     )
 
 

@@ -75,7 +75,7 @@ class Tower:
         """What it is given: ``a text of 77 tokens``."""
         if not self.squares:
             return f"a text of {self.tokens:,} tokens"
-        return f"an image of {self.tokens - 1:,} image patches and the learned vector"
+        return f"an image of {self.tokens - 1:,} image patches and the class token"
 
     @property
     def forward(self) -> Work:

@@ -1,9 +1,9 @@
-"""One tensor of a block as a picture: vectors as token x width with the norm of each, maps as query x key.
+"""One tensor of a block as a figure: vectors as token x dimension with the norm of each, maps as query x key.
 
 A picture has at most `MOST_CELLS` cells, so that it stays light: of more numbers, each cell shows the one of its
 neighborhood that is furthest from zero.
 
-The way through a block as a drawing: the stream down the left, the parts beside it, lines from step to step.
+A block as a drawing: the residual stream down the left, the sub-layers beside it, lines from step to step.
 
 Plain geometry in pixels, for whoever draws it. Every step is a row; lane 0 is the stream. A line runs down in the lane
 of one of its ends and bends where it changes lanes, so that no line crosses a step.
@@ -52,7 +52,7 @@ class Folded:
         if self.down == self.across == 1:
             return ""
         count = self.down * self.across
-        return f"Each cell stands for {count} neighboring numbers and shows the one furthest from zero."
+        return f"Each cell shows, of {count} neighboring values, the one furthest from zero."
 
 
 def fold(values: Floats, *, square: bool = False) -> Folded:
@@ -127,12 +127,12 @@ def written(number: float, digits: int = 3) -> str:
 
 
 def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) -> go.Figure:
-    """Token x width as a heat map around zero, and beside each row a bar as long as the vector."""
+    """Token x dimension as a heat map around zero, and beside each row a bar as long as the vector."""
     found, end = fold(values), limit(values).at
     down = tokens(texts, found.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
     lengths = norms if found.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), found.down))
-    places = [f"number {_span(i, found.across, values.shape[1])}" for i in range(found.values.shape[1])]
+    places = [f"dimension {_span(i, found.across, values.shape[1])}" for i in range(found.values.shape[1])]
     shown = sorted({len(places) * k // 4 for k in range(4)})
     across = {
         "type": "category",
@@ -167,7 +167,7 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
                 "hovertemplate": "<b>%{y}</b><br>norm %{x:.4g}<extra></extra>",
             },
         ],
-        xaxis={**top, **across, **title(f"{values.shape[1]:,} numbers", 4), "domain": [0, 0.827]},
+        xaxis={**top, **across, **title(f"{values.shape[1]:,} dimensions", 4), "domain": [0, 0.827]},
         xaxis2={
             **top,
             **title("norm", 4),
@@ -199,7 +199,7 @@ def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], *, theme
 
 
 def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
-    """Query x key: one color where a token may be seen, gray where not."""
+    """Query x key: one color where attention is allowed, gray where it is masked."""
     found = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
     color = theme.amounts[-2][1]
     hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may attend to <b>%{x}</b><extra></extra>"}
@@ -271,7 +271,7 @@ class Point:
     y: int
     shape: Shape
     outside: bool
-    """Whether something comes in from the side: what the encoder made."""
+    """Whether the encoder's output enters here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part that stands beside the stream."""
+    """A sub-layer beside the residual stream."""
 
     left: int
     top: int

@@ -1,4 +1,4 @@
-"""Heads as dots and bars: scores against depth, sharpness against effect, grammar, and one word in several models."""
+"""Heads as dots and bars: scores against depth, sharpness against effect, relations, and one word in several models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross")
 """A branch has a shape as well as a color."""
 QUARTERS = 4
-ELSEWHERE = "elsewhere"
+ELSEWHERE = "other tokens"
 _SIZE = 9
 _RELATION = 34
 """Pixels of one relation."""
@@ -52,7 +52,7 @@ class Row:
     weights: NDArray[np.float32]  # (n,)
     computed: NDArray[np.bool_]  # (n,)
     rest: float
-    """What goes to no word."""
+    """Weight on tokens of no word."""
 
 
 def means(depth: Sequence[float], score: Sequence[float]) -> list[float | None]:
@@ -94,7 +94,7 @@ def depth_dots(groups: Sequence[Dots], *, theme: Theme) -> go.Figure:
         x += [quarter / QUARTERS, (quarter + 1) / QUARTERS, None]
         y += [mean, mean, None]
     line = {"color": theme.ink, "width": 3}
-    traces.append(scatter(x, y, "lines", line=line, name="mean of a quarter", hoverinfo="skip"))
+    traces.append(scatter(x, y, "lines", line=line, name="mean per quarter of the depth", hoverinfo="skip"))
     highest = max((value for dots in groups for value in dots.score), default=1.0)
     return figure(
         theme,
@@ -104,7 +104,7 @@ def depth_dots(groups: Sequence[Dots], *, theme: Theme) -> go.Figure:
         clickmode="event+select",
         legend={"itemclick": False, "itemdoubleclick": False},
         xaxis={
-            **title("from the input to the output"),
+            **title("depth, from the first to the last layer"),
             "range": [-0.015, 1.03],
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
             "tickformat": ".0%",
@@ -116,7 +116,7 @@ def depth_dots(groups: Sequence[Dots], *, theme: Theme) -> go.Figure:
 def sharp_and_idle(
     names: Sequence[str], sharpness: Sequence[float], bits: Sequence[float], color: str, *, theme: Theme
 ) -> go.Figure:
-    """One dot a head: how sharp its attention is, and what the answer loses without it (on a root scale)."""
+    """One dot a head: its attention sharpness and the effect of ablating it in bits (square-root scale)."""
     roots = np.sqrt(np.asarray(bits, dtype=np.float64))
     top = max(0.3, float(roots.max(initial=0.0)))
     ticks = [t for t in (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if t**0.5 <= top]
@@ -133,9 +133,9 @@ def sharp_and_idle(
         theme,
         [dots],
         height=320,
-        xaxis={**title("sharpness of its attention"), "range": [0, 1.03]},
+        xaxis={**title("attention sharpness"), "range": [0, 1.03]},
         yaxis={
-            **title("bits lost without it"),
+            **title("effect of ablation (bits)"),
             "tickmode": "array",
             "tickvals": [t**0.5 for t in ticks],
             "ticktext": [f"{t:g}" for t in ticks],
@@ -147,7 +147,7 @@ def sharp_and_idle(
 def best_heads(
     rows: Sequence[Counted], published: Mapping[str, tuple[float, int, int]], color: str, *, theme: Theme
 ) -> go.Figure:
-    """One line a relation: a dot with its interval, a bar where the fixed distance is, a ring for BERT-base."""
+    """One line a relation: a dot with its interval, a bar at the fixed-offset baseline, a ring for BERT-base."""
     names = [row.relation for row in rows]
     lows, highs = zip(*(row.interval for row in rows), strict=True)
     accuracy = [row.accuracy for row in rows]
@@ -157,10 +157,10 @@ def best_heads(
             [row.baseline for row in rows],
             names,
             "markers",
-            name="fixed distance",
+            name="fixed-offset baseline",
             marker={"symbol": "line-ns", "size": 17, "line": {"width": 3, "color": theme.ink}},
             customdata=[f"{row.offset:+d}" for row in rows],
-            hovertemplate="the word at %{customdata}: %{x:.1%}<extra></extra>",
+            hovertemplate="offset %{customdata}: %{x:.1%}<extra></extra>",
         ),
         scatter(
             [published[name][0] / 100 for name in known],
@@ -199,7 +199,7 @@ def best_heads(
 
 
 def word_bars(words: Sequence[str], chosen: int, models: Sequence[Row], *, theme: Theme) -> go.Figure:
-    """One word of a sentence in several models: bars from 0 to 1 over all words and one for the rest.
+    """Attention weights from one word in several models: bars from 0 to 1 over all words and one for other tokens.
 
     Gray where a model never computes a weight. The chosen word is marked in each row.
     """

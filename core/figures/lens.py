@@ -1,4 +1,4 @@
-"""The logit lens as pictures: what each layer would answer, and how the final answer comes up through the layers."""
+"""The logit lens as figures: the predictions of each layer, and the final prediction's rank through the layers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def layer_names(count: int) -> list[str]:
 
 
 def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
-    """Layers down, their best answers across, the most probable first; the final answer is framed wherever it is."""
+    """Layers down, their predictions across, the most probable first; the final prediction is framed wherever it is."""
     k = max(len(guess.tokens) for guess in trajectory.predictions)
     shown = np.full((len(trajectory.predictions), k), np.nan, dtype=np.float32)
     texts = [[""] * k for _ in trajectory.predictions]
@@ -42,13 +42,13 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
     return heat_map(
         shown,
         Labels(layer_names(len(trajectory.predictions)), {"type": "category", "showgrid": False}),
-        numbers(k, **title("answers, the most probable first", 6)),
+        numbers(k, **title("predictions, most probable first", 6)),
         theme,
         ends=(0.0, max(0.1, float(np.nanmax(shown)))),
         customdata=whole,
         xgap=3,
         ygap=3,
-        hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
+        hovertemplate="%{y}, prediction %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         texts=texts,
         text_size=11,
         mono=True,
@@ -58,7 +58,7 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
 
 
 def path(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
-    """The final answer's probability and, below it, its rank among all answers, over the layers."""
+    """The final prediction's probability and, below it, its rank in the vocabulary, over the layers."""
     layers = list(range(len(trajectory.probabilities)))
     line = {"line": {"color": accent, "width": 2}, "showlegend": False}
     end = math.log10(max(trajectory.ranks) * 1.5)
@@ -88,7 +88,7 @@ def path(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
         xaxis={**title("after layer (0: embeddings)"), "dtick": 1 if len(layers) <= 13 else None, "anchor": "y2"},
         yaxis={**title("probability"), "range": [-0.04 * top, 1.06 * top], "nticks": 4, "domain": [0.52, 1]},
         yaxis2={
-            **title("place"),
+            **title("rank"),
             "type": "log",
             "range": [max(end, 0.7), -0.12],
             "tickvals": powers if trajectory.answers > 9 else list(range(1, trajectory.answers + 1)),
@@ -101,12 +101,12 @@ def path(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
 
 
 def path_words(trajectory: LensTrajectory, names: Sequence[str]) -> str:
-    """The path in a sentence: since when the final answer stands first."""
+    """The trajectory in a sentence: from which layer on the final prediction ranks first."""
     since = len(trajectory.ranks)
     while since and trajectory.ranks[since - 1] == 1:
         since -= 1
     if since == 0:
-        return "It stands first from the embeddings on."
+        return "It ranks first from the embeddings on."
     names = ["the embeddings" if name == "embeddings" else name for name in names]
     worst = max(range(len(trajectory.ranks)), key=trajectory.ranks.__getitem__)
-    return f"It stands first from {names[since]} on; after {names[worst]} it was number {trajectory.ranks[worst]:,}."
+    return f"It ranks first from {names[since]} on; after {names[worst]} its rank is {trajectory.ranks[worst]:,}."

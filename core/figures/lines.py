@@ -115,7 +115,7 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme:
     return line_chart(
         lines,
         measure,
-        across="training tokens, millions",
+        across="training tokens (millions)",
         hover="%{x:.2f} M tokens: %{y:.4g}",
         markers=all(len(line.places) <= 60 for line in lines),
         height=260,
@@ -126,21 +126,21 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme:
 
 
 def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Theme) -> go.Figure:
-    """Milliseconds for a token over the length of the text before it, with the KV cache and without.
+    """Milliseconds per token against the context length, with the KV cache and without.
 
     Medians as lines, the fastest and the slowest run as thin bars.
     """
     places = [p.tokens for p in points]
     lines = [
-        _milliseconds("without the cache", places, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
-        _milliseconds("with the cache", places, [(p.cached, p.cached_range) for p in points], color, "solid"),
+        _milliseconds("without KV cache", places, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
+        _milliseconds("with KV cache", places, [(p.cached, p.cached_range) for p in points], color, "solid"),
     ]
     top = max([1000 * max(p.whole, p.cached) for p in points], default=1.0)
     return line_chart(
         lines,
-        "milliseconds for one token",
-        across="tokens before it",
-        hover="after %{x} tokens: %{y:.1f} ms",
+        "milliseconds per token",
+        across="context length (tokens)",
+        hover="context of %{x} tokens: %{y:.1f} ms",
         width=2.5,
         margin={"l": 0, "r": 10, "t": 34},
         legend={"y": 1.0, "yanchor": "bottom"},
@@ -153,9 +153,9 @@ def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Them
 def timing_alt(points: Sequence[Timing]) -> str:
     """The lines in a few sentences."""
     if not points:
-        return "Milliseconds for one token, with the cache and without: nothing is measured yet."
+        return "Milliseconds per token, with the KV cache and without: nothing is measured yet."
     said = "; ".join(f"after {p.tokens} tokens {1000 * p.cached:.1f} and {1000 * p.whole:.1f} ms" for p in points)
-    return f"Milliseconds for one token with the cache and without it: {said}."
+    return f"Milliseconds per token with the KV cache and without it: {said}."
 
 
 def _milliseconds(

@@ -150,7 +150,7 @@ def scaling(points: Sequence[Point], axis: str, colors: Mapping[str, str], *, th
         xaxis={
             "type": "log",
             "range": span,
-            "title": {"text": "parameters, by powers of ten"},
+            "title": {"text": "parameters (log scale)"},
             "showgrid": True,
             **_ticks(span),
         },

@@ -1,4 +1,4 @@
-"""Sparse attention as figures: patterns between blocks, hashing into buckets, costs against the length of a text.
+"""Sparse attention as figures: patterns between blocks, hashing into buckets, costs against the sequence length.
 
 A pattern is drawn block by block (a raster of B × B cells over an axis of tokens), never point by point: 4,096 tokens
 in blocks of 16 are 65,536 cells. Kinds differ in color and in lightness, and the hover text names them.
@@ -62,13 +62,13 @@ def pattern(
     gap = 1 if total <= 48 else 0
     return heat_map(
         kinds,
-        *_square(block_size, total, "position of the token", "position of the token"),
+        *_square(block_size, total),
         theme,
         scale=theme.blocks,
         xgap=gap,
         ygap=gap,
         text=[[names[kind] for kind in row] for row in kinds.tolist()],
-        hovertemplate="queries around token %{y}<br>keys around token %{x}<br><b>%{text}</b><extra></extra>",
+        hovertemplate="query position %{y}<br>key position %{x}<br><b>%{text}</b><extra></extra>",
         more=legend,
         height=460,
         layout={
@@ -84,14 +84,14 @@ def pattern(
     )
 
 
-def _square(cell: int, count: int, key: str, query: str) -> tuple[Labels, Labels]:
+def _square(cell: int, count: int) -> tuple[Labels, Labels]:
     """Down and across of a square of cells that stand for so many positions each; one can zoom into it."""
     end = cell * count
     middle = cell * (np.arange(count, dtype=np.float32) + 0.5)
     axis: Json = {"showgrid": False, "constrain": "domain", "fixedrange": False}
-    down = {**axis, **title(f"query: {query}", 6), "range": [end, 0], "autorange": None, "scaleanchor": "x"}
+    down = {**axis, **title("query position", 6), "range": [end, 0], "autorange": None, "scaleanchor": "x"}
     # numpy's arrays travel as bytes
-    return Labels(middle, down), Labels(middle, {**axis, **title(f"key: {key}", 6), "range": [0, end]})  # type: ignore[arg-type]
+    return Labels(middle, down), Labels(middle, {**axis, **title("key position", 6), "range": [0, end]})  # type: ignore[arg-type]
 
 
 def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
@@ -108,7 +108,7 @@ def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) ->
 
 
 def pattern_table(kinds: NDArray[np.uint8], block_size: int, tokens: int) -> list[dict[str, object]]:
-    """One row for each block of queries: which blocks of keys it sees, by kind (blocks counted from 0)."""
+    """One row for each block of queries: the blocks of keys that it attends to, by kind (blocks counted from 0)."""
     rows: list[dict[str, object]] = []
     for index, line in enumerate(kinds):
         last = min(tokens, (index + 1) * block_size) - 1
@@ -142,8 +142,8 @@ def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse", *, theme:
             Line("full attention", lengths, full, theme.muted, "dash", words=[in_words(value) for value in full]),
             Line(f"{name} attention", lengths, sparse, PURPLE, words=[in_words(value) for value in sparse]),
         ],
-        "scores of one head",
-        across="tokens in the text",
+        "attention scores per head",
+        across="sequence length (tokens)",
         hover="%{x:,} tokens: %{customdata} scores",
         width=3,
         at=here,
@@ -186,7 +186,7 @@ def sorted_text(
         buckets: (n,) bucket of each position.
         labels: (n,) each byte as it reads.
         chunk: positions of a chunk.
-        marked: a position whose chunk and the one before are shaded.
+        marked: a position whose chunk and the previous one are shaded.
     """
     n = len(labels)
     places = np.flatnonzero(order < n)
@@ -223,28 +223,28 @@ def sorted_text(
 
 
 def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figure:
-    """The share of pairs met in each cell of queries (down) by keys (across), fainter for less; nothing looks ahead."""
+    """The share of pairs that hashing scores in each cell of queries (down) by keys (across); causal."""
     past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
     return heat_map(
         past,
-        *_square(cell, len(shares), "position of the byte", "position of the byte"),
+        *_square(cell, len(shares)),
         theme,
         ends=(0, max(0.05, float(shares.max()))),
         xgap=0,
         ygap=0,
-        colorbar={"title": {"text": "met"}, "tickformat": ".0%"},
-        hovertemplate="queries around byte %{y}<br>keys around byte %{x}<br>%{z:.0%} met<extra></extra>",
+        colorbar={"title": {"text": "pairs scored"}, "tickformat": ".0%"},
+        hovertemplate="query position %{y}<br>key position %{x}<br>%{z:.0%} of the pairs scored<extra></extra>",
         height=430,
         layout={"dragmode": "zoom"},
     )
 
 
 def rounds(rows: Sequence[tuple[int, float, float, float]], *, theme: Theme) -> go.Figure:
-    """Against the number of rounds: weight caught, largest weight found, pairs met; shares from 0 to 1."""
+    """Against the number of hashing rounds: attention weight covered, largest weights covered, pairs scored."""
     looks = (
-        ("weight caught", PURPLE, "solid"),
-        ("largest weight found", theme.primary, "dash"),
-        ("pairs met", theme.muted, "dot"),
+        ("attention weight covered", PURPLE, "solid"),
+        ("largest weights covered", theme.primary, "dash"),
+        ("pairs scored", theme.muted, "dot"),
     )
     lines = [
         Line(name, [str(row[0]) for row in rows], [row[index] for row in rows], color, dash)
@@ -268,9 +268,9 @@ def bits_by_length(lengths: Sequence[int], bits: Sequence[float], *, theme: Them
     """Bits per byte of the same end of a text against how many bytes are read."""
     return line_chart(
         [Line("bits", lengths, bits, PURPLE)],
-        "bits per byte of the last ones",
-        across="bytes read, the last ones of the text",
-        hover="%{x:,} bytes read: %{y:.3f} bits per byte",
+        "bits per byte (last bytes)",
+        across="context length (bytes)",
+        hover="context of %{x:,} bytes: %{y:.3f} bits per byte",
         width=3,
         height=360,
         xaxis={"tickformat": ",", "showgrid": False},
@@ -289,8 +289,8 @@ def score_counts(
     ]
     return line_chart(
         lines,
-        "scores of one head",
-        across="tokens in the text",
+        "attention scores per head",
+        across="sequence length (tokens)",
         hover="(%{x}, %{y})",
         width=3,
         height=340,

@@ -30,9 +30,9 @@ _NODE = 70
 """Pixels that a node needs to be read."""
 _FITS = 5
 """Nodes side by side that fit a narrow screen."""
-_FATES = {"kept": "kept", "finished": "a finished text", "pruned": "pruned"}
+_FATES = {"kept": "kept", "finished": "finished", "pruned": "pruned"}
 _SHOWN = 0.005
-"""A piece that fewer of the segmentations go through is named on hover only."""
+"""A piece with a smaller probability over all segmentations is named on hover only."""
 
 
 def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
@@ -70,7 +70,7 @@ def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
-    root = note("your text", places[()][0], 0, bgcolor=theme.ground, borderpad=2)
+    root = note("prompt", places[()][0], 0, bgcolor=theme.ground, borderpad=2)
     return figure(
         theme,
         traces,
@@ -148,7 +148,7 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, t
         line = {"color": theme.primary, "width": 3 if step == len(joins) else 1.5}
         traces.append(scatter([x0, x0, x1, x1], [y0, step, step, y1], "lines", hoverinfo="skip", line=line))
         nodes[at : at + 2] = [((x0 + x1) / 2, float(step))]
-        marks.append(((x0 + x1) / 2, float(step), piece, f"step {step}: {piece}, join number {rank + 1:,}"))
+        marks.append(((x0 + x1) / 2, float(step), piece, f"step {step}: {piece}, merge rank {rank + 1:,}"))
     if marks:
         traces.append(
             scatter(
@@ -167,7 +167,7 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, t
         0.0,
         theme,
         [-0.7, max(0, len(leaves) - 1) + 0.7],
-        {"range": [-0.2, rows + 0.8], "tickvals": list(range(1, rows + 1)), **title("join")},
+        {"range": [-0.2, rows + 0.8], "tickvals": list(range(1, rows + 1)), **title("merge")},
         height=70 + min(40, max(28, 520 // (rows + 1))) * (rows + 1),
         annotations=[_tag(x, y, piece, theme, shift=13) for x, y, piece, _ in marks],
     )
@@ -196,7 +196,7 @@ def tries(word: str, found: Sequence[Try], *, theme: Theme) -> go.Figure:
                 "constraintext": "none",
                 "textfont": {"family": MONO, "size": 12, "color": theme.ground if hit else theme.ink},
                 "hovertext": [
-                    f"look {number}: {label(one.piece)}, {'in the vocabulary' if hit else 'not in it'}"
+                    f"lookup {number}: {label(one.piece)}, {'in the vocabulary' if hit else 'not in it'}"
                     for number, one in ones
                 ],
                 "hoverinfo": "text",
@@ -208,7 +208,7 @@ def tries(word: str, found: Sequence[Try], *, theme: Theme) -> go.Figure:
         0.5,
         theme,
         [-0.15, len(word) + 0.15],
-        {"range": [len(rows) + 0.6, 0.4], "nticks": min(12, len(rows) + 1), **title("look")},
+        {"range": [len(rows) + 0.6, 0.4], "nticks": min(12, len(rows) + 1), **title("lookup")},
         height=70 + 24 * len(rows),
         barmode="overlay",
         bargap=0.1,
@@ -245,7 +245,7 @@ def lattice(
                 opacity=1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
                 line=line,
                 hoverinfo="text",
-                hovertext=f"{said}{label(percent(weight))} of the cuts",
+                hovertext=f"{said}{label(percent(weight))} of the segmentations",
             )
         )
         if mine or (weight >= _SHOWN and edge.end - edge.start > 1):

@@ -154,7 +154,7 @@ def test_a_wide_matrix_is_folded_to_what_is_furthest_from_zero() -> None:
     assert found.values.shape == (2, 334)
     assert found.values[0, 0] == -5
     assert found.values[1, 333] == 4
-    assert "3 neighboring numbers" in found.sentence
+    assert "of 3 neighboring values" in found.sentence
 
 
 @pytest.mark.parametrize("shape", [(256, 256), (256, 3_072), (1, 5_000), (177, 177), (20, 384)])

@@ -147,7 +147,7 @@ def test_dots_keep_their_order_and_hostile_names_stay_text() -> None:
         ],
         theme=LIGHT,
     )
-    assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean of a quarter"]
+    assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean per quarter of the depth"]
     assert figure.data[0].text == ("&lt;b&gt;x&lt;/b&gt;",)
     assert (figure.data[0].marker.symbol, figure.data[1].marker.symbol) == ("circle", "square")
     assert list(figure.data[2].y[:2]) == [0.5, 0.5]

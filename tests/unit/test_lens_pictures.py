@@ -48,8 +48,8 @@ def test_the_way_is_two_lines() -> None:
 
 def test_the_way_in_a_sentence() -> None:
     names = figures.layer_names(3)
-    assert figures.path_words(WAY, names) == "It stands first from layer 2 on; after layer 1 it was number 40."
+    assert figures.path_words(WAY, names) == "It ranks first from layer 2 on; after layer 1 its rank is 40."
     first = LensTrajectory(WAY.predictions, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
-    assert figures.path_words(first, names) == "It stands first from the embeddings on."
+    assert figures.path_words(first, names) == "It ranks first from the embeddings on."
     early = LensTrajectory(WAY.predictions, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
-    assert figures.path_words(early, names) == "It stands first from layer 1 on; after the embeddings it was number 90."
+    assert figures.path_words(early, names) == "It ranks first from layer 1 on; after the embeddings its rank is 90."

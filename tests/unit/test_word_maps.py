@@ -124,6 +124,6 @@ def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:
     ]
     figure = word_bars(["<i>the</i>", "cat"], 0, rows, theme=LIGHT)
     assert [list(bar.y) for bar in figure.data[::2]] == [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]
-    assert list(figure.data[0].x) == ["1 · &lt;i&gt;the&lt;/i&gt;", "2 · cat", "elsewhere"]
+    assert list(figure.data[0].x) == ["1 · &lt;i&gt;the&lt;/i&gt;", "2 · cat", "other tokens"]
     assert list(figure.data[3].x) == ["2 · cat"]  # never computed in B
     assert figure.layout.annotations[0].text == "<b>A &lt;b&gt;</b>"

@@ -11,7 +11,7 @@ from core import anatomy, catalogue
 from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
-from core.anatomy.texts import PRINTED, explain
+from core.anatomy.texts import explain, printed
 from core.catalogue.schema import System
 from core.content import content
 from core.errors import OutOfRange, RecordUnusable
@@ -242,8 +242,8 @@ def _legend(root: ModuleNode) -> None:
 
 def _text(slug: str, root: ModuleNode, key: str) -> None:
     """The tree as torch prints it, to copy; for four systems also the very tree that source 000 prints."""
-    printed = anatomy.printed_tree(slug)
-    if printed is not None:
+    source = anatomy.printed_tree(slug)
+    if source is not None:
         which = st.radio(
             "Which tree",
             ("This size", "As printed in source 000"),
@@ -253,9 +253,9 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
             label_visibility="collapsed",
         )
         if which != "This size":
-            st.code(printed.text(), language=None, height=_TEXT_HEIGHT)
-            markdown(_words("Printed", cls=PRINTED[slug].cls))
-            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in PRINTED[slug].sentences()))
+            st.code(source.text(), language=None, height=_TEXT_HEIGHT)
+            markdown(_words("Printed", cls=printed()[slug].cls))
+            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in printed()[slug].notes))
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
     caption(_words("Text"))
