@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.figures.heatmap import ink_on
 from core.figures.labels import label
 from core.figures.plot import BARE, HIDDEN, TURNED, Json, Trace, figure, hover, scatter, title, upright
 
@@ -27,7 +28,8 @@ class Series:
     color: str | Sequence[str]
     hatch: str | Sequence[str] = ""
     texts: Sequence[str] = ()
-    """Written at the bars' ends."""
+    """Written at the bars' ends, or in their middle where ``inside`` is set."""
+    inside: bool = False
     words: Sequence[str] = ()
     """What each bar is called under the pointer, where it is more than the row's name and the value."""
     width: float | None = None
@@ -92,8 +94,8 @@ def bars(
             "base": one.base,
             "marker": hatched(one.color, one.hatch, theme, opacity=one.opacity),
             "text": list(one.texts),
-            "textposition": "outside",
             "textfont": {"size": 13},
+            **_text_place(one),
             "customdata": list(one.words or words or names),
             "hovertemplate": f"{'%{customdata}' if one.words else one.hover}<extra>{one.extra}</extra>",
         }
@@ -109,6 +111,13 @@ def bars(
         uniformtext={"minsize": 12, "mode": "show"},
         **layout,
     )
+
+
+def _text_place(one: Series) -> Json:
+    if not one.inside:
+        return {"textposition": "outside"}
+    ink = {"color": ink_on(str(one.color))}
+    return {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "insidetextfont": ink}
 
 
 PLACES = ("attention", "feed-forward")

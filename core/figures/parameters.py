@@ -84,7 +84,8 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False, th
             for name, amount, part, root in zip(networks, amounts, parts, roots, strict=True)
         ]
         values = [100 * part for part in parts] if relative else amounts
-        series.append(Series(role, values, ROLE_COLORS[role], words=words))
+        texts = [f"{part:.0%}" if relative and part >= 0.06 else "" for part in parts]
+        series.append(Series(role, values, ROLE_COLORS[role], texts=texts, inside=True, words=words))
     counts = [root.total for root in roots]
     longest = max(counts, default=1)
     return bars(

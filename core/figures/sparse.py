@@ -223,7 +223,7 @@ def sorted_text(
 
 
 def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figure:
-    """The share of pairs that hashing scores in each cell of queries (down) by keys (across); causal."""
+    """The share of pairs that hashing computes in each cell of queries (down) by keys (across); causal."""
     past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
     return heat_map(
         past,
@@ -232,19 +232,19 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figu
         ends=(0, max(0.05, float(shares.max()))),
         xgap=0,
         ygap=0,
-        colorbar={"title": {"text": "pairs scored"}, "tickformat": ".0%"},
-        hovertemplate="query position %{y}<br>key position %{x}<br>%{z:.0%} of the pairs scored<extra></extra>",
+        colorbar={"title": {"text": "pairs computed"}, "tickformat": ".0%"},
+        hovertemplate="query position %{y}<br>key position %{x}<br>%{z:.0%} of the pairs computed<extra></extra>",
         height=430,
         layout={"dragmode": "zoom"},
     )
 
 
 def rounds(rows: Sequence[tuple[int, float, float, float]], *, theme: Theme) -> go.Figure:
-    """Against the number of hashing rounds: attention weight covered, largest weights covered, pairs scored."""
+    """Against the number of hashing rounds: attention weight kept, largest weights kept, pairs computed."""
     looks = (
-        ("attention weight covered", PURPLE, "solid"),
-        ("largest weights covered", theme.primary, "dash"),
-        ("pairs scored", theme.muted, "dot"),
+        ("attention weight kept", PURPLE, "solid"),
+        ("largest weights kept", theme.primary, "dash"),
+        ("pairs computed", theme.muted, "dot"),
     )
     lines = [
         Line(name, [str(row[0]) for row in rows], [row[index] for row in rows], color, dash)
