@@ -154,7 +154,7 @@ def test_only_differences_leaves_out_what_is_the_same() -> None:
     at = opened("compare", tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
     html = html_of(at)
     assert html.count("<details") == 1
-    assert "word vectors" in html
+    assert "token embeddings" in html
     assert "queries" not in html
     at = opened("compare", tab="trees", left="bert", right="bert", rows="differences")
     assert not at.exception

@@ -45,7 +45,7 @@ def test_two_trees_by_keyboard(visitor: Visitor) -> None:
     page.get_by_text("Differences", exact=True).click()
     expect(page).to_have_url(re.compile("rows=differences"))
     expect(attention).to_have_count(0)
-    expect(page.get_by_role("rowheader", name=re.compile("word vectors.*another size"))).to_be_visible()
+    expect(page.get_by_role("rowheader", name=re.compile("token embeddings.*another size"))).to_be_visible()
 
 
 def test_nothing_is_cut_off_at_400_pixels(telephone: Visitor) -> None:

@@ -67,8 +67,8 @@ def test_turned_round_it_says_the_same() -> None:
 def test_roberta_changes_the_tables_of_bert_and_nothing_else() -> None:
     found = compare("bert", "roberta")
     differ = {key for key, verdict in verdicts(found).items() if verdict != "same"}
-    assert differ == {("embeddings", "word vectors"), ("embeddings", "positions, learned"), ("embeddings", "segments")}
-    words = by_name(found)["", "embeddings", "word vectors"]
+    assert differ == {("embeddings", "token embeddings"), ("embeddings", "positions, learned"), ("embeddings", "segments")}
+    words = by_name(found)["", "embeddings", "token embeddings"]
     assert words.parameters == (30522 * 768, 50265 * 768)
     assert found.right.parameters - found.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
     assert summarize(found).same == "every part of every layer"
@@ -95,8 +95,8 @@ def test_distilbert_halves_the_layers_and_drops_segments_and_pooler() -> None:
 def test_albert_factorises_its_embeddings_and_shares_its_layer() -> None:
     found = compare("bert", "albert")
     rows = by_name(found)
-    assert rows["", "embeddings", "word vectors"].parameters == (30522 * 768, 30000 * 128)
-    projection = rows["", "embeddings", "projection to the layers' width"]
+    assert rows["", "embeddings", "token embeddings"].parameters == (30522 * 768, 30000 * 128)
+    projection = rows["", "embeddings", "projection to the hidden size"]
     assert projection.verdict == "right"
     assert projection.parameters == (0, 128 * 768 + 768)
     assert rows["", "attention", "queries"].verdict == "copies"
@@ -120,7 +120,7 @@ def test_llama_against_gpt_2() -> None:
     assert joined.verdict == "fused"
     assert "GPT-2 keeps 3 of these in one matrix" in joined.remarks
     assert joined.parameters == (12 * (768 * 2304 + 2304), 32 * 3 * 4096 * 4096)
-    assert rows["", "head", "scores of the words"].parameters == (0, 32000 * 4096)
+    assert rows["", "head", "output matrix"].parameters == (0, 32000 * 4096)
 
 
 def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
@@ -130,11 +130,11 @@ def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
     cross = [section for section in found.sections if section.group.slug == "cross"]
     assert [section.place for section in cross] == ["Decoder"]
     assert cross[0].parameters == (0, 6 * (4 * 512 * 512 + 512))
-    bias = by_name(found)["Encoder", "attention", "terms for distance"]
+    bias = by_name(found)["Encoder", "attention", "relative-position terms"]
     assert bias.verdict == "right"
     assert bias.parameters == (0, 32 * 8)
     # the one table that both stacks share is laid beside BERT's
-    assert by_name(found)["Encoder", "embeddings", "word vectors"].parameters == (30522 * 768, 32128 * 512)
+    assert by_name(found)["Encoder", "embeddings", "token embeddings"].parameters == (30522 * 768, 32128 * 512)
     assert "the whole decoder, 6 layers" in summarize(found).new
 
 
@@ -148,8 +148,8 @@ def test_a_decoder_is_laid_beside_the_decoder() -> None:
 
 def test_matrices_stored_the_other_way_round_are_the_same() -> None:
     found = by_name(compare("bert", "gpt-2"))
-    assert found["", "feed-forward", "to the wide layer"].verdict == "same"
-    assert "stored as inputs × outputs in GPT-2" in found["", "feed-forward", "to the wide layer"].remarks
+    assert found["", "feed-forward", "up projection"].verdict == "same"
+    assert "stored as inputs × outputs in GPT-2" in found["", "feed-forward", "up projection"].remarks
     assert found["", "attention", "norm"].verdict == "moved"
     assert "after the sum in BERT, before the sub-layer in GPT-2" in found["", "attention", "norm"].remarks
     # three matrices of BERT's hold just the numbers of GPT-2's one
@@ -167,12 +167,12 @@ def test_sizes_of_one_system_are_told_apart_by_size() -> None:
 def test_reformer_says_that_queries_are_keys() -> None:
     row = by_name(compare("bert", "reformer"))["", "attention", "queries, keys"]
     assert row.verdict == "fused"
-    assert "one matrix gives queries and keys alike" in row.remarks
+    assert "queries and keys share one matrix" in row.remarks
 
 
 def test_rows_stand_in_the_order_of_the_data_file() -> None:
     first = compare("bert", "t5").sections[0]
-    assert [row.name for row in first.rows] == ["word vectors", "positions, learned", "segments", "norm"]
+    assert [row.name for row in first.rows] == ["token embeddings", "positions, learned", "segments", "norm"]
 
 
 def test_unknown_parts_meet_by_name() -> None:

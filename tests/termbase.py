@@ -1,0 +1,83 @@
+"""The term base: words of ours that a page must not show, each with the term that the field has for it.
+
+A pattern is as narrow as it has to be so that stories, treebanks and what a model generates pass: it looks for our
+phrases, not for English words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+INSTEAD: dict[str, str] = {
+    r"(?:hidden|masked|asked|which|each|every|these|those|same|other|earlier|later|two|three|four|five|\d+) places?\b"
+    r"(?! of| where)": "position",
+    r"look(?:s|ing)? (?:at|back|ahead)\b": "attend to, attends to",
+    r"(?:token|key|column|position|head|row|text)s? (?:that is |that are )?looked at\b": "attended to",
+    r"(?:is|are|was|were|be) asked (?:of|at|from)\b": "is predicted from",
+    r"asked (?:position|place|token|word)s?\b": "prediction targets, positions with a loss",
+    r"what (?:it|the model) is asked\b": "what the model predicts",
+    r"(?:the model's|its (?:best|first|top)|the model) guess(?:es)?\b": "prediction",
+    r"(?:hide|hides|hidden|hiding) (?:a |the |some |more |these |its |all )?(?:words?|tokens?|positions?|places?)\b": "mask",
+    r"(?:words?|tokens?) (?:is |are |were )?hidden\b": "masked tokens",
+    r"damag(?:e|es|ed|ing)\b": "corrupt, corruption",
+    r"mend(?:s|ed|ing)?\b|set right\b": "reconstruct, denoise",
+    r"(?:one|a|your|two|this) beginnings?\b": "prompt, prefix",
+    r"(?:the beginning|a text) is (?:written|gone) on\b|writes? on\b|writing on\b": "generate, continue",
+    r"goes? on (?:from|writing)\b": "continues",
+    r"cut into (?:pieces|tokens|words)\b": "tokenized",
+    r"(?:the|total|mean|average) surprise\b": "surprisal",
+    r"dice\b": "sample, random seed",
+    r"(?:the|a|its|own) (?:trunk|skeleton)\b(?! of an? (?:tree|elephant))": "backbone, base model, model on the meta device",
+    r"word matri(?:x|ces)\b": "embedding matrix",
+    r"turned (?:on its side|by their|by an angle)\b|(?:are|is) turned by\b": "rotated; transposed",
+    r"numbers (?:remembered|kept) for\b": "KV-cache size per token",
+    r"numbers of a (?:head|token|word|vector|query|key|value)\b": "dimension, values",
+    r"squares of (?:an|the) image\b|image is cut into squares\b": "image patches",
+    r"sums exchanged\b": "all-reduces",
+    r"graphics cards?\b": "GPUs",
+    r"texts at a time\b|tensor ways\b": "micro-batch size; tensor-parallel degree",
+    r"(?:on|for|keeps for) the way back\b": "for the backward pass",
+    r"strangers\b": "anisotropy baseline",
+    r"(?<!residual )(?<!content )(?<!query )(?<!of )\bthe stream\b": "residual stream",
+    r"heads? (?:is |are )?switched off\b|switch(?:ed|es)? off (?:a |the |all |this |these )?heads?\b|shut heads?\b": "ablate",
+    r"ready (?:words|weights|sentences)\b|lies? ready\b": "examples, presets",
+    r"learned from nothing\b": "trained from scratch",
+    r"blanks put in\b|put in blanks\b": "spaces inserted",
+    r"comes? back exactly\b": "lossless round trip",
+    r"at the desk\b": "precomputed",
+    r"elmo's mix\b": "scalar mix (ELMo)",
+    r"what is minimi[sz]ed\b": "training loss",
+    r"the zoo\b": "Models",
+    r"\d+ in a hundred\b|out of a hundred\b": "84.0 %",
+    r"who (?:may|can) (?:look|see)\b|who sees whom\b|nobody sees\b": "attention mask; no token attends to",
+    r"(?:tokens?|heads?|layers?|masks?|quer(?:y|ies)|decoders?|encoders?|rows?) (?:can |may |cannot |never |only )*"
+    r"(?:sees?|hears?|judges?|believes?|thinks?|wants?)\b": "attends to; classifies; predicts",
+    r"every so manieth\b": "every d-th (dilation)",
+    r"until news arrives\b": "layers needed for information to reach a position",
+    r"take away\b|save the picture\b|this table \(csv\)": "Download",
+    r"(?:no line lit|numbers are lines|question before|everything that fits|nothing here fits)\b": "see the term base",
+    r"(?:as the source has it|what holds|how one can see it|slips of the hand)\b": "Claim, Correct, Evidence, Typos",
+    r"not found in a text that was read\b": "not stated in our sources",
+    r"a further token\b": "each extra token",
+    r"by powers of ten\b|(?:cut|read) and answered by\b": "log; tokenized and answered by",
+}
+_ANY = re.compile("|".join(rf"(?P<t{number}>\b{pattern})" for number, pattern in enumerate(INSTEAD)), re.IGNORECASE)
+_TERMS = tuple(INSTEAD.values())
+
+
+def private(text: str) -> Iterator[tuple[str, str]]:
+    """Each phrase of ours in a text, with its surroundings, and the term that should stand there."""
+    for found in _ANY.finditer(text):
+        around = text[max(0, found.start() - 50) : found.end() + 40].replace("\n", " ")
+        yield around, _TERMS[int(str(found.lastgroup)[1:])]
+
+
+def check(texts: Iterable[str], where: str) -> None:
+    """Fail where a text holds a phrase of ours.
+
+    Args:
+        where: what the message calls the source of the texts.
+    """
+    wrong = [f"{around!r}: {term}" for text in texts for around, term in private(text)]
+    assert not wrong, f"{where} shows words that the field has a term for:\n" + "\n".join(dict.fromkeys(wrong))
