@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 INSTEAD: dict[str, str] = {
     r"(?:hidden|masked|asked|which|each|every|these|those|same|other|earlier|later|two|three|four|five|\d+) places?\b"
     r"(?! of| where)": "position",
-    r"look(?:s|ing)? (?:at|back|ahead)\b": "attend to, attends to",
+    r"(?<!does bert )look(?:s|ing)? (?:at|back|ahead)\b": "attend to, attends to",
     r"(?:token|key|column|position|head|row|text)s? (?:that is |that are )?looked at\b": "attended to",
     r"(?:is|are|was|were|be) asked (?:of|at|from)\b": "is predicted from",
     r"asked (?:position|place|token|word)s?\b": "prediction targets, positions with a loss",

@@ -281,10 +281,10 @@ def test_a_rumour_is_marked_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     ("slug", "label", "by_hand"),
     [
-        ("mistral", "Numbers remembered for a token", 2 * 32 * 8 * 128),
+        ("mistral", "KV-cache size per token", 2 * 32 * 8 * 128),
         ("mistral", "Reach through all layers", 32 * 4096),
-        ("deepseek-v3", "Numbers remembered for a token", 61 * (512 + 64)),
-        ("gemma", "Numbers remembered for a token, 2B", 2 * 18 * 1 * 256),
+        ("deepseek-v3", "KV-cache size per token", 61 * (512 + 64)),
+        ("gemma", "KV-cache size per token, 2B", 2 * 18 * 1 * 256),
         ("mamba", "State between two tokens, 130M", 24 * 2 * 768 * 16),
         ("deepseek-v3", "Parameters that a token uses", 671_026_404_352 - 58 * 248 * 3 * 7168 * 2048),
         ("qwen", "Parameters that a token uses, Qwen3 235B-A22B", 235_093_634_560 - 94 * 120 * 3 * 4096 * 1536),
