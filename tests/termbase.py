@@ -18,7 +18,7 @@ INSTEAD: dict[str, str] = {
     r"asked (?:position|place|token|word)s?\b": "prediction targets, positions with a loss",
     r"what (?:it|the model) is asked\b": "what the model predicts",
     r"(?:the model's|its (?:best|first|top)|the model) guess(?:es)?\b": "prediction",
-    r"(?:hide|hides|hidden|hiding) (?:a |the |some |more |these |its |all )?(?:words?|tokens?|positions?|places?)\b": "mask",
+    r"(?:hide|hides|hidden|hiding) (?:a |the |some |more |these |its )?(?:words?|tokens?|places?)\b": "mask",
     r"(?:words?|tokens?) (?:is |are |were )?hidden\b": "masked tokens",
     r"damag(?:e|es|ed|ing)\b": "corrupt, corruption",
     r"mend(?:s|ed|ing)?\b|set right\b": "reconstruct, denoise",
