@@ -44,7 +44,6 @@ MODEL = Choice(
     label="Live model",
     options={},
     width=460,  # room for the longest name and source
-    help="The model that runs here, and the source of its weights",
 )
 DEMO = Choice(name="demo", label="Demo", options={}, style="row", hide_label=True)
 TEXT = Text(name="text", label="Text")
@@ -84,7 +83,9 @@ def branch_page(branch: Branch, *demos: Demo) -> Page:
     )
 
 
-def _live_section(slug: str, draw: Callable[[BranchView], None], params: tuple[Param[Any], ...]) -> Section:
+def _live_section(
+    slug: str, draw: Callable[[BranchView, CheckpointSpec], None], params: tuple[Param[Any], ...]
+) -> Section:
     """A section that runs the live model, or says why there is none; the model's card stands below it."""
 
     def drawn(view: BranchView) -> None:
@@ -95,7 +96,7 @@ def _live_section(slug: str, draw: Callable[[BranchView], None], params: tuple[P
             if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
                 st.caption(f"{plain(view.spec.name)}: {plain_terms(view.spec.card.weaknesses[0])}")
             with sentences():
-                draw(view)
+                draw(view, view.spec)
         _foot(view, view.spec)
 
     return Section(slug, drawn, params, folder="branch")
@@ -154,7 +155,7 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
     guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
     names = {"": "None on this page" if order else "none installed"} if guest or not order else {}
     names |= {spec.slug: f"{spec.name} · {SOURCES[spec.source]}" for spec in order}
-    return specs.get(MODEL.with_(options=names).draw(state, tag=system.slug))
+    return specs.get(MODEL.with_(options=names, help=_words("Live model")).draw(state, tag=system.slug))
 
 
 def _home(system: System) -> CheckpointSpec | None:
@@ -170,14 +171,12 @@ def _relative(system: System, spec: CheckpointSpec) -> None:
             st.caption(plain_terms(system.live.note))
     elif spec.system and spec.system != system.slug:
         own = catalogue.get(spec.system).name
-        st.caption(plain_terms(f"{spec.name} is a model of {own}; it stands in for {system.name}."))
+        st.caption(plain_terms(_words("Stand-in", model=spec.name, own=own, system=system.name)))
 
 
-def _demo(demos: Sequence[Demo], view: BranchView) -> None:
+def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None:
     """The demos of the chosen model; where it has several, a choice above them."""
-    spec, state = view.spec, view.state
-    if spec is None:
-        return
+    state = view.state
     offered = {demo.slug: demo for demo in demos if demo.fits(spec)}
     choice = DEMO.with_(options={slug: demo.words.title for slug, demo in offered.items()}, default="")
     demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
@@ -199,10 +198,10 @@ def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str
     return f"Also here: {'; '.join(found.values())}." if found else ""
 
 
-def _heads(view: BranchView) -> None:
-    """The heads over a text of the visitor's, or over what the decoder wrote."""
-    spec, state = view.spec, view.state
-    if spec is None or (spec.offers("generates") and not beside(state, spec.slug)):
+def _heads(view: BranchView, spec: CheckpointSpec) -> None:
+    """The heads over a text of the visitor's, or over what the decoder generated."""
+    state = view.state
+    if spec.offers("generates") and not beside(state, spec.slug):
         return
     if spec.offers("continues") and spec.branch == "decoder":
         generated_heads(spec, state, decoding_of(state))
@@ -211,24 +210,25 @@ def _heads(view: BranchView) -> None:
 
 
 def _tree(view: BranchView) -> None:
-    """The module tree, and the ways from it: into a block at work, and beside the parent's tree."""
+    """The module tree, and links to a running block and to the comparison with the parent's tree."""
     state, system = view.state, view.system
     with sentences():
         wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
-        below = partial(_inside_link, system, state.number("layer") or None)
+        below = partial(_block_link, system, state.number("layer") or None)
         size, node, drawing = tree_panel(system.slug, key=state.key(f"tree.{system.slug}"), below=below, **wanted)
         state.set(size=size, node=node, drawing=None if drawing == "tree" else drawing)
         _parent_link(system, size)
     _foot(view)
 
 
-def _inside_link(system: System, layer: int | None, size: str, node: str) -> None:
-    """A link to the step that shows what the module at ``node`` gives, where a model of the system runs here.
+def _block_link(system: System, layer: int | None, size: str, node: str) -> None:
+    """A link to the step that shows the output of the module at ``node``, where a model of the system runs here.
 
     Args:
         layer: from 1, the one that is meant where the node stands for several.
     """
-    spec = _own_model(system)
+    ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
+    spec = min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)  # the record's own choice
     shown = None if spec is None else step_of(spec, node, size, None if layer is None else layer - 1)
     if spec is None or shown is None:
         return
@@ -241,30 +241,17 @@ def _inside_link(system: System, layer: int | None, size: str, node: str) -> Non
     page_link("attention", plain(f"Run it: {where} of {spec.name}"), query, icon=":material/play_circle:")
 
 
-def _own_model(system: System) -> CheckpointSpec | None:
-    """The live model of this very system, its record's own choice first."""
-    ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
-    return min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)
-
-
 def _parent_link(system: System, size: str | None) -> None:
     """A link to the comparison with the parent's tree; nothing at the root, or where the parent has no record.
 
     Args:
-        size: the one that is looked at; None for the usual one.
+        size: the chosen one; None for the default.
     """
-    parent = next((one for one in catalogue.systems() if one.slug == system.parent), None)
+    parent = next((other for other in catalogue.systems() if other.slug == system.parent), None)
     if parent is None or not parent.sizes or not system.sizes:
         return
-    query = {"tab": "trees", "left": parent.slug, "right": system.slug}
-    if size is not None:
-        query["right-size"] = size
-    page_link(
-        "compare",
-        plain(f"Beside {parent.name}, component by component: shared, new and removed"),
-        query,
-        icon=":material/compare:",
-    )
+    query = {"tab": "trees", "left": parent.slug, "right": system.slug} | ({"right-size": size} if size else {})
+    page_link("compare", plain(_words("Parent", parent=parent.name)), query, icon=":material/compare:")
 
 
 def _facts(view: BranchView) -> None:
@@ -286,12 +273,16 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
 
 def _no_model(view: BranchView, section: str) -> None:
     """Say that nothing can run here for this system, and where it runs or what would change that."""
-    home, words = _home(view.system), content("branch", "models")
-    if home is not None and home.branch != view.state.page:
-        title = BRANCH_TITLES[home.branch]
-        info(words.part("Elsewhere", system=view.system.name, model=home.name, page=title))
-        query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
-        label = f"Run {plain(home.name)} on the page {title}"
-        page_link(home.branch, label, query, icon=":material/arrow_forward:")
+    home = _home(view.system)
+    if home is None or home.branch == view.state.page:
+        info(_words("No model of this branch", system=view.system.name))
         return
-    info(words.part("No model of this branch", system=view.system.name))
+    title = BRANCH_TITLES[home.branch]
+    info(_words("Elsewhere", system=view.system.name, model=home.name, page=title))
+    query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
+    label = f"Run {plain(home.name)} on the page {title}"
+    page_link(home.branch, label, query, icon=":material/arrow_forward:")
+
+
+def _words(part: str, **values: str) -> str:
+    return content("branch", "models").part(part, **values)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import streamlit as st
 
 from core import anatomy, links
 from core.anatomy.roles import by_role
 from core.catalogue.schema import System
+from core.content import content
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
 from core.costs.memory import kept_by_one_token
 from core.costs.remarks import differences, left_out, no_editor
-from core.costs.shape import usual_length
+from core.costs.shape import Shape, usual_length
 from core.costs.special import LETTERS, kept_by_token, kept_by_word, states_by_token, towers, word_work
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
@@ -23,8 +24,7 @@ from core.ui.page import base_path
 from core.ui.text_table import Link, Row, TextTable, text_table
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One computed figure, and the key of its formula."""
 
     what: str
@@ -36,100 +36,70 @@ class Line:
 def lines(slug: str, size: str) -> tuple[Line, ...]:
     """Everything that follows from the tree and the shape of a size; what is missing, :func:`left_out` tells."""
     root, shape = anatomy.tree(slug, size), shape_of(slug, size)
-    parts = ", ".join(
-        f"{role} {short(amount)} ({percent(amount / root.total)})" for role, amount in by_role(root).items() if amount
-    )
+    roles = [f"{role} {short(n)} ({percent(n / root.total)})" for role, n in by_role(root).items() if n]
     count = root.parameters
-    training_states = states(count)
+    adam, sgd = in_bytes(states(count).total), in_bytes(states(count, "sgd").total)
+    single, quarter = in_bytes(4 * count), in_bytes(count / 2)
     found = [
-        Line("Parameters", f"{count:,}", parts, "parameters"),
-        Line(
-            "Weights",
-            f"{in_bytes(2 * count)} in 16 bits",
-            f"{in_bytes(4 * count)} in 32 bits, {in_bytes(count / 2)} in 4",
-            "states",
-        ),
-        Line(
-            "Weights, gradients and Adam",
-            in_bytes(training_states.total),
-            f"mixed precision, 16 bytes a parameter; with SGD {in_bytes(states(count, 'sgd').total)}",
-            "states",
-        ),
+        Line("Parameters", f"{count:,}", ", ".join(roles), "parameters"),
+        Line("Weights", f"{in_bytes(2 * count)} in 16 bits", _note("Weights", single=single, four=quarter), "states"),
+        Line("Weights, gradients and Adam", adam, _note("Adam", sgd=sgd), "states"),
     ]
     if shape is None:
         return (*found, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
     two = shape.kind == "encoder-decoder"
-    text = f"{length:,} tokens read and {length:,} written" if two else f"a text of {length:,} tokens"
+    text = f"{length:,} source and {length:,} target tokens" if two else f"a text of {length:,} tokens"
     if shape.main.heads:
-        kept = [in_bytes(activations(shape, length, 1, recompute=way)) for way in ("none", "selective", "full")]
-        found.append(
-            Line(
-                "Activations",
-                kept[0],
-                f"{text}, 16 bits; {kept[1]} with attention scores recomputed, {kept[2]} with whole layers",
-                "activations",
-            )
-        )
+        found.append(_activations("Activations", shape, length, text))
     elif selective := kept_by_token(root):
-        found.append(
-            Line(
-                "Activations",
-                f"{in_bytes(selective)} a token",
-                f"{in_bytes(length * selective)} for {text}, 16 bits, the states recomputed; kept they would be "
-                f"{in_bytes(states_by_token(root))} a token more",
-                "kept",
-            )
-        )
+        states_kept = in_bytes(states_by_token(root))
+        note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
+        found.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
     if shape.stack("decoder") is not None:
-        all_of_it = in_bytes(cache_bytes(shape, length, source=length))
-        found.append(
-            Line(
-                "Key-value cache",
-                f"{in_bytes(kept_by_one_token(shape))} a token",
-                f"{all_of_it} for {text}, 16 bits",
-                "cache",
-            )
-        )
+        total = in_bytes(cache_bytes(shape, length, source=length))
+        value = f"{in_bytes(kept_by_one_token(shape))} per token"
+        found.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
     tokens = 2 * length if two else length
     there = forward(shape, root, length, length if two else 0)
     back = training(shape, root, length, length if two else 0)
-    found.append(
-        Line(
-            "Operations for a token",
-            in_operations(there.total / tokens),
-            f"forward, {text}; {percent(there.attention / there.total)} of them in attention. Training "
-            f"{in_operations(back.total / tokens)}; the rule 6 N gives {in_operations(6 * count)}",
-            "work",
-        )
+    note = _note(
+        "Operations",
+        text=text,
+        attention=percent(there.attention / there.total),
+        training=in_operations(back.total / tokens),
+        rule=in_operations(6 * count),
     )
+    found.append(Line("Operations per token", in_operations(there.total / tokens), note, "work"))
     return tuple(found)
 
 
+def _note(part: str, **values: str) -> str:
+    return content("branch", "costs").part(part, **values)
+
+
+def _activations(what: str, shape: Shape, length: int, text: str) -> Line:
+    full, scores, layers = (
+        in_bytes(activations(shape, length, 1, recompute=way)) for way in ("none", "selective", "full")
+    )
+    return Line(what, full, _note("Activations", text=text, scores=scores, layers=layers), "activations")
+
+
 def _by_tower(slug: str, size: str) -> list[Line]:
-    """What each of two towers keeps and costs; nothing for other networks."""
+    """Memory and operations of each of two towers; nothing for other networks."""
     found = []
     for tower in towers(slug, size):
-        shape, tokens = tower.shape, tower.tokens
-        kept = [in_bytes(activations(shape, tokens, 1, recompute=way)) for way in ("none", "selective", "full")]
-        found.append(
-            Line(
-                f"Activations, {tower.name} tower",
-                kept[0],
-                f"{tower.reads}, 16 bits; {kept[1]} with attention scores recomputed, {kept[2]} with whole layers",
-                "activations",
-            )
-        )
         there = tower.forward
-        found.append(
-            Line(
-                f"Operations, {tower.name} tower",
-                in_operations(there.total),
-                f"forward, {tower.reads}; {percent(there.attention / there.total)} of them in attention. Training "
-                f"{in_operations(there.training.total)}",
-                "towers",
-            )
+        note = _note(
+            "Tower",
+            text=tower.reads,
+            attention=percent(there.attention / there.total),
+            training=in_operations(there.training.total),
         )
+        found += [
+            _activations(f"Activations, {tower.name} tower", tower.shape, tower.tokens, tower.reads),
+            Line(f"Operations, {tower.name} tower", in_operations(there.total), note, "towers"),
+        ]
     return found
 
 
@@ -139,20 +109,16 @@ def _by_word(slug: str, size: str) -> list[Line]:
     if work is None:
         return []
     kept = kept_by_word(anatomy.tree(slug, size))
+    operations = _note(
+        "Word operations",
+        recurrent=in_operations(work.recurrent),
+        letters=in_operations(work.letters),
+        count=str(LETTERS),
+        training=in_operations(TRAINING * work.total),
+    )
     return [
-        Line(
-            "Activations",
-            f"{in_bytes(kept)} a word",
-            f"16 bits, of the LSTMs alone; {in_bytes(512 * kept)} for a text of 512 words",
-            "kept",
-        ),
-        Line(
-            "Operations for a word",
-            in_operations(work.total),
-            f"forward, at any length of the text; {in_operations(work.recurrent)} of them in the LSTMs, "
-            f"{in_operations(work.letters)} to read {LETTERS} letters. Training {in_operations(TRAINING * work.total)}",
-            "recurrent",
-        ),
+        Line("Activations", f"{in_bytes(kept)} per word", _note("Word", total=in_bytes(512 * kept)), "kept"),
+        Line("Operations per word", in_operations(work.total), operations, "recurrent"),
     ]
 
 
@@ -166,10 +132,10 @@ def computed_table(system: System, size: str) -> None:
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
     if not no_editor(system.slug, size):
-        rows.append(("With other numbers", Link("change them in the calculators", href), ""))
+        rows.append(("With other numbers", Link("open the calculators", href), ""))
     text_table(
         TextTable(
-            ("", f"{system.name} {size}", "By the formula"),
+            ("", f"{system.name} {size}", "Formula"),
             rows,
             caption=f"Costs of {system.name} {size}",
             widths=(22, 56, 22),
@@ -185,7 +151,7 @@ def computed_panel(system: System) -> None:
         return
     st.subheader("Computed here", anchor=False)
     computed_table(system, system.default_size.name)
-    with st.expander("The formulas, letter by letter"):
+    with st.expander("Formulas"):
         for key in dict.fromkeys(line.formula for line in lines(system.slug, system.default_size.name)):
             st.markdown(f"**{plain_terms(formulas()[key].name)}**")
             formula(key)
@@ -195,6 +161,6 @@ def computed_panel(system: System) -> None:
     rows: list[Row] = [
         (one.size.name, one.size.published_as, f"{one.counted:,}", f"{one.share:+.1%}", one.why) for one in found
     ]
-    st.markdown("**Published figures that differ from the count by more than 2 %**")
+    st.markdown(f"**{content('branch', 'costs').label('differences')}**")
     headings = ("Size", "Published", "Counted", "Difference", "Why")
     text_table(TextTable(headings, rows, caption="Differences", widths=(13, 15, 18, 13, 41), numeric=(2, 3)))

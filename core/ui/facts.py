@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -27,68 +28,71 @@ def facts_panel(slug: str) -> None:
     """Draw what is known about a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
     system, words = catalogue.get(slug), content("branch", "facts")
     _origin(system)
-    _change(system)
-    st.markdown(f"**What runs here.** {plain_terms(system.live.note)}")
+    _change(system, words)
+    st.markdown(f"**Live model.** {plain_terms(system.live.note)}")
     if system.live.checkpoint not in {spec.slug for spec in checkpoints.available()}:
         caption(words.part("Missing model", model=plain(system.live.checkpoint)))
-    _properties(system, words.part("Evidence"))
+    _properties(system, words)
     _sizes(system, words)
-    _results(system)
+    _results(system, words)
     with sentences():
         computed_panel(system)
-    _corrections(system)
-    _notes(system)
+    _corrections(system, words)
+    for note in system.notes:
+        citations = map(system.citation, note.sources)
+        source = ", ".join(filter(None, (_short(citation) or citation.evidence for citation in citations)))
+        st.markdown(plain_terms(note.text) + (f" ({plain(source)})" if source else ""))
     _sources(system)
     caption(words.part("Sources"))
 
 
 def _origin(system: System) -> None:
-    """Name, year, house, paper and code in one line."""
+    """Name, year, organization, paper and code in one line."""
     paper = f"{plain(system.paper.authors)}, {plain(system.paper.venue)}"
     parts = [
+        f"**{plain(system.name)}**",
         f"{system.year}",
         plain(system.organization),
         f"[{plain(system.paper.title)}]({system.paper.url}) ({paper})" if system.paper.url else paper,
+        *([f"[code]({system.code})"] if system.code else []),
     ]
-    if system.code:
-        parts.append(f"[code]({system.code})")
-    st.markdown(f"**{plain(system.name)}** · " + " · ".join(parts))
+    st.markdown(" · ".join(parts))
 
 
-def _change(system: System) -> None:
+def _change(system: System, words: Content) -> None:
     left, right = st.columns(2)
+    parent, branch = _parent(system)
+    change = words.label("change")
     with left:
-        parent = _parent(system)
-        st.subheader(f"What it changed{f' in {parent[1]}' if parent else ''}", anchor=False)
+        st.subheader(words.part("Change", parent=parent) if parent else change, anchor=False)
         st.markdown(plain_terms(system.change))
-        if parent and parent[0] and system.parent:
+        if branch and system.parent:
             query = {"system": system.parent, "tab": "facts"}
-            page_link(parent[0], f"See {parent[1]}", query, icon=":material/north_west:")
+            page_link(branch, f"See {parent}", query, icon=":material/north_west:")
     with right:
-        st.subheader("Why", anchor=False)
+        st.subheader("Motivation", anchor=False)
         st.markdown(plain_terms(system.why))
 
 
-def _parent(system: System) -> tuple[str | None, str] | None:
-    """Branch page (None for an ancestor without a page) and name of the parent; None at the root."""
+def _parent(system: System) -> tuple[str, str | None]:
+    """Name and branch page of the parent: no page for an ancestor without one, and no name at the root."""
     if system.parent is None:
-        return None
+        return "", None
     for ancestor in catalogue.ancestors():
         if ancestor.slug == system.parent:
-            return None, f"the {ancestor.name} of {ancestor.year}"
+            return f"the {ancestor.name} of {ancestor.year}", None
     parent = catalogue.get(system.parent)
-    if parent.slug == "transformer":  # its name is the family's as well
-        return parent.branch, f"the {parent.name} of {parent.year}"
-    return parent.branch, parent.name
+    # The first Transformer's name is the family's as well.
+    return f"the {parent.name} of {parent.year}" if parent.slug == "transformer" else parent.name, parent.branch
 
 
-def _properties(system: System, help_: str) -> None:
-    st.subheader("Properties and figures", anchor=False, help=help_)
+def _properties(system: System, words: Content) -> None:
+    st.subheader("Properties and figures", anchor=False, help=words.part("Evidence"))
     linker = Linker("facts.properties")
+    read = [(heading, text) for heading, text in system.statements() if text.sources != ("words",)]
     rows: list[Row] = [
         (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
-        for heading, statement in system.statements()
-        if statement.sources != ("words",)
+        for heading, statement in read
     ]
     rows += [
         (
@@ -98,74 +102,72 @@ def _properties(system: System, help_: str) -> None:
         )
         for fact in system.facts
     ]
-    text_table(
-        TextTable(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28))
-    )
-    left_out = [heading.lower() for heading, statement in system.statements() if statement.sources == ("words",)]
+    text_table(TextTable(("", "", "Source"), rows, f"Properties and figures of {system.name}", (20, 52, 28)))
+    left_out = [heading.lower() for heading, text in system.statements() if text.sources == ("words",)]
     if left_out:
-        st.caption(f"Left out because no text on it was read: {', '.join(left_out)}.")
+        st.caption(words.part("Left out", headings=", ".join(left_out)))
 
 
 def _sizes(system: System, words: Content) -> None:
-    """Published figure against the count of the skeleton built here; why there is none where none was published."""
+    """Published figure against the count of the model built here; why there is none where none was published."""
     if not system.sizes:
         st.subheader("Sizes", anchor=False)
         st.markdown(plain(system.undisclosed))
         return
     try:
         counted = anatomy.counts(system.slug)
-    except (AtlasError, OSError):  # the trees of a new system are not kept yet
+    except (AtlasError, OSError):  # the trees of a new system are not stored yet
         counted = {}
-    st.subheader("Sizes: as published, and as counted here", anchor=False)
+    st.subheader("Sizes: published and counted here", anchor=False)
     rows: list[Row] = []
     for size in system.sizes:
-        layers, width, heads = shape(size)
         count = counted.get(size.name)
-        difference = _difference(size, count)
         rows.append(
             (
                 size.name,
-                " / ".join(part for part in (layers, width, heads) if part) or "as its two halves",
-                (size.published_as or "none found", _evidence(system, size.source) if size.source else ""),
+                " / ".join(filter(None, shape(size))) or "as its two halves",
+                (size.published_as or "none found", system.citation(size.source).evidence if size.source else ""),
                 f"{count:,}" if count else "not counted",
-                difference,
-                (_evidence(system, size.config_source), rich_terms(size.note)),
+                size_difference(size, count),
+                (system.citation(size.config_source).evidence, rich_terms(size.note)),
             )
         )
-    headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
-    text_table(
-        TextTable(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4))
-    )
-    classes = sorted({size.architecture for size in system.sizes})
-    caption(words.part("Sizes", classes=", ".join(classes)))
+    headings = ("Size", "Layers / hidden size / heads", "Published", "Counted", "Difference", "Configuration from")
+    text_table(TextTable(headings, rows, f"Sizes of {system.name}", (11, 16, 14, 19, 12, 28), numeric=(3, 4)))
+    caption(words.part("Sizes", classes=", ".join(sorted({size.architecture for size in system.sizes}))))
     if system.hub:
-        names = "; ".join(f"{checkpoint.id}{f' ({_evidence(system, checkpoint.source)})'}" for checkpoint in system.hub)
+        names = "; ".join(
+            f"{checkpoint.id} ({system.citation(checkpoint.source).evidence})" if checkpoint.source else checkpoint.id
+            for checkpoint in system.hub
+        )
         st.caption(f"Published checkpoints: {plain(names)}.")
 
 
-def _difference(size: Size, count: int | None) -> str:
+def size_difference(size: Size, count: int | None) -> str:
     """How far the count lies from the published figure, in per cent."""
     if not count or not size.published:
         return ""
-    return f"{(count - size.published) / size.published:+.1%}" if size.comparable else "counts other parts"
+    return f"{100 * (count - size.published) / size.published:+.1f} %" if size.comparable else "counts other parts"
 
 
-def _results(system: System) -> None:
-    """Five of the system's figures and the way to all of them; nothing where none is known."""
-    slug, title = system.slug, system.name
-    found = of_system(slug)
+def _results(system: System, words: Content) -> None:
+    """Five of the system's figures and a link to all of them; nothing where none is known."""
+    found = of_system(system.slug)
     if not found:
         return
     st.subheader("Results", anchor=False)
     linker = Linker("results.brief")
-    rows: list[Row] = [(linker.rich(row.measure.title), row.printed, _whose(row)) for row in main_results(slug, found)]
-    every = f"All {len(found)} figures of {title}, each with its source" if len(found) > 1 else "The figure's source"
-    rows.append((Link(every, f"{base_path()}/results?system={slug}"), "", ""))
-    text_table(TextTable(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))
-
-
-def _whose(row: Result) -> str:
-    return ", ".join(part for part in (row.size, row.variant, paper(row.paper)) if part)
+    rows: list[Row] = [
+        (
+            linker.rich(row.measure.title),
+            row.printed,
+            ", ".join(filter(None, (row.size, row.variant, paper(row.paper)))),
+        )
+        for row in main_results(system.slug, found)
+    ]
+    every = words.part("All figures" if len(found) > 1 else "One figure", count=len(found), system=system.name)
+    rows.append((Link(every, f"{base_path()}/results?system={system.slug}"), "", ""))
+    text_table(TextTable(("", "", "Model and paper"), rows, f"Results of {system.name}", (48, 14, 38), numeric=(1,)))
 
 
 def main_results(slug: str, found: Sequence[Result]) -> list[Result]:
@@ -181,22 +183,20 @@ def main_results(slug: str, found: Sequence[Result]) -> list[Result]:
         single = "ensemble" not in row.variant
         return row.paper == slug, row.measure.split != UNSTATED, single, len(shared[row.measure.slug])
 
+    def rank(row: Result) -> tuple[Any, ...]:
+        return *worth(row), row.value if row.measure.higher else -row.value
+
     best: dict[str, Result] = {}
     for row in found:
-        held = best.get(row.measure.slug)
-        if held is None or (worth(row), _good(row)) > (worth(held), _good(held)):
+        if row.measure.slug not in best or rank(row) > rank(best[row.measure.slug]):
             best[row.measure.slug] = row
     return sorted(best.values(), key=worth, reverse=True)[:_MOST_RESULTS]
 
 
-def _good(row: Result) -> float:
-    return row.value if row.measure.higher else -row.value
-
-
-def _corrections(system: System) -> None:
+def _corrections(system: System, words: Content) -> None:
     if not system.corrections:
         return
-    st.subheader("Where the sources err", anchor=False)
+    st.subheader(words.label("corrections"), anchor=False)
     linker = Linker("facts.corrections")
     rows: list[Row] = [
         (
@@ -207,19 +207,7 @@ def _corrections(system: System) -> None:
         )
         for item in system.corrections
     ]
-    text_table(
-        TextTable(
-            ("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22)
-        )
-    )
-
-
-def _notes(system: System) -> None:
-    for note in system.notes:
-        read = ", ".join(
-            filter(None, (_short(system.citation(key)) or system.citation(key).evidence for key in note.sources))
-        )
-        st.markdown(plain_terms(note.text) + (f" ({plain(read)})" if read else ""))
+    text_table(TextTable(("Claim", "Claimed by", "Correct", "Source"), rows, "Corrections", (26, 14, 38, 22)))
 
 
 def _sources(system: System) -> None:
@@ -237,10 +225,6 @@ def _source_cell(system: System, keys: Iterable[str]) -> tuple[str, str]:
     """The short names of the sources, and below them how they were read."""
     cited = [system.citation(key) for key in keys]
     return "; ".join(filter(None, map(_short, cited))), ", ".join(dict.fromkeys(c.evidence for c in cited))
-
-
-def _evidence(system: System, key: str) -> str:
-    return system.citation(key).evidence
 
 
 def _short(citation: Citation) -> str:

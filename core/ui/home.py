@@ -1,8 +1,8 @@
-"""The parts of Home: doors to the branches, the family as a list, what runs here, and nine ways to begin."""
+"""Home: the family over the years, a card for each branch, the family as a list, first steps, and what runs here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -24,26 +24,25 @@ def home(view: View) -> None:
     """Draw the page."""
     left, right = st.columns([2.3, 1], gap="medium")
     with left:
-        _family_picture()
+        _family_picture(view)
         view.note("Picture")
-        st.page_link("pages/timeline.py", label="Play the years on the timeline", icon=":material/timeline:")
+        st.page_link("pages/timeline.py", label=view.words.label("timeline"), icon=":material/timeline:")
     with right:
-        _doors(view)
+        _branch_cards(view)
     _family_list()
     _first_steps(view)
     _what_runs(view)
 
 
-def _family_picture() -> None:
+def _family_picture(view: View) -> None:
     """The family in lanes over the years; a node opens its system. The same picture is played on the timeline."""
     everything = family()
-    systems = len(catalogue.systems())
-    label = f"{systems} systems over the years in a lane for each branch; arrow keys walk, Enter opens"
+    label = view.words.part("Picture for screen readers", systems=len(catalogue.systems()))
     picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label, play=False)
     unbuilt()
 
 
-def _doors(view: View) -> None:
+def _branch_cards(view: View) -> None:
     """One card for each branch: its page, what one does there, how many systems it lists."""
     for branch, title in BRANCH_TITLES.items():
         listed = catalogue.by_branch(branch)
@@ -74,12 +73,12 @@ def _what_runs(view: View) -> None:
     view.say("Runs")
     if live:
         _live_list(view, live)
-        st.page_link("pages/zoo.py", label="Models: all of them in one table", icon=":material/table_rows:")
+        st.page_link("pages/zoo.py", label=view.words.label("models"), icon=":material/table_rows:")
     else:
         view.say("None runs")
     if published:
         how = view.words.part(f"Download {settings().hub}")
-        st.caption(plain(f"{view.words.part('Download', names=_joined(published))} {how}"))
+        st.caption(plain(f"{view.words.part('Download', names=', '.join(published))} {how}"))
 
 
 def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
@@ -97,8 +96,8 @@ def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
                 else:  # a host's model of a branch that has no page
                     st.markdown(plain(spec.name))
     elsewhere = [f"{spec.name}: {spec.origin}" for spec in live if not spec.origin.startswith("trained here")]
-    said = " ".join(f"{line}." for line in elsewhere)
-    st.caption(plain(view.words.part("Trained", trained=len(live) - len(elsewhere), live=len(live), elsewhere=said)))
+    origins = " ".join(f"{line}." for line in elsewhere)
+    st.caption(plain(view.words.part("Trained", trained=len(live) - len(elsewhere), live=len(live), elsewhere=origins)))
 
 
 def _first_steps(view: View) -> None:
@@ -110,12 +109,6 @@ def _first_steps(view: View) -> None:
             with column, st.container(border=True, gap=None, height="stretch"):
                 page_link(step["page"], f"**{step['label']}**", step["query"], icon=f":material/{step['icon']}:")
                 st.caption(terms(step["line"]))
-
-
-def _joined(names: Iterable[str]) -> str:
-    """``a, b and c``."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 HOME = Section("home", home)

@@ -30,14 +30,14 @@ SOURCES = {
 
 
 def card_panel(spec: CheckpointSpec) -> None:
-    """How good a model is and how it came to be: measures, data and licence, recipe, weaknesses, learning curve."""
+    """How good a model is and how it came to be: measures, data and license, recipe, weaknesses, learning curve."""
     with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
         st.markdown(f"Weights: {plain(spec.origin)}.")
         if spec.card is None:
             markdown(_words("No card: Hub" if spec.source == "hub" else "No card"))
-            st.table(_rows(_plain_facts(spec)), border="horizontal", hide_header=True)
-            return
-        _card(spec, spec.card)
+            _facts_table(spec)
+        else:
+            _card(spec, spec.card)
 
 
 def _card(spec: CheckpointSpec, card: Card) -> None:
@@ -49,21 +49,31 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
             for m in card.measures
         ]
         data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")
-    if card.strengths:
-        st.markdown("**Good at**")
-        st.markdown("\n".join(f"- {plain_terms(strength)}" for strength in card.strengths))
-    if card.weaknesses:
-        st.markdown("**Known weaknesses**")
-        st.markdown("\n".join(f"- {plain_terms(weakness)}" for weakness in card.weaknesses))
-    facts = [
-        ("Trained on", "; ".join(card.data)),
+    for title, lines in (("Strengths", card.strengths), ("Weaknesses", card.weaknesses)):
+        if lines:
+            st.markdown(f"**{title}**")
+            st.markdown("\n".join(f"- {plain_terms(line)}" for line in lines))
+    _facts_table(
+        spec,
+        ("Training data", "; ".join(card.data)),
         ("License of the data", "; ".join(card.data_licence)),
         ("License of the weights", card.licence),
         ("Recipe", f"{card.recipe}, seed {card.seed}"),
-        ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f} million tokens"),
-    ]
-    st.table(_rows(facts + _plain_facts(spec)), border="horizontal", hide_header=True)
+        ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f}M tokens"),
+    )
     _curve(spec, registry.bundled_root() / spec.slug)
+
+
+def _facts_table(spec: CheckpointSpec, *facts: tuple[str, str]) -> None:
+    """Facts of the card, then those of the files."""
+    rows = [*facts, ("Source", spec.origin)]
+    if spec.size_bytes:
+        rows.append(("Size of the files", _size(spec.size_bytes)))
+    if spec.max_positions:
+        rows.append(("Maximum input length", f"{spec.max_positions:,} tokens"))
+    names, values = zip(*rows, strict=True)
+    table = {"what": list(map(plain, names)), "value": list(map(plain, values))}
+    st.table(table, border="horizontal", hide_header=True)
 
 
 def _curve(spec: CheckpointSpec, folder: Path) -> None:
@@ -123,15 +133,19 @@ def _offer(slug: str) -> None:
         return
     left, right = st.columns([3, 2], vertical_alignment="center")
     if spec.ready:
-        left.markdown(f"`{spec.location}` has been downloaded and runs here.")
+        left.markdown(_words("Downloaded", name=spec.location))
         return
     if download is not None and download.state == "failed":
         warning(download.sentence, icon=":material/cloud_off:")
     plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
     text, button = left.empty(), right.empty()
+
+    def start() -> None:
+        hub.start(spec)
+
     if slug not in plans:
-        text.markdown(f"`{spec.location}` is not downloaded.")
-        if not button.button("Query its size on the Hub", key=f"hub.size.{slug}"):
+        text.markdown(_words("Not downloaded", name=spec.location))
+        if not button.button("Query its size", key=f"hub.size.{slug}"):
             return
         try:
             with st.spinner("Querying the Hub"):
@@ -140,22 +154,21 @@ def _offer(slug: str) -> None:
             warning(str(error), icon=":material/cloud_off:")
             return
     stated = plans[slug]
-    kept = stated.total_bytes - stated.missing_bytes
-    there = f", {_size(kept)} of it is already downloaded" if kept else ""
-    text.markdown(f"`{spec.location}`: {_size(stated.total_bytes)} in {len(stated.files)} files{there}.")
+    text.markdown(
+        _words(
+            "Size",
+            name=spec.location,
+            total=_size(stated.total_bytes),
+            files=len(stated.files),
+            there=_size(stated.total_bytes - stated.missing_bytes),
+        )
+    )
     button.button(
         f"Download {_size(stated.missing_bytes)}",
         key=f"hub.get.{slug}",
         type="primary",
-        on_click=_start,
-        args=(spec,),
+        on_click=start,
     )
-
-
-def _start(spec: CheckpointSpec) -> None:
-    from core.checkpoints import hub
-
-    hub.start(spec)
 
 
 @st.fragment(run_every=1.0)
@@ -170,23 +183,8 @@ def _watch(slug: str) -> None:
         return
     share = download.done / download.total if download.total else 0.0
     st.progress(share, text=f"Downloading {slug}: {_size(download.done)} of {_size(download.total)}")
-    if st.button(
-        "Stop", key=f"hub.stop.{slug}", help="What has been downloaded is kept; a later download resumes there"
-    ):
+    if st.button("Stop", key=f"hub.stop.{slug}", help=_words("Stop")):
         download.stop()
-
-
-def _plain_facts(spec: CheckpointSpec) -> list[tuple[str, str]]:
-    facts = [("Source", spec.origin)]
-    if spec.size_bytes:
-        facts.append(("Size of the files", _size(spec.size_bytes)))
-    if spec.max_positions:
-        facts.append(("Maximum input length", f"{spec.max_positions:,} tokens"))
-    return facts
-
-
-def _rows(facts: list[tuple[str, str]]) -> dict[str, list[str]]:
-    return {"what": [plain(name) for name, _ in facts], "value": [plain(value) for _, value in facts]}
 
 
 def _size(count: int) -> str:
@@ -209,6 +207,6 @@ def no_models() -> None:
     info(_words("No model"))
 
 
-def _words(part: str, **values: str) -> str:
+def _words(part: str, **values: str | int) -> str:
     """A part of this module's words; names of models are ours."""
     return content("branch", "models").part(part, **values)

@@ -163,7 +163,7 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     assert not at.exception
     text = shown(at)
     assert "349 GB in 16 bits" in text
-    assert "4.72 MB a token" in text
+    assert "4.72 MB per token" in text
     assert "2.79 TB" in text
     assert re.search(r'href="/calculators\?system=gpt-3"', text)
     assert "A rounded name" in text  # T5 3B and 11B

@@ -50,22 +50,22 @@ def test_every_figure_stands_there_with_its_source(slug: str) -> None:
 def test_counts_stand_beside_the_published_figures() -> None:
     page = shown("bert", "m2m-100")
     assert "109,482,240" in page
-    assert "-0.5%" in page  # 109,482,240 against 110 million
-    assert "+15.8%" in page  # M2M-100's 418M, which counts 483.9 million
+    assert "-0.5 %" in page  # 109,482,240 against 110 million
+    assert "+15.8 %" in page  # M2M-100's 418M, which counts 483.9 million
 
 
 def test_a_count_of_other_parts_is_not_compared() -> None:
-    from core.ui.facts import _difference
+    from core.ui.facts import size_difference
 
     size = catalogue.get("deberta").default_size
-    assert _difference(size, 138_601_728) == "counts other parts"
-    assert _difference(catalogue.get("bert").default_size, None) == ""
+    assert size_difference(size, 138_601_728) == "counts other parts"
+    assert size_difference(catalogue.get("bert").default_size, None) == ""
 
 
 def test_a_live_model_that_is_missing_is_named() -> None:
     assert "not part of this installation" not in shown("gpt-2")
     with patch("core.checkpoints.available", return_value=()):
-        assert "The model atlas-gpt-2, which this page would run for it" in shown("gpt-2").replace("\\", "")
+        assert "The model atlas-gpt-2, which this page would run for this system" in shown("gpt-2").replace("\\", "")
 
 
 def test_what_was_not_read_is_named_as_left_out() -> None:

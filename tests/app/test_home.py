@@ -70,7 +70,7 @@ def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
 
 def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:
     captions = [str(caption.value).replace("\\", "") for caption in opened("home").caption]
-    (download,) = [caption for caption in captions if caption.startswith("What would need a download")]
+    (download,) = [caption for caption in captions if caption.startswith("Published checkpoints that need a download")]
     assert "ATLAS_HUB=on" in download
     assert "BERT" in download
     assert "GPT-3" not in download  # it was never published

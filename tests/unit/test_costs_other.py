@@ -75,5 +75,5 @@ def test_only_what_the_calculators_take_is_sent_there(slug: str, linked: bool) -
     app = AppTest.from_function(panel, kwargs={"slug": slug}, default_timeout=60).run()
     assert not app.exception
     drawn = " ".join(str(node.proto) for node in app.main.children.values())
-    assert ("change them in the calculators" in drawn) == linked
+    assert ("open the calculators" in drawn) == linked
     assert left_out(slug)[:12] in drawn
