@@ -93,5 +93,5 @@ def test_every_encoder_decoder_reads_the_answer_of_another() -> None:
 def test_an_empty_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = checkpoints.load("atlas-t5")
     monkeypatch.setattr("core.attention.word_maps.translate.rewrite", lambda *_: iter(()))
-    with pytest.raises(InputUnusable, match="writes no word here"):
+    with pytest.raises(InputUnusable, match="generates no word here"):
         answer_of(checkpoint, TEXT, "en-fr")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.attention import capture, word_maps
+from core.attention import capture
 from core.attention.roles import rolefiles
 from core.attention.tokens import belonging, word_weights
 from core.attention.trace import AttentionMap
-from core.attention.word_maps import WordLook, look, sharpest, strongest, words_of, written_words
+from core.attention.word_maps import WordLook, in_words, look, sharpest, strongest, words_of
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.figures.heads import Row, word_bars
 from core.language.types import Token
@@ -55,20 +55,12 @@ def test_the_rest_and_what_was_never_computed() -> None:
     weights = np.array([[[[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.5, 0.2, 0.3]]]], dtype=np.float32)
     causal = np.tri(3, dtype=np.bool_)[None, None]
     found = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
-    checkpoint = SimpleNamespace(spec=SimpleNamespace(slug="x"))
     belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
-    made = word_maps._look(checkpoint, found, words_of("a b c"), belongs)  # type: ignore[arg-type]
+    words = words_of("a b c")
+    made = WordLook("x", in_words(found, words, words, belongs, belongs))
     assert made.found.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
     assert made.found.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
     assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])
-
-
-def test_words_of_an_output_are_joined_pieces_without_special_tokens() -> None:
-    tokens = [token("un", -1), token("kind", -1, continues=True), token(".", -1), token("</s>", -1, special=True)]
-    texts, belongs = written_words(tokens)
-    assert texts == ("unkind", ".")
-    assert belongs.tolist() == [[1, 1, 0, 0], [0, 0, 1, 0]]
-    assert written_words([])[0] == ()
 
 
 @pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
@@ -106,7 +98,7 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
     weights = np.full((1, 2, n, n), 1 / n, dtype=np.float32)
     weights[0, 1] = np.roll(np.eye(n), -1, axis=1)  # head 2 looks at the word before
     words = tuple("abcd")
-    made = WordLook("nobody", AttentionMap("encoder", words, words, weights), np.zeros((1, 2, n), dtype=np.float32))
+    made = WordLook("nobody", AttentionMap("encoder", words, words, weights))
     assert strongest(made, "previous") == (0, 1)
     assert sharpest(made.found) == (0, 1)
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.array([[0.9, 0.1]])})
@@ -114,7 +106,7 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.zeros((3, 3))})  # of another model
     assert strongest(made, "previous") == (0, 1)
     lower = AttentionMap("decoder", words, words, np.tri(n, dtype=np.float32)[None, None] / n)
-    assert strongest(WordLook("nobody", lower, made.rest), "next") is None
+    assert strongest(WordLook("nobody", lower), "next") is None
 
 
 def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:

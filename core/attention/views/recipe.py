@@ -11,12 +11,14 @@ weights' SHA-256 and the versions do not change what opens; where they differ fr
 
 from __future__ import annotations
 
+import codecs
 import json
 import platform
 import re
+import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -24,9 +26,11 @@ from pydantic import BaseModel, Field, ValidationError
 from core import links
 from core.checkpoints.sizes import Weights
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.links import Value
 from core.links.packed import MARK, carried
+from core.settings import ROOT
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
 MOST_BYTES = 20_000
@@ -36,7 +40,6 @@ NAMED = ("torch", "transformers")
 _OUTSIDE = ("tab", "model")
 _COMPARED = ("transformer-atlas", *NAMED)
 _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class RecipeRefused(AtlasError):
@@ -54,17 +57,17 @@ class _Model(BaseModel, strict=True):
     weights: Annotated[list[_Weights], Field(max_length=16)] = []
 
 
-class _File(BaseModel, strict=True):
+class _File(BaseModel, strict=True, extra="forbid"):
     """What stands in a file."""
 
-    format: str
-    version: int
+    format: Literal["transformer-atlas-recipe"]
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
     page: Literal["attention"]
     section: str
     model: _Model | None
-    settings: dict[Any, Any]
+    settings: dict[str, str | int | float | list[str | int]]
     seed: Annotated[int, Field(ge=SEED, le=SEED)]
-    versions: dict[Any, Any]
+    versions: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,10 @@ class Recipe:
 
 
 def versions() -> dict[str, str]:
-    """What runs here; a package that is not installed is left out."""
-    found = {"transformer-atlas": _atlas(), "python": platform.python_version()}
-    for name in NAMED:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    """What runs here."""
+    return {"transformer-atlas": _atlas(), "python": platform.python_version()} | {
+        name: version(name) for name in NAMED
+    }
 
 
 def write(
@@ -109,24 +108,19 @@ def write(
     if spec is not None:
         named: dict[str, Any] = {"slug": spec.slug, "name": spec.name, "source": spec.source, "revision": revision}
         model = named | {"weights": [asdict(one) for one in weights]}
-    kept = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in settings.items()
-        if name not in _OUTSIDE and value not in (None, ())
-    }
     whole = {
         "format": FORMAT,
         "version": VERSION,
         "page": PAGE,
         "section": section,
         "model": model,
-        "settings": kept,
+        "settings": {n: v for n, v in settings.items() if n not in _OUTSIDE and v not in (None, ())},
         "seed": SEED,
         "versions": versions(),
     }
     data = (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()
     if len(data) > MOST_BYTES:
-        raise RecipeRefused(f"This text is too long for a recipe, which has {MOST_BYTES:,} bytes at most.")
+        raise RecipeRefused(content("attention", "recipe").part("Too long", most=f"{MOST_BYTES:,}"))
     return data
 
 
@@ -136,100 +130,79 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
     Raises:
         RecipeRefused: it is too large, no recipe, of another kind or version, or asks for what is not here.
     """
-    whole = _whole(data)
-    model = whole.model
-    query = {"tab": whole.section} | ({} if model is None else {"model": model.slug})
-    for name, value in whole.settings.items():
+    file = _parse(data)
+    query = {"tab": file.section} | ({} if file.model is None else {"model": file.model.slug})
+    for name, value in file.settings.items():
         if name in _OUTSIDE:
             raise RecipeRefused(f"The recipe has “{name}” among its settings, where it does not belong.")
-        query[name] = _raw(name, value)
+        query[name] = _as_in_a_link(name, value)
     values, refused = links.read(PAGE, query, choices)
     if refused:
-        raise RecipeRefused(_whole_characters(refused[0].sentence.replace("The link", "The recipe", 1)))
-    weights = () if model is None else tuple(Weights(one.file, one.bytes, one.sha256) for one in model.weights)
-    kept = {
-        name: was
-        for name, was in whole.versions.items()
-        if name in _COMPARED and isinstance(was, str) and _VERSION.fullmatch(was)
+        raise RecipeRefused(refused[0].sentence.replace("The link", "The recipe", 1))
+    weights = () if file.model is None else tuple(Weights(**one.model_dump()) for one in file.model.weights)
+    versions = {
+        name: version
+        for name, version in file.versions.items()
+        if name in _COMPARED and isinstance(version, str) and _VERSION.fullmatch(version)
     }
-    return Recipe(values, None if model is None else model.slug, weights, kept)
+    return Recipe(values, None if file.model is None else file.model.slug, weights, versions)
 
 
 def differences(recipe: Recipe, weights: tuple[Weights, ...], here: Mapping[str, str]) -> tuple[str, ...]:
-    """Sentences on what was otherwise when the recipe was made: other weights, other versions."""
-    said = []
+    """Sentences on what was different when the recipe was made: other weights, other versions."""
+    words = content("attention", "recipe")
+    sentences = []
     if recipe.weights and weights and recipe.weights != weights:
-        said.append("It was made with other weights of this model than those here, so its numbers were others.")
+        sentences.append(words.part("Other weights"))
     other = [
-        f"{name} {was} (here {here[name]})"
-        for name, was in recipe.versions.items()
-        if here.get(name) not in (None, was)
+        f"{name} {version} (here {here[name]})"
+        for name, version in recipe.versions.items()
+        if here.get(name) not in (None, version)
     ]
     if other:
-        said.append(f"It was made with {', '.join(other)}; the last digits may differ.")
-    return tuple(said)
+        sentences.append(words.part("Other versions", versions=", ".join(other)))
+    return tuple(sentences)
 
 
-def _whole(data: bytes) -> _File:
+def _parse(data: bytes) -> _File:
+    words = content("attention", "recipe")
     if len(data) > MOST_BYTES:
-        raise RecipeRefused(f"A recipe has at most {MOST_BYTES:,} bytes; this file has {len(data):,}.")
+        raise RecipeRefused(words.part("Too large", most=f"{MOST_BYTES:,}", size=f"{len(data):,}"))
     try:
-        found = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise RecipeRefused("This file is no text in UTF-8. Open a recipe that was saved here.") from None
-    except (ValueError, RecursionError):
-        raise RecipeRefused("This file is no JSON. Open a recipe that was saved here.") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise RecipeRefused("This file is JSON, but no recipe of the Transformer Atlas.")
-    if type(found.get("version")) is not int or found["version"] != VERSION:
-        raise RecipeRefused(f"This recipe is of another version; version {VERSION} can be read here.")
-    wrong = sorted(found.keys() ^ _File.model_fields.keys())
-    if wrong:
-        raise RecipeRefused(f"This recipe lacks something or has too much: {_short(', '.join(wrong))}.")
-    try:
-        return _File.model_validate(found)
-    except ValidationError as error:
-        part, *within = error.errors()[0]["loc"]
-        what = f"the weights of its {part}" if "weights" in within else f"its {part}"
-        what += f", which is {SEED} on this page" * (part == "seed")
-        raise RecipeRefused(f"This recipe cannot be read: {what}.") from None
+        return _File.model_validate_json(data.removeprefix(codecs.BOM_UTF8))
+    except ValidationError as errors:
+        error = errors.errors()[0]
+    part = str(error["loc"][0]) if error["loc"] else ""
+    if error["type"] == "json_invalid":
+        raise RecipeRefused(words.part("No JSON"))
+    if part in ("", "format"):
+        raise RecipeRefused(words.part("No recipe"))
+    if part == "version":
+        raise RecipeRefused(words.part("Another version", version=VERSION))
+    where = " of ".join(f"“{_short(str(place))}”" for place in reversed(error["loc"][:2]))
+    raise RecipeRefused(f"This recipe cannot be read: its {where} is missing or is not what this page writes.")
 
 
-def _raw(name: str, value: object) -> str:
+def _as_in_a_link(name: str, value: str | int | float | list[str | int]) -> str:
     """A setting as a link would carry it."""
-    parts = value if isinstance(value, list) else [value]
-    if any(type(part) not in (str, int, float) for part in parts):
-        raise RecipeRefused(f"The recipe's “{_short(name)}” is neither a text nor a number nor a list of them.")
-    if any(isinstance(part, str) and not part.isascii() and _SURROGATE.search(part) for part in parts):
-        raise RecipeRefused(f"The recipe's “{_short(name)}” has half a character in it.")
     kind = links.PAGES[PAGE].get(name)
-    if isinstance(value, list) != isinstance(kind, links.Words | links.Integers) and kind is not None:
-        raise RecipeRefused(f"The recipe's “{_short(name)}” is of another kind than this page takes.")
-    if any(isinstance(part, str) == isinstance(kind, links.Integer | links.Integers | links.Real) for part in parts):
+    number = isinstance(kind, links.Integer | links.Integers | links.Real)
+    several = isinstance(kind, links.Words | links.Integers)
+    parts = value if isinstance(value, list) else [value]
+    if kind and (isinstance(value, list) != several or any(isinstance(part, str) == number for part in parts)):
         raise RecipeRefused(f"The recipe's “{_short(name)}” is of another kind than this page takes.")
     if isinstance(kind, links.Words) and any("," in str(part) for part in parts):
         raise RecipeRefused(f"The recipe's “{_short(name)}” has a comma in a word.")
-    raw = ("," if isinstance(kind, links.Words) else ".").join(str(part) for part in parts)
+    raw = ("," if isinstance(kind, links.Words) else ".").join(map(str, parts))
     looks_packed = isinstance(kind, links.Text) and raw.startswith(MARK)
     return (carried(raw) or raw) if looks_packed else raw
 
 
 def _short(text: str) -> str:
-    text = _whole_characters(text)
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _whole_characters(text: str) -> str:
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _atlas() -> str:
     """The version of this app, as its project file states it."""
-    import tomllib
-
-    from core.settings import ROOT
-
-    try:
-        return str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
-    except (OSError, KeyError, ValueError):
-        return "unknown"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])

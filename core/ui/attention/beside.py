@@ -21,6 +21,7 @@ from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.heads import ELSEWHERE, Row, word_bars
 from core.figures.plot import level
+from core.figures.predictions import percent
 from core.language.side_by_side import split
 from core.language.text import clean
 from core.links import parameters as link
@@ -30,7 +31,7 @@ from core.ui.attention.setup import models
 from core.ui.chips import token_chips
 from core.ui.glossary import terms
 from core.ui.heads.text import TASK, WINDOW, draw_task, part_numbers
-from core.ui.notices import warning
+from core.ui.notices import sentences, warning
 from core.ui.page import accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text
@@ -54,19 +55,27 @@ ROLE = Choice(
     options={role: MEANING[role] for role in ROLES},
     default="previous",
     width=270,
-    help="Of each model the strongest head",
     resets=("at",),
 )
 CHOSEN = Carried(name="word", label="Word", as_=link.Integer(None, 1, 40))
 MODELS = Carried(name="beside", label="Models", as_=link.Words(most=3))
 AT = Carried(name="at", label="Layers and heads", as_=link.Integers(high=256, most=6))
-SIDES = {
-    "Encoder": "encoder",
-    "Decoder": "decoder",
-    "Encoder-decoder": "encoder-decoder",
-}
-"""What stands in each column: its name, and the side of its models."""
+SIDES = {"Encoder": "encoder", "Decoder": "decoder", "Encoder-decoder": "encoder-decoder"}
+"""The name of each column, and the side of its models."""
 _MENUS = tuple(Integer(name=name, label=name, low=1, high=256, style="menu", width=96) for name in ("Layer", "Head"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """What all models read, and what is shown of it."""
+
+    text: str
+    words: tuple[str, ...]
+    word: int
+    """The query, from 0."""
+    role: str
+    task: str | None
+    """Of an encoder-decoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,7 @@ def beside(view: View) -> None:
     sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
     columns = st.columns(len(sides), gap="medium")
     with top:
-        text, role, task = SENTENCE.draw(state), ROLE.draw(state), None
+        text, role, task = SENTENCE.draw(state), ROLE.with_(help=view.words.part("Role")).draw(state), None
     heads = [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]  # as a link has them: from 1, and 0 for the strongest
     chosen = _models(sides, columns, heads, state)
     with top:
@@ -100,21 +109,18 @@ def beside(view: View) -> None:
                 with st.popover("Task"):
                     task = draw_task(spec, state)
     with chips:
-        text = _part(text, state)
-        words = [word.text for word in words_of(text)]
-        word = _word(words, state)
+        text = _part(text, view)
+        words = tuple(word.text for word in words_of(text))
+        sentence = _Sentence(text, words, _word(words, state), role, task)
     shown = []
     for number, (spec, column) in enumerate(zip(chosen, columns, strict=True)):
-        with column:
-            try:
-                shown.append(_one(spec, number, text, role, task, word, heads, state))
-            except AtlasError as error:
-                warning(str(error), icon=":material/info:")
+        with column, sentences():
+            shown.append(_model(spec, number, sentence, heads, view))
     state.set(at=tuple(heads) if any(heads) else ())
     if not shown:
         return
-    _bars(shown, words, word, state)
-    shares = (f"{plain(one.spec.name)} {float(np.mean(one.look.rest[one.layer, one.head])):.0%}" for one in shown)
+    _bars(shown, sentence, state)
+    shares = (f"{plain(one.spec.name)} {percent(float(np.mean(one.look.rest[one.layer, one.head])))}" for one in shown)
     decoder = any(one.look.found.kind == "decoder" for one in shown)
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
     for one in shown:
@@ -127,34 +133,35 @@ def _models(
     sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], heads: list[int], state: PageState
 ) -> list[CheckpointSpec]:
     """A menu in each column; another model starts with a head of its own."""
-    asked = state.words(MODELS.name) or ()
+    linked = state.words(MODELS.name) or ()
     found: list[CheckpointSpec] = []
     usual: list[str] = []
-    for number, ((name, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
-        names = {spec.slug: spec.name for spec in own}
-        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), own[0].slug)
-        before = next((slug for slug in asked if slug in names), first)
+    for number, ((title, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
+        specs = {spec.slug: spec for spec in own}
+        first = next((slug for slug in checkpoints.first("attention-beside") if slug in specs), own[0].slug)
+        before = next((slug for slug in linked if slug in specs), first)
         slug = column.selectbox(
-            name,
-            list(names),
-            index=list(names).index(before),
-            key=state.key(f"beside.model.{name}"),
-            format_func=names.__getitem__,
+            title,
+            list(specs),
+            index=list(specs).index(before),
+            key=state.key(f"beside.model.{title}"),
+            format_func=lambda slug, specs=specs: specs[slug].name,
         )
         if slug != before:
             heads[2 * number : 2 * number + 2] = [0, 0]
-        found.append(next(spec for spec in own if spec.slug == slug))
+        found.append(specs[slug])
         usual.append(first)
     offered = {spec.slug for own in sides.values() for spec in own}
-    if strange := [slug for slug in asked if slug not in offered]:
-        warning(f"The link asks for beside “{strange[0][:40]}”, which is not here.", icon=":material/link_off:")
+    if unknown := [slug for slug in linked if slug not in offered]:
+        warning(f"The link names the model “{unknown[0][:40]}”, which is not here.", icon=":material/link_off:")
     slugs = [spec.slug for spec in found]
     state.set(beside=None if slugs == usual else tuple(slugs))
     return found
 
 
-def _part(text: str, state: PageState) -> str:
+def _part(text: str, view: View) -> str:
     """``text``, or of one with more words than fit the part that two numbers choose."""
+    state = view.state
     try:
         total = len(split(clean(text)))
     except AtlasError:
@@ -162,20 +169,13 @@ def _part(text: str, state: PageState) -> str:
     if total <= MOST_WORDS:
         state.set(window=())
         return text
+
+    def ends(first: int) -> tuple[int, int]:
+        return first, min(first + MOST_WORDS - 1, total)
+
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        first, last = part_numbers(
-            state,
-            WINDOW.name,
-            "word",
-            "beside",
-            total,
-            (1, MOST_WORDS),
-            lambda first: (first, min(first + MOST_WORDS - 1, total)),
-        )
-        st.caption(
-            f"This text has {total:,} words and marks. The models read words {first:,} to {last:,} of it as a text of "
-            f"their own; up to {MOST_WORDS} fit side by side."
-        )
+        first, last = part_numbers(state, WINDOW.name, "word", "beside", total, (1, MOST_WORDS), ends)
+        view.note("Long", total=f"{total:,}", first=f"{first:,}", last=f"{last:,}", most=MOST_WORDS)
     return part_of(text, first, last)
 
 
@@ -189,55 +189,45 @@ def _word(words: Sequence[str], state: PageState) -> int:
         key=state.key("beside.words"),
         label="The query: the word whose weights are shown",
         clearable=False,
-        notes=["what does this word attend to?"] * len(words),
+        notes=["show what this word attends to"] * len(words),
     )
     word = picked[0] if picked else before
     state.set(word=None if word == usual else word + 1)
     return word
 
 
-def _one(
-    spec: CheckpointSpec,
-    number: int,
-    text: str,
-    role: str,
-    task: str | None,
-    word: int,
-    heads: list[int],
-    state: PageState,
-) -> _Shown:
-    """A column: which head (kept in ``heads``), and its map with the chosen word's row framed."""
-    task = task if spec.offers("rewrites") else None
+def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[int], view: View) -> _Shown:
+    """A column: which head (changed in ``heads``), and its map with the chosen word's row framed."""
+    state, text, role = view.state, sentence.text, sentence.role
+    task = sentence.task if spec.offers("rewrites") else None
     with st.spinner("Running the model"):
         look = session.word_look(spec.slug, text, task)
     found, best = look.found, strongest(look, role)
+    usual = best or strongest(look, "previous") or (0, 0)
     picture = st.container()
-    taken = []
     with st.container(horizontal=True):
         for side, size in enumerate((found.layers, found.heads)):
-            at = 2 * number + side
-            usual = (best or strongest(look, "previous") or (0, 0))[side] + 1
-            first = heads[at] if 1 <= heads[at] <= size else usual
-            menu = _MENUS[side].with_(high=size)
+            at, menu = 2 * number + side, _MENUS[side].with_(high=size)
+            first = heads[at] if 1 <= heads[at] <= size else usual[side] + 1
             value = menu.widget(state, f"beside.{menu.name}.{spec.slug}.{role}", first)
-            heads[at] = 0 if value == usual else value
-            taken.append(value - 1)
-    layer, head = taken
+            heads[at] = 0 if value == usual[side] + 1 else value
+    layer, head = ((heads[2 * number + side] or usual[side] + 1) - 1 for side in (0, 1))
+    title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
     figure = figures.attention_map(found, layer, head, theme=theme())
     figure.update_traces(showscale=False)
     figure.update_layout(
         height=360,
         xaxis={"title": None, "tickangle": -90},
         yaxis={"title": None},
-        shapes=[level(edge, color=accent(spec.branch), width=2) for edge in (word - 0.5, word + 0.5)],
+        shapes=[level(sentence.word + edge, color=accent(spec.branch), width=2) for edge in (-0.5, 0.5)],
     )
     with picture:
         Panel(
             f"beside-{number}",
-            f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
+            f"{title}, in words",
             figure,
-            f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(found.key_tokens)} words of “{text}”, queries down "
-            "and keys across. The table below has the row of the chosen word.",
+            f"{title}: {len(found.key_tokens)} words of “{text}”, queries down and keys across. The table below has "
+            "the row of the chosen word.",
             partial(head_table, found, layer, head),
             file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
         ).draw(state)
@@ -245,22 +235,21 @@ def _one(
     if len(spec.family.streams) > 1:
         wanted |= {"map": "encoder", "task": task}
     href = escape(base_path() + links.url("attention", wanted))
-    st.html(f'<a href="{href}" style="color:inherit">Its tokens, under One head</a>')
+    st.html(f'<a href="{href}" style="color:inherit">Token by token, under One head</a>')
     able = found.computed(layer, head)
-    joined = [name for i, name in enumerate(found.key_tokens) if not able[:, i].any()]
+    joined = " ".join(name for i, name in enumerate(found.key_tokens) if not able[:, i].any())
     if joined:
-        which = terms("which this tokenizer joins to what is before it.")
-        st.caption(f"No token begins in “{plain(' '.join(joined))}”, {which}")
+        st.caption(f"No token begins in “{plain(joined)}”, {terms(view.words.part('Joined'))}")
     if found.note:
         st.caption(plain(found.note))
     if best is None:
-        st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING['previous']} is shown.")
+        view.note("Never", score=MEANING[role], other=MEANING["previous"])
     return _Shown(spec, look, layer, head)
 
 
-def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageState) -> None:
+def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> None:
     """The row of the chosen word in every model."""
-    st.markdown(f"**What “{plain(words[word])}” attends to**, the word at the dotted line")
+    words, word = sentence.words, sentence.word
     rows = [
         Row(
             one.spec.name,
@@ -271,20 +260,18 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         )
         for one in shown
     ]
-    numbers = [
-        [
-            *(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
-            f"{row.rest:.3f}",
-        ]
-        for row in rows
-    ]
-    titles = [row.title for row in rows]
+    columns: dict[str, Sequence[str]] = {"word": (*words, ELSEWHERE)}
+    for row in rows:
+        numbers = zip(row.weights, row.computed, strict=True)
+        columns[row.title] = (*(f"{w:.3f}" if able else "not computed" for w, able in numbers), f"{row.rest:.3f}")
+    title, titles = f"What “{words[word]}” attends to", ", ".join(row.title for row in rows)
+    st.markdown(f"**What “{plain(words[word])}” attends to**, the word at the dotted line")
     Panel(
         "side-by-side",
-        f"What “{words[word]}” attends to",
+        title,
         word_bars(words, word, rows, theme=theme()),
-        f"What “{words[word]}” attends to in the sentence “{' '.join(words)}”, by {', '.join(titles)}.",
-        Table(("word", *titles), tuple(zip([*words, ELSEWHERE], *numbers, strict=True))),
+        f"{title} in the sentence “{' '.join(words)}”, by {titles}.",
+        Table.from_columns(columns),
     ).draw(state)
 
 
@@ -293,15 +280,15 @@ def _cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, view: View)
     layer, head = sharpest(found)
     Panel(
         f"{spec.slug}-cross",
-        f"What {plain(spec.name)} generated, and the source word of each",
+        f"Cross-attention of {plain(spec.name)}: generated words (rows) and source words (columns)",
         figures.attention_map(found, layer, head, theme=theme()),
         f"From {len(found.query_tokens)} generated words, down, to {len(found.key_tokens)} words of “{text}”, across, "
         f"in layer {layer + 1}, head {head + 1} of the cross-attention.",
         partial(head_table, found, layer, head),
         heading=True,
     ).draw(view.state)
-    strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
-    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))
+    sources = (found.key_tokens[int(row.argmax())] for row in found.weights[layer, head])
+    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, sources, strict=True))
     st.caption(terms(view.words.part("Cross", layer=layer + 1, head=head + 1)) + f" {plain(pairs)}.")
 
 

@@ -10,6 +10,7 @@ from core import checkpoints
 from core.attention.views import recipe
 from core.checkpoints.sizes import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.links import Value
 from core.ui.attention.bertviz import DRAWING
@@ -45,7 +46,7 @@ def recipe_row(view: View, section: Section) -> None:
                 f"{section.slug if spec is None else f'{spec.slug}-{section.slug}'}.recipe",
                 state.key("recipe.save"),
                 of="recipe",
-                tip="Model, weights, text and settings of this view; opens again here, or elsewhere",
+                tip=content("attention", "recipe").label("download"),
             )
         # With a new key it closes when a recipe has opened.
         with st.popover("Open a recipe", key=state.key("recipe.open")):
@@ -91,7 +92,7 @@ def written(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | 
 
 def _opened(state: PageState) -> None:
     file = st.file_uploader(
-        "A recipe that was downloaded here",
+        content("attention", "recipe").label("file"),
         "json",
         key=state.key("recipe.file"),
         max_upload_size=1,
@@ -105,6 +106,6 @@ def _opened(state: PageState) -> None:
         warning(str(error), icon=":material/info:")
         return
     weights = weights_of(checkpoints.get(found.model)) if found.model and found.weights else ()
-    said = ["The recipe is open.", *recipe.differences(found, weights, recipe.versions())]
+    said = [content("attention", "recipe").label("opened"), *recipe.differences(found, weights, recipe.versions())]
     take_up("attention", found.values, {_SAID: said})
     st.rerun()
