@@ -221,5 +221,5 @@ def in_words(
     shape = found.weights.shape[2:]
     computed = np.ones(shape, np.float32) if found.allowed is None else found.allowed.astype(np.float32)
     allowed: Bools = (rows @ computed @ columns.T) > 0
-    names = (tuple(word.text for word in words) for words in (queries, keys))
-    return AttentionMap(found.kind, *names, frozen(weights), frozen(allowed), label=found.label, note=found.note)
+    down, across = (tuple(word.text for word in words) for words in (queries, keys))
+    return AttentionMap(found.kind, down, across, frozen(weights), frozen(allowed), label=found.label, note=found.note)

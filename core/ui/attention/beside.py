@@ -137,19 +137,19 @@ def _models(
     found: list[CheckpointSpec] = []
     usual: list[str] = []
     for number, ((title, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
-        specs = {spec.slug: spec for spec in own}
-        first = next((slug for slug in checkpoints.first("attention-beside") if slug in specs), own[0].slug)
-        before = next((slug for slug in linked if slug in specs), first)
+        names = {spec.slug: spec.name for spec in own}
+        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), own[0].slug)
+        before = next((slug for slug in linked if slug in names), first)
         slug = column.selectbox(
             title,
-            list(specs),
-            index=list(specs).index(before),
+            list(names),
+            index=list(names).index(before),
             key=state.key(f"beside.model.{title}"),
-            format_func=lambda slug, specs=specs: specs[slug].name,
+            format_func=names.__getitem__,
         )
         if slug != before:
             heads[2 * number : 2 * number + 2] = [0, 0]
-        found.append(specs[slug])
+        found.append(next(spec for spec in own if spec.slug == slug))
         usual.append(first)
     offered = {spec.slug for own in sides.values() for spec in own}
     if unknown := [slug for slug in linked if slug not in offered]:
