@@ -11,13 +11,16 @@ the two have changed places.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.limits import check_length
 from core.language.text import clean
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MAX_CHARS = 1_000
 MAX_CANDIDATES = 8
@@ -27,17 +30,27 @@ Question = Literal["next", "order"]
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What the head says of A followed by B."""
+    """The prediction for A followed by B."""
 
     a: str
     b: str
     probability: float
-    """Of the answer that B follows A."""
+    """That B follows A."""
 
 
 def question(checkpoint: Checkpoint) -> Question:
     """What the head of this ``pairs`` part was trained to tell."""
     return "order" if has(checkpoint.model.config, "sentence order") else "next"
+
+
+def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor) -> Tensor:
+    """(2,) scores of the two answers for one pair, ids and segments (1, n)."""
+    import torch
+
+    with torch.inference_mode():
+        out = pairs.model(input_ids=ids, token_type_ids=segments)
+    scores: Tensor = (out.sop_logits if question(pairs) == "order" else out.logits)[0].float()
+    return scores
 
 
 def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
@@ -47,15 +60,11 @@ def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
     :raises InputEmpty: one of the two has no readable character.
     :raises InputTooLong: together they have more tokens than the model has positions.
     """
-    import torch
-
     first, second = clean(a, MAX_CHARS), clean(b, MAX_CHARS)
-    given = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
-    check_length(checkpoint, int(given["input_ids"].shape[1]))
-    with torch.inference_mode():
-        out = checkpoint.model(**given)
-    scores = out.sop_logits if question(checkpoint) == "order" else out.logits  # (1, 2)
-    return PairVerdict(first, second, float(scores.float().softmax(-1)[0, 0]))
+    inputs = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
+    check_length(checkpoint, int(inputs["input_ids"].shape[1]))
+    scores = pair_scores(checkpoint, inputs["input_ids"], inputs["token_type_ids"])
+    return PairVerdict(first, second, float(scores.softmax(-1)[0]))
 
 
 def candidates(text: str) -> tuple[str, ...]:

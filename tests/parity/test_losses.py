@@ -11,7 +11,7 @@ from transformers import BertForNextSentencePrediction
 
 from core import checkpoints
 from core.errors import InputTooLong
-from core.language.losses import ids_of, of_masks, of_next, of_pair, of_verdicts
+from core.language.losses import ids_of, losses
 from core.objectives import causal, masked, replaced
 from core.objectives.example import Example
 from core.objectives.sentence_pairs import next_sentence
@@ -29,7 +29,7 @@ def _labels(slug: str, example: Example) -> torch.Tensor:
 def test_masked_tokens(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     example = masked.corrupt(TOKENS, ["well", "##ly"], np.random.default_rng(1), rate=0.5, fixed=(0, 10))
-    found = of_masks(checkpoint, example)
+    found = losses(checkpoint, example, "masks")
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     with torch.inference_mode():
         theirs = checkpoint.model(input_ids=ids, labels=_labels(slug, example)).loss
@@ -50,7 +50,7 @@ def test_masked_tokens_in_the_second_segment() -> None:
     with torch.inference_mode():
         theirs = checkpoint.model(input_ids=ids, token_type_ids=types, labels=_labels("atlas-bert", example)).loss
         without = checkpoint.model(input_ids=ids, labels=_labels("atlas-bert", example)).loss
-    assert of_masks(checkpoint, example).mean == pytest.approx(float(theirs), rel=1e-4)
+    assert losses(checkpoint, example, "masks").mean == pytest.approx(float(theirs), rel=1e-4)
     assert float(theirs) != pytest.approx(float(without), rel=1e-3)
 
 
@@ -61,7 +61,7 @@ def test_the_next_token() -> None:
     ids = torch.tensor([ids_of(checkpoint, ["<|endoftext|>", *pieces])])
     with torch.inference_mode():
         theirs = checkpoint.model(input_ids=ids, labels=ids).loss
-    assert of_next(checkpoint, example).mean == pytest.approx(float(theirs), rel=1e-4)
+    assert losses(checkpoint, example, "next").mean == pytest.approx(float(theirs), rel=1e-4)
 
 
 def test_the_next_sentence() -> None:
@@ -75,7 +75,7 @@ def test_the_next_sentence() -> None:
         label = torch.tensor([example.labels[0].answer])
         with torch.inference_mode():
             theirs = pairs.model(input_ids=ids, token_type_ids=types, labels=label).loss
-        found = of_pair(pairs, example)
+        found = losses(pairs, example, "pair")
         assert found.labels[0].nats == pytest.approx(float(theirs), rel=1e-4)
         assert sum(found.choices[0]) == pytest.approx(1)
         assert found.mean is None
@@ -89,14 +89,14 @@ def test_verdicts_on_replaced_tokens() -> None:
     with torch.inference_mode():
         scores = judge.model(input_ids=ids).logits
     theirs = torch.nn.functional.binary_cross_entropy_with_logits(scores[0, 1:-1], labels[0, 1:-1])
-    found = of_verdicts(judge, example)
+    found = losses(judge, example, "verdicts")
     assert set(found.source) == set(range(1, 10))
     assert found.mean == pytest.approx(float(theirs), rel=1e-4)
 
 
 def test_nothing_asked_costs_nothing_and_too_much_is_refused() -> None:
     checkpoint = checkpoints.load("atlas-bert")
-    assert of_masks(checkpoint, masked.hide(["[CLS]", "[SEP]"], {}, (), np.random.default_rng(0))).mean is None
+    assert losses(checkpoint, masked.hide(["[CLS]", "[SEP]"], {}, (), np.random.default_rng(0)), "masks").mean is None
     long = masked.corrupt(["the"] * 200, ["x"], np.random.default_rng(0))
     with pytest.raises(InputTooLong):
-        of_masks(checkpoint, long)
+        losses(checkpoint, long, "masks")

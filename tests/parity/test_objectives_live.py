@@ -27,7 +27,7 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
     bart = checkpoints.load("atlas-bart")
     sentences = [pieces(bart, "The king gave her a ring."), pieces(bart, "She went home.")]
     example = denoising.corrupt(sentences, np.random.default_rng(0), ("infill",))
-    found = losses.of_written(bart, example)
+    found = losses.losses(bart, example, "written")
     labels = torch.tensor([bart.tokenizer.convert_tokens_to_ids([str(cell.target) for cell in example.decoder])])
     with torch.no_grad():
         # given labels alone, transformers makes the decoder's input itself: one place behind, </s> first
@@ -35,7 +35,7 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
     assert found.mean == pytest.approx(expected, rel=1e-4)
     assert not found.source
     with pytest.raises(InputTooLong, match="64"):
-        losses.of_written(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)))
+        losses.losses(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)), "written")
 
 
 def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
@@ -43,7 +43,7 @@ def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
     whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
     order = 1 + np.random.default_rng(3).permutation(len(whole) - 2)
     example = permutation.corrupt(whole, order.tolist(), 3, (0, len(whole) - 1))
-    found = losses.of_order(xlnet, example)
+    found = losses.losses(xlnet, example, "order")
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
         later = example.order[step:]
@@ -66,7 +66,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
     first, second = pieces(xlm, "My sister reads a book."), pieces(xlm, "Ma sœur lit un livre.")
     rng = np.random.default_rng(1)
     example = translation.corrupt(first, second, ["the"], rng, rate=0.3)
-    found = losses.of_translation(xlm, example)
+    found = losses.losses(xlm, example, "translation")
     ids = numbers(xlm, example.source)
     half = len(first) + 2
     langs = torch.tensor(
@@ -79,7 +79,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
         target = xlm.tokenizer.convert_tokens_to_ids(example.source[place].target)
         assert found.source[place].nats == pytest.approx(-float(logs[place, target]), rel=1e-4, abs=1e-5)
     with pytest.raises(InputUnusable):
-        losses.of_translation(checkpoints.load("atlas-bert"), example)
+        losses.losses(checkpoints.load("atlas-bert"), example, "translation")
 
 
 def test_teacher_and_student_answer_as_each_does_alone() -> None:

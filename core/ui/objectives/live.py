@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from core import session
 from core.checkpoints.spec import Part
-from core.language.losses import Losses
+from core.language.losses import Kind, Losses
 from core.objectives.example import Cell, Example
 from core.ui.objectives.entry import Stage
 
 if TYPE_CHECKING:
     from core.language.losses import Scored
 
-Kind = Literal["masks", "next", "pair", "verdicts", "written", "order", "translation"]
-
 
 def by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
-    """Every stage through the same function of :mod:`core.language.losses`."""
+    """Every stage in the same way, a ``kind`` of :func:`core.language.losses.losses`."""
     return lambda slug, stages: tuple(_losses(kind, slug, None, stage.example) for stage in stages)
 
 
@@ -45,10 +43,9 @@ def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losse
 
 @session.cached("Running the model")
 def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
-    from core.language import losses
+    from core.language.losses import losses
 
-    result: Losses = getattr(losses, f"of_{kind}")(session.checkpoint(slug, part), example)
-    return result
+    return losses(session.checkpoint(slug, part), example, kind)
 
 
 @session.cached("Running both models")
