@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, OutOfRange
-from core.language.fill_mask import MAX_CHARS, MAX_MASKS, translate_masks
+from core.errors import InputUnusable
+from core.language.fill_mask import MAX_CHARS, masked_positions, translate_masks
 from core.language.limits import check_length, speaks
 from core.language.text import clean
-from core.language.tokens import describe, likeliest, tokenise, words
+from core.language.tokens import describe, likeliest, tokenise
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
@@ -121,17 +121,9 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[
         check_length(checkpoint, len(sides[-1]) + 2)
     tokens = (*frame, *sides[0], *frame, *frame, *sides[1], *frame)
     row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))
-    gone = {i for i, token in enumerate(tokens) if token.id == mask}
-    whole = words(tokens)
-    for position in hidden:
-        if not 0 <= position < len(tokens):
-            raise OutOfRange(f"There is no token {position} to mask: this pair has tokens 0 to {len(tokens) - 1}.")
-        if not tokens[position].special:
-            gone |= {i for i, n in enumerate(whole) if n == whole[position] and not tokens[i].special}
-    if len(gone) > MAX_MASKS:
-        raise InputUnusable(f"{len(gone)} masks leave too little context. Up to {MAX_MASKS} work here.")
-    ids = tuple(int(mask) if i in gone else token for i, token in enumerate(row.ids))
-    return Joined(tokens, Row(ids, row.langs, row.positions), tuple(sorted(gone)), len(sides[0]) + 2)
+    masked = masked_positions(tokens, int(mask), hidden)
+    ids = tuple(int(mask) if i in masked else token for i, token in enumerate(row.ids))
+    return Joined(tokens, Row(ids, row.langs, row.positions), masked, len(sides[0]) + 2)
 
 
 def guess(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[Guess, ...]:

@@ -1,15 +1,15 @@
-"""Masked words: hide tokens of a sentence and read the model's guesses for them.
+"""Masked words: mask tokens of a sentence and read the model's predictions for them.
 
 For a masked position i, with the encoder's last state h_i, the head of the model gives
 
     p(w | sentence without i) = softmax_w( e_w · g(h_i) + b_w )
 
-over the whole vocabulary, where e_w is the word's embedding and g the head's own small layer (Devlin et al. 2018,
-section 3.1). Several masks are guessed at once and each without knowing the others' answers. Only the masked positions
+over the whole vocabulary, where e_w is the token's embedding and g the head's own small layer (Devlin et al. 2018,
+section 3.1). Several masks are predicted at once, each independently of the others. Only the masked positions
 are multiplied with the vocabulary: for BERT's 30,522 words that product is a good part of a forward pass. A model may
 have a second head that hears the whole sentence (`core.checkpoints.sentence_head`); its scores are added.
 
-Shapes: n input tokens, M masked positions, V vocabulary entries, d width.
+Shapes: n input tokens, M masked positions, V vocabulary entries, d hidden size.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _MASKS = re.compile(r"\[mask\]|<mask>|<special1>|<extra_id_\d+>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A sentence ready for the model: its tokens, which of them are hidden, and what had to be done to it."""
+    """A sentence ready for the model: its tokens, which of them are masked, and what had to be changed."""
 
     text: str
     """The cleaned text, masks written as the model writes them. Offsets of ``tokens`` count in it."""
     tokens: tuple[Token, ...]
-    """What stands in the text, special tokens included; hidden words are still readable here."""
+    """The tokens of the text, special ones included; masked words are still readable here."""
     ids: tuple[int, ...]
     """What the model gets: as ``tokens``, with the mask's id at ``positions``."""
     positions: tuple[int, ...]
@@ -54,7 +54,7 @@ class MaskedText:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a refilled sentence; ``position`` is the token filled in, None for the visitor's own words."""
+    """A span of a refilled sentence; ``position`` is the token filled in, None for the visitor's own words."""
 
     text: str
     position: int | None = None
@@ -74,7 +74,7 @@ def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPredic
 
 
 def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) -> MaskedText:
-    """Tokenise ``text`` and hide its typed masks and the words that the tokens at ``positions`` belong to.
+    """Tokenize ``text`` and mask the words that the tokens at ``positions`` belong to, beside its typed masks.
 
     ``positions`` count the tokens of the text (special ones included); one piece of a word stands for the whole word,
     as masking a part would give the rest away. May come back without any mask: :func:`predict` then refuses.
@@ -91,25 +91,35 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
     text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))
     tokens = tokenise(checkpoint, text)
     check_length(checkpoint, len(tokens))
-    numbers = words(tokens)
-    hidden = {i for i, token in enumerate(tokens) if token.id == mask_id}
-    for position in sorted(set(positions)):
-        if not 0 <= position < len(tokens):
-            raise OutOfRange(f"There is no token {position} to mask: this text has tokens 0 to {len(tokens) - 1}.")
-        if tokens[position].special:
-            continue
-        word = [i for i, number in enumerate(numbers) if number == numbers[position] and not tokens[i].special]
-        if len(word) > 1 and not hidden.intersection(word):
-            shown = "".join(tokens[i].text for i in word)
+    masked, numbers = masked_positions(tokens, int(mask_id), positions), words(tokens)
+    for number in dict.fromkeys(numbers[i] for i in masked if tokens[i].id != mask_id):
+        word = [tokens[i].text for i in masked if numbers[i] == number]
+        if len(word) > 1:
             notes.append(
-                f"“{shown}” is {len(word)} pieces in this vocabulary, so it became {len(word)} masks, "
+                f"“{''.join(word)}” is {len(word)} pieces in this vocabulary, so it became {len(word)} masks, "
                 "each predicted independently of the others."
             )
-        hidden.update(word)
-    if len(hidden) > MAX_MASKS:
-        raise InputUnusable(f"{len(hidden)} masks leave too little context. Up to {MAX_MASKS} work here.")
-    ids = tuple(int(mask_id) if i in hidden else token.id for i, token in enumerate(tokens))
-    return MaskedText(text, tokens, ids, tuple(sorted(hidden)), tuple(notes))
+    ids = tuple(int(mask_id) if i in masked else token.id for i, token in enumerate(tokens))
+    return MaskedText(text, tokens, ids, masked, tuple(notes))
+
+
+def masked_positions(tokens: Sequence[Token], mask_id: int, positions: Collection[int]) -> tuple[int, ...]:
+    """Typed masks, and all tokens of the words at ``positions``; special tokens are never masked.
+
+    Raises:
+        OutOfRange: a position is no token of the text.
+        InputUnusable: more than `MAX_MASKS` masks.
+    """
+    numbers = words(tokens)
+    if outside := [position for position in positions if not 0 <= position < len(tokens)]:
+        raise OutOfRange(f"There is no token {outside[0]} to mask: this text has tokens 0 to {len(tokens) - 1}.")
+    chosen = {numbers[position] for position in positions if not tokens[position].special}
+    masked = tuple(
+        i for i, token in enumerate(tokens) if token.id == mask_id or (numbers[i] in chosen and not token.special)
+    )
+    if len(masked) > MAX_MASKS:
+        raise InputUnusable(f"{len(masked)} masks leave too little context. Up to {MAX_MASKS} work here.")
+    return masked
 
 
 def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
@@ -129,7 +139,18 @@ def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
 
 
 def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The ``k`` most probable tokens of the whole vocabulary at every hidden position, in the order of positions."""
+    """The ``k`` most probable tokens of the whole vocabulary at every masked position, in the order of positions."""
+    if k < 1:
+        raise OutOfRange("Ask for at least one prediction.")
+    return likeliest(checkpoint.tokenizer, masked.positions, probabilities(checkpoint, masked), k)
+
+
+def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
+    """(M, V) probabilities of the whole vocabulary at every masked position.
+
+    Raises:
+        InputUnusable: there is no mask.
+    """
     import torch
 
     if not masked.positions:
@@ -138,12 +159,9 @@ def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[Mas
         raise InputUnusable(
             f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it."
         )
-    if k < 1:
-        raise OutOfRange("Ask for at least one prediction.")
     with torch.inference_mode():
         ids = torch.tensor([masked.ids], device=checkpoint.model.device)  # (1, n)
-        logits = masked_logits(checkpoint.model, ids, masked.positions)  # (M, V)
-        return likeliest(checkpoint.tokenizer, masked.positions, logits.float().softmax(-1), k)
+        return masked_logits(checkpoint.model, ids, masked.positions).float().softmax(-1)
 
 
 def refill(
@@ -152,9 +170,9 @@ def refill(
     predictions: Sequence[MaskPrediction],
     choice: Sequence[int] | None = None,
 ) -> tuple[Part, ...]:
-    """The sentence with a guess in every mask's place; joined, the parts' texts are the sentence.
+    """The sentence with a prediction in every mask's position; joined, the parts' texts are the sentence.
 
-    :param choice: for each prediction the rank of the guess to use, 0 (the best) where not given.
+    :param choice: for each prediction the rank of the token to use, 0 (the best) where not given.
     """
     ranks = [0] * len(predictions) if choice is None else list(choice)
     kind = style(checkpoint.tokenizer)
@@ -164,7 +182,7 @@ def refill(
         token = masked.tokens[prediction.position]
         if token.start < 0:
             return _refill_by_ids(checkpoint, masked, predictions, ranks)
-        glued, word = _guess(checkpoint, prediction.ids[rank], kind)
+        glued, word = _written(checkpoint, prediction.ids[rank], kind)
         before = masked.text[at : token.start]
         if glued:
             before = before.rstrip(" ")
@@ -177,8 +195,8 @@ def refill(
     return (*parts, Part(masked.text[at:])) if masked.text[at:] else tuple(parts)
 
 
-def _guess(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
-    """Whether a guess is written against what stands before it, and how it reads."""
+def _written(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
+    """Whether a prediction is joined to the text before it, and how it reads."""
     text = label(checkpoint.tokenizer, token_id)
     if kind == "wordpiece":
         return (True, text[2:]) if text.startswith("##") and len(text) > 2 else (False, text)
@@ -189,7 +207,7 @@ def _guess(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]
 def _refill_by_ids(
     checkpoint: Checkpoint, masked: MaskedText, predictions: Sequence[MaskPrediction], ranks: Sequence[int]
 ) -> tuple[Part, ...]:
-    """For tokenisers that give no offsets: the tokeniser puts the filled ids together itself."""
+    """For tokenizers that give no offsets: the tokenizer decodes the filled ids itself."""
     ids = list(masked.ids)
     for prediction, rank in zip(predictions, ranks, strict=True):
         ids[prediction.position] = prediction.ids[rank]
@@ -210,7 +228,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
 
         return at_once(model, ids, positions)
     if has(model.config, "window"):
-        # The first token is global, as in training; the library's forward makes none so.
+        # The first token is global, as in training; the library's forward makes none global.
         from core.sparse.longformer import forward as windowed
 
         return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)

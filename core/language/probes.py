@@ -76,14 +76,10 @@ def probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -
 
 def _chances(checkpoint: Checkpoint, text: str) -> Tensor:
     """(V,) probabilities at the first mask of ``text``."""
-    import torch
+    from core.language.fill_mask import prepare
+    from core.language.fill_mask import probabilities as at_masks
 
-    from core.language.fill_mask import masked_logits, prepare
-
-    masked = prepare(checkpoint, text)
-    with torch.inference_mode():
-        ids = torch.tensor([masked.ids], device=checkpoint.model.device)
-        return masked_logits(checkpoint.model, ids, masked.positions[:1])[0].float().softmax(-1)
+    return at_masks(checkpoint, prepare(checkpoint, text))[0]
 
 
 def _single(checkpoint: Checkpoint, word: str) -> set[int]:
