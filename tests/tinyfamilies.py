@@ -244,8 +244,12 @@ def drawn(name: str, kind: Kind, model: Any) -> Checkpoint:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0.0, 0.3)
-    spec = CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True)
-    return Checkpoint(model.eval().requires_grad_(False), tokenizer_of(kind), spec)
+    return Checkpoint(model.eval().requires_grad_(False), tokenizer_of(kind), spec_of(name, kind))
+
+
+def spec_of(name: str, kind: Kind, **fields: Any) -> CheckpointSpec:
+    """The spec of a model that stands in no folder."""
+    return CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True, **fields)
 
 
 def build(family: Family, settings: dict[str, Any]) -> Any:

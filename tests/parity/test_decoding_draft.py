@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
@@ -18,25 +17,11 @@ from core.language.decoding.reader import Start
 from core.language.decoding.rules import penalized
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
-from tests import tiny
-from tests.parity.test_generate import PROMPT, _spec
+from tests.parity.test_generate import PROMPT, VOCABULARY, random_checkpoint
 
 
-def model(seed: int, width: int, ends: int | None = None, size: int = 120) -> Checkpoint:
-    torch.manual_seed(seed)
-    config = GPT2Config(
-        vocab_size=size,
-        n_embd=width,
-        n_layer=2,
-        n_head=2,
-        n_positions=64,
-        initializer_range=0.6,
-        bos_token_id=0,
-        eos_token_id=ends,
-        attn_implementation="eager",
-    )
-    found: Any = GPT2LMHeadModel(config).eval()
-    return Checkpoint(found, tiny.bytelevel_tokenizer(), _spec())
+def model(seed: int, width: int, ends: int | None = None, size: int = VOCABULARY) -> Checkpoint:
+    return random_checkpoint("gpt2", seed, ends, n_embd=width, vocab_size=size, scale_attn_by_inverse_layer_idx=False)
 
 
 def noisy(large: Checkpoint, amount: float) -> Checkpoint:

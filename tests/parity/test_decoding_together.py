@@ -9,14 +9,13 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decode import along, steps, together
-from core.language.decoding import rules
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
 from core.language.decoding.step import each, look, scores_at
 from core.language.types import Decoding
 from tests import tiny
 from tests.parity.test_decoding_rules import processors
-from tests.parity.test_generate import CASES, DECODERS, PROMPT, REWRITERS, _checkpoint, _gpt2, _theirs, _unpadded
+from tests.parity.test_generate import CASES, PROMPT, _theirs, _unpadded, random_checkpoint
 
 
 def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:
@@ -30,7 +29,7 @@ def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:
 @pytest.mark.parametrize("beams", [1, 3])
 def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: int, beams: int) -> None:
     for seed in range(2):
-        checkpoint = _checkpoint((DECODERS | REWRITERS)[name], seed, [7, 40])
+        checkpoint = random_checkpoint(name, seed, [7, 40])
         decoding = Decoding(
             "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
         )
@@ -52,7 +51,7 @@ def test_length_penalty(alpha: float) -> None:
     ends = list(range(30, 60))
     found = set()
     for seed in range(4):
-        checkpoint = _checkpoint(_gpt2, seed, ends)
+        checkpoint = random_checkpoint("gpt2", seed, ends)
         ours = tree(checkpoint, begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
         theirs = _theirs(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
         assert ours.ids == _unpadded(theirs, ends)
@@ -64,7 +63,7 @@ def test_length_penalty(alpha: float) -> None:
 def test_stop_texts(beams: int) -> None:
     stopped = 0
     for seed in range(6):
-        checkpoint = _checkpoint(_gpt2, seed, None)
+        checkpoint = random_checkpoint("gpt2", seed, None)
         *_, free = steps(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
         stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")
         decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
@@ -98,7 +97,7 @@ ROWS = (
 
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
 def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) -> None:
-    checkpoint = _checkpoint((DECODERS | REWRITERS)[name], 1, [7, 40, 41])
+    checkpoint = random_checkpoint(name, 1, [7, 40, 41])
     start = begun(checkpoint, rewriting)
     rows: dict[int, list[Any]] = {}
     for row, step in together(checkpoint, start, ROWS):
@@ -114,7 +113,7 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
 
 
 def test_a_row_stops_at_the_last_position() -> None:
-    checkpoint = _checkpoint(_gpt2, 0, None)
+    checkpoint = random_checkpoint("gpt2", 0, None)
     *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=9)])
     assert (len(last.ids), last.reason) == (6, "positions")
     *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=6)])
@@ -123,7 +122,7 @@ def test_a_row_stops_at_the_last_position() -> None:
 
 def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
     """Its bars are what ``generate`` samples from: the scores that it returns for the same settings."""
-    checkpoint = _checkpoint(_gpt2, 2, None)
+    checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)
     settings = {"penalty": 1.3, "temperature": 0.7, "top_k": 30, "top_p": 0.9}
     torch.manual_seed(0)
@@ -153,7 +152,7 @@ def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
 
 
 def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
-    checkpoint = _checkpoint(_gpt2, 2, None)
+    checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)
     own = scores_at(checkpoint, start, (5, 6)).softmax(-1)
     (cut,) = each(checkpoint, start, (5, 6), [("top_k", 10)])
@@ -168,7 +167,7 @@ def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
 
 @pytest.mark.parametrize("beams", [1, 2, 4])
 def test_the_tree_holds_the_search(beams: int) -> None:
-    checkpoint = _checkpoint(_gpt2, 1, [7, *range(30, 50)])
+    checkpoint = random_checkpoint("gpt2", 1, [7, *range(30, 50)])
     start = begun(checkpoint, False)
     grown = tree(checkpoint, start, Decoding("beam", beams=beams, max_new_tokens=8))
     theirs = _theirs(checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=8)
@@ -189,10 +188,3 @@ def test_the_tree_holds_the_search(beams: int) -> None:
     score = sum(-step.spread.surprise for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
     best = next(node for row in grown.rows for node in row if node.ids == grown.ids)
     assert best.score == pytest.approx(score, abs=1e-3)
-
-
-def test_no_rule_and_no_limit_is_the_loop_of_before() -> None:
-    checkpoint = _checkpoint(_gpt2, 0, None)
-    ours = list(steps(checkpoint, Start(PROMPT), Decoding(max_new_tokens=4)))
-    assert rules.in_force(Decoding()) == ()
-    assert [step.spread is not None for step in ours] == [True] * 4

@@ -10,7 +10,7 @@ import torch
 from core.efficiency.growth import TURNS, caches, lengths, measure
 from core.errors import InputUnusable
 from core.language.decoding.reader import Reader
-from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, _checkpoint
+from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, random_checkpoint
 
 IDS = [(7 * i + 3) % 120 for i in range(40)]
 
@@ -22,9 +22,9 @@ def test_lengths_are_even_and_end_where_they_should() -> None:
     assert lengths(0) == (1,)
 
 
-@pytest.mark.parametrize("name", [name for name in (*DECODERS, *REWRITERS) if name != "gpt"])
+@pytest.mark.parametrize("name", [name for name in (*DECODERS, *REWRITERS) if name != "openai-gpt"])
 def test_both_ways_give_the_same_scores(name: str) -> None:
-    model: Any = _checkpoint((DECODERS | REWRITERS)[name], 0, None).model
+    model: Any = random_checkpoint(name, 0).model
     source = PROMPT if name in REWRITERS else None
     assert caches(model)
     reader = Reader(model, source)
@@ -38,7 +38,7 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
 
 def test_medians_of_turns() -> None:
     """A clock by hand: with the cache a token takes 1, 1, 1, ..., without it 5, and once 50."""
-    checkpoint = _checkpoint(DECODERS["gpt2"], 0, None)
+    checkpoint = random_checkpoint("gpt2", 0)
     ticks = []
     for turn in range(TURNS + 1):
         ticks += [0.0, 1.0, 1.0 + (50.0 if turn == 3 else 5.0)]
@@ -55,13 +55,13 @@ def test_medians_of_turns() -> None:
 
 
 def test_a_model_without_a_cache_gets_a_sentence() -> None:
-    checkpoint = _checkpoint(DECODERS["gpt"], 0, None)
+    checkpoint = random_checkpoint("openai-gpt", 0)
     assert not caches(checkpoint.model)
     with pytest.raises(InputUnusable, match="keeps no keys and values"):
         measure(checkpoint, IDS, (8,))
 
 
 def test_it_can_be_stopped_after_any_point() -> None:
-    found = measure(_checkpoint(DECODERS["gpt2"], 0, None), IDS, lengths(39))
+    found = measure(random_checkpoint("gpt2", 0), IDS, lengths(39))
     assert next(found).tokens == 8
     found.close()  # type: ignore[attr-defined]
