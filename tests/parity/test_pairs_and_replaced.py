@@ -4,53 +4,30 @@ from __future__ import annotations
 
 import pytest
 import torch
-import transformers
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import pairs, replaced
 from core.language.tokens import tokenise
-from tests import tiny
+from tests import tinyfamilies
 
-SIZES = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 64,
-    "initializer_range": 1.0,  # so that the order of the input matters
-}
 A, B = "The cat sat on the mat.", "A small dog runs in the garden."
-
-
-def spec(kind: str) -> CheckpointSpec:
-    return CheckpointSpec("tiny", "Tiny", None, "encoder", kind, "directory", "a test", "-", True)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def electra() -> tuple[Checkpoint, Checkpoint]:
-    torch.manual_seed(0)
-    tokenizer = tiny.wordpiece_tokenizer()
-    config = transformers.ElectraConfig(vocab_size=len(tokenizer), embedding_size=8, **SIZES)
-    return (
-        Checkpoint(transformers.ElectraForMaskedLM(config).eval(), tokenizer, spec("masked-lm")),
-        Checkpoint(transformers.ElectraForPreTraining(config).eval(), tokenizer, spec("replaced-token")),
-    )
+    return tinyfamilies.make("electra"), tinyfamilies.make("electra-judge")
 
 
 @pytest.mark.parametrize("order", [False, True])
 def test_the_probability_that_b_follows_is_the_heads_own(order: bool) -> None:
+    head = "AlbertForPreTraining" if order else "BertForNextSentencePrediction"
+    family = tinyfamilies.FAMILIES["albert" if order else "bert"]._replace(model=head)
+    tokenizer = tinyfamilies.tokenizer_of(family.kind)
     torch.manual_seed(0)
-    tokenizer = tiny.wordpiece_tokenizer()
-    if order:
-        config = transformers.AlbertConfig(vocab_size=len(tokenizer), embedding_size=8, **SIZES)
-        model = transformers.AlbertForPreTraining(config).eval()
-    else:
-        model = transformers.BertForNextSentencePrediction(
-            transformers.BertConfig(vocab_size=len(tokenizer), **SIZES)
-        ).eval()
-    part = Checkpoint(model, tokenizer, spec("masked-lm"))
+    model = tinyfamilies.build(family, family.settings | {"vocab_size": len(tokenizer)})
+    part = tinyfamilies.drawn(head, family.kind, model)
     assert pairs.question(part) == ("order" if order else "next")
     found = pairs.judge(part, f"  {A} ", B)
     given = tokenizer(A, B, return_tensors="pt", return_token_type_ids=True)
@@ -100,7 +77,7 @@ def test_what_is_judged_is_what_the_generator_wrote(electra: tuple[Checkpoint, C
 
 
 def test_right_verdicts_are_counted_over_ordinary_tokens() -> None:
-    tokens = tokenise(Checkpoint(None, tiny.wordpiece_tokenizer(), spec("masked-lm")), "the cat sat")  # type: ignore[arg-type]
+    tokens = tokenise(tinyfamilies.make("bert"), "the cat sat")
     changed = tuple(tokens[2] if i == 1 else token for i, token in enumerate(tokens))  # [CLS] cat cat sat [SEP]
     found = replaced.Judged(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
     assert found.replaced == (1,)  # the guess at 3 was right, so it counts as original

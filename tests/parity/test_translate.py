@@ -9,20 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import (
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    M2M100Config,
-    M2M100ForConditionalGeneration,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Card, Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, UnknownTask
 from core.language.tasks import PLAIN, tasks
 from core.language.translate import align, prepare, rewrite
 from core.language.types import Decoding
-from tests import tiny
+from tests import tiny, tinyfamilies
 
 TEXT = "The cat sat on the mat and the dog runs."
 TOLD = {"en-fr": "translate English to French: ", "repair": "repair: "}
@@ -31,19 +25,7 @@ TOLD = {"en-fr": "translate English to French: ", "repair": "repair: "}
 def checkpoint(model: Any, tokenizer: Any, told: dict[str, str] | None = None) -> Checkpoint:
     card = None if told is None else Card("tiny", "", (), (), "", 0, 0, 0, "", extra={"tasks": told})
     slugs = tuple(told or ())
-    spec = CheckpointSpec(
-        "dir-tiny",
-        "Tiny",
-        None,
-        "encoder-decoder",
-        "seq2seq-lm",
-        "directory",
-        "a test",
-        "-",
-        True,
-        tasks=slugs,
-        card=card,
-    )
+    spec = tinyfamilies.spec_of("Tiny", "seq2seq-lm", tasks=slugs, card=card)
     with torch.no_grad():  # larger weights, so that the output depends on the input
         for parameter in model.parameters():
             parameter.mul_(3)
@@ -163,23 +145,9 @@ def test_m2m100_names_its_languages_by_tokens() -> None:
     tokenizer: PreTrainedTokenizerFast = tiny.metaspace_tokenizer()
     tokenizer.add_tokens(["__en__", "__fr__"], special_tokens=True)
     torch.manual_seed(0)
-    config = M2M100Config(
-        vocab_size=len(tokenizer),
-        d_model=16,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=32,
-        decoder_ffn_dim=32,
-        max_position_embeddings=64,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=1,
-        decoder_start_token_id=1,
-        attn_implementation="eager",
-    )
-    made = checkpoint(M2M100ForConditionalGeneration(config), tokenizer)
+    family = tinyfamilies.FAMILIES["m2m_100"]
+    settings = family.settings | {"vocab_size": len(tokenizer), "decoder_layers": 2, "bos_token_id": 1}
+    made = checkpoint(tinyfamilies.build(family, settings), tokenizer)
     assert [task.slug for task in tasks(made)] == ["en-fr", "fr-en"]
     english, french = tokenizer.convert_tokens_to_ids(["__en__", "__fr__"])
     source = [english, *tokenizer(TEXT, add_special_tokens=False)["input_ids"], 1]

@@ -7,24 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 from core.sparse import bigbird
 from core.sparse.layout import Sparsity, cost
+from tests import tiny, tinyfamilies
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    from tests import tiny
-
     folder: Path = tiny.tiny_bigbird(tmp_path_factory.mktemp("bigbird"))
-    spec = CheckpointSpec(
-        "dir-tiny", "Tiny", "bigbird", "efficient", "masked-lm", "directory", "a test", "-", True, max_positions=512
-    )
+    spec = tinyfamilies.spec_of("Tiny", "masked-lm", max_positions=512)
     return Checkpoint(AutoModelForMaskedLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder), spec)
 
 
@@ -79,16 +76,9 @@ def test_prepare_and_its_refusals(checkpoint: Checkpoint) -> None:
             prepare(checkpoint, text)
 
 
-def test_only_bigbird_is_compared(tmp_path: Path) -> None:
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    from tests import tiny
-
-    folder = tiny.tiny_bert(tmp_path)
-    spec = CheckpointSpec("dir-bert", "Bert", "bert", "encoder", "masked-lm", "directory", "a test", "-", True)
-    bert = Checkpoint(AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder), spec)
+def test_only_bigbird_is_compared() -> None:
     with pytest.raises(NoAttentionMatrix, match="bert"):
-        compare(bert, LongText((1, 2, 3), (1,), ""), Sparsity())
+        compare(tinyfamilies.make("bert"), LongText((1, 2, 3), (1,), ""), Sparsity())
 
 
 def test_a_whole_comparison(checkpoint: Checkpoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from core.attention.capture import capture
 from core.checkpoints.families import Kind
 from core.checkpoints.loading import read
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets
 from core.efficiency.compare import compare_windows, global_positions, prepare
 from core.errors import InputTooLong, InputUnusable, OutOfRange
@@ -22,12 +23,11 @@ from core.sparse import hashing, longformer, reformer
 from core.sparse import windowed as window_layout
 from core.sparse.layout import GLOBAL, NONE
 from core.sparse.windowed import allowed
-from tests import tiny
+from tests import tiny, tinyfamilies
 
 
 def loaded(folder: Path, kind: Kind) -> Checkpoint:
-    spec = CheckpointSpec("dir-tiny", "Tiny", None, "efficient", kind, "directory", "a test", str(folder), True)
-    return read(spec)
+    return read(replace(tinyfamilies.spec_of("Tiny", kind), location=str(folder)))
 
 
 @pytest.fixture(scope="module")

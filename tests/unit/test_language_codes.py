@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 from torch import Tensor
 
-from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Card, Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.codes import codes_of, judge, log_probabilities, posterior
 from core.language.generate import generate, prompt_ids
 from core.language.types import Decoding
-from tests import tiny
+from tests import tiny, tinyfamilies
 
 CODES = {"First": "<|first|>", "Second": "<|second|>"}
 
@@ -47,22 +46,14 @@ def test_probabilities_of_long_texts_do_not_vanish() -> None:
 
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
-    torch.manual_seed(0)
     tokenizer = tiny.bytelevel_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": list(CODES.values())})
-    config = transformers.CTRLConfig(
-        vocab_size=len(tokenizer),
-        n_positions=32,
-        n_embd=16,
-        n_layer=2,
-        n_head=2,
-        dff=32,
-        initializer_range=0.3,
-        attn_implementation="eager",
-    )
+    family = tinyfamilies.FAMILIES["ctrl"]
+    torch.manual_seed(0)
+    settings = family.settings | {"vocab_size": len(tokenizer), "n_positions": 32, "initializer_range": 0.9}
+    model = tinyfamilies.build(family, settings).eval()
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": CODES})
-    spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "a test", "-", True, card=card)
-    return Checkpoint(transformers.CTRLLMHeadModel(config).eval(), tokenizer, spec)
+    return Checkpoint(model, tokenizer, tinyfamilies.spec_of("Tiny", "causal-lm", card=card))
 
 
 def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> None:
@@ -89,18 +80,14 @@ def test_texts_that_cannot_be_judged_get_a_sentence(checkpoint: Checkpoint) -> N
         judge(checkpoint, "zq " * 40)
     with pytest.raises(InputUnusable, match="nothing but codes"):
         judge(checkpoint, "<|first|>")
-    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tiny_spec())
+    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tinyfamilies.spec_of("plain", "causal-lm"))
     with pytest.raises(InputUnusable, match="no control codes"):
         judge(plain, "Once")
 
 
-def tiny_spec() -> CheckpointSpec:
-    return CheckpointSpec("plain", "Plain", None, "decoder", "causal-lm", "directory", "a test", "-", True)
-
-
 def test_a_prompt_begins_with_its_code(checkpoint: Checkpoint) -> None:
     first, second = codes_of(checkpoint).values()
-    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tiny_spec())
+    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tinyfamilies.spec_of("plain", "causal-lm"))
     bare = prompt_ids(plain, "Once upon")
     assert prompt_ids(checkpoint, "Once upon") == (first, *bare)
     assert prompt_ids(checkpoint, "Once upon", "Second") == (second, *bare)

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import pytest
-import torch
-import transformers
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import MaskedText, fill_mask, predict, prepare, refill, translate_masks
 from core.language.limits import max_tokens
 from core.language.probes import PROBES, Probe, judge
 from core.language.types import MaskPrediction, Token
-from tests import tiny
-
-SPEC = CheckpointSpec("dir-tiny", "Tiny", None, "encoder", "masked-lm", "directory", "a test", "-", True)
+from tests import tiny, tinyfamilies
 
 
 @pytest.fixture(scope="module")
 def bert() -> Checkpoint:
-    torch.manual_seed(0)
-    tokenizer = tiny.wordpiece_tokenizer()
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
-    return Checkpoint(transformers.BertForMaskedLM(config).eval(), tokenizer, SPEC)
+    return tinyfamilies.make("bert")
 
 
 def test_several_masks_at_once_each_with_falling_probabilities(bert: Checkpoint) -> None:
@@ -85,7 +71,7 @@ def test_no_mask_says_how_to_make_one(bert: Checkpoint) -> None:
 def test_too_many_tokens_gives_both_counts(bert: Checkpoint) -> None:
     assert max_tokens(bert) == 64
     assert len(fill_mask(bert, "[MASK] " + "cat " * 61)) == 1
-    with pytest.raises(InputTooLong, match="65 tokens; Tiny has positions for 64"):
+    with pytest.raises(InputTooLong, match="65 tokens; bert has positions for 64"):
         fill_mask(bert, "[MASK] " + "cat " * 62)
 
 
@@ -98,7 +84,7 @@ def test_empty_and_odd_texts(bert: Checkpoint) -> None:
 
 def test_a_model_without_masks_is_refused() -> None:
     with pytest.raises(InputUnusable, match="no mask token"):
-        prepare(Checkpoint(None, tiny.bytelevel_tokenizer(), SPEC), "a [MASK]")  # type: ignore[arg-type]
+        prepare(Checkpoint(None, tiny.bytelevel_tokenizer(), tinyfamilies.spec_of("gpt", "causal-lm")), "a [MASK]")  # type: ignore[arg-type]
 
 
 def _words(text: str) -> tuple[Token, ...]:

@@ -5,35 +5,19 @@ from __future__ import annotations
 import gc
 
 import pytest
-import torch
-import transformers
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.generate import generate, prompt_ids, repetition
 from core.language.types import Alternative, Alternatives, Decoding
-from tests import tiny
+from tests import tinyfamilies
 
-SPEC = CheckpointSpec("dir-tiny", "Tiny", None, "decoder", "causal-lm", "directory", "a test", "-", True)
 PROMPT = "Once upon a time"
 
 
 @pytest.fixture(scope="module")
 def gpt2() -> Checkpoint:
-    torch.manual_seed(0)
-    tokenizer = tiny.bytelevel_tokenizer()
-    config = transformers.GPT2Config(
-        vocab_size=len(tokenizer),
-        n_embd=16,
-        n_layer=2,
-        n_head=2,
-        n_positions=64,
-        initializer_range=0.5,
-        bos_token_id=None,
-        eos_token_id=None,
-        attn_implementation="eager",
-    )
-    return Checkpoint(transformers.GPT2LMHeadModel(config).eval(), tokenizer, SPEC)
+    return tinyfamilies.make("gpt2", bos_token_id=None, eos_token_id=None)
 
 
 def test_the_same_seed_gives_the_same_text_and_another_one_another(gpt2: Checkpoint) -> None:
@@ -94,13 +78,8 @@ def test_what_is_refused(gpt2: Checkpoint) -> None:
         generate(gpt2, PROMPT, forced=(100_000,))
     with pytest.raises(OutOfRange):
         generate(gpt2, PROMPT, Decoding(temperature=0))
-
-
-def test_an_encoder_decoder_does_not_continue_texts(gpt2: Checkpoint) -> None:
-    config = transformers.T5Config(vocab_size=50, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    model = transformers.T5ForConditionalGeneration(config).eval()
     with pytest.raises(InputUnusable, match="Choose a decoder"):
-        generate(Checkpoint(model, gpt2.tokenizer, SPEC), PROMPT)
+        generate(tinyfamilies.make("t5"), PROMPT)
 
 
 def test_odd_texts_generate(gpt2: Checkpoint) -> None:

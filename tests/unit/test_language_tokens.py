@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.language.tokens import Wording, describe, label, read_piece, style, tokenise, visible, words
-from tests import tiny
-
-SPEC = CheckpointSpec("dir-tiny", "tiny", None, "encoder", "masked-lm", "directory", "a test", "-", True)
+from tests import tiny, tinyfamilies
 
 
 def _with(tokenizer: Any) -> Checkpoint:
-    return Checkpoint(None, tokenizer, SPEC)  # type: ignore[arg-type]
+    return Checkpoint(None, tokenizer, tinyfamilies.spec_of("tiny", "masked-lm"))  # type: ignore[arg-type]
 
 
 WORDPIECE, BYTES, META = tiny.wordpiece_tokenizer(), tiny.bytelevel_tokenizer(), tiny.metaspace_tokenizer()
