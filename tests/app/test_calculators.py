@@ -121,36 +121,6 @@ def test_all_systems_and_where_published_figures_part_ways() -> None:
     assert f"Costs of {sum(len(system.sizes) for system in catalogue.systems())} sizes" in shown(at)
 
 
-@pytest.mark.parametrize("tab", SECTIONS)
-def test_a_link_that_asks_for_the_impossible_gets_sentences(tab: str) -> None:
-    wrong = {
-        "system": "gpt-17",
-        "size": "</script>",
-        "layers": "0",
-        "width": "minus",
-        "ffn": "9" * 30,
-        "gated": "maybe",
-        "style": "baroque",
-        "device": "abacus",
-        "teraflops": "nan",
-        "tokens": "-1",
-        "utilisation": "101",
-        "stage": "4",
-        "bits": "3",
-        "beside": "gpt-17 huge",
-        "head": "\x00",
-        "nonsense": "1",
-    }
-    at = opened(tab=tab, **wrong)
-    assert not at.exception
-    said = " ".join(warning.value for warning in at.warning)
-    judged_by_the_page = {"system", "size", "device", "beside"}
-    assert all(f"for {name} " in said for name in wrong.keys() - judged_by_the_page - {"nonsense"})
-    assert "nonsense" in said
-    assert ("gpt\\-17" in said) == (tab != "systems")
-    assert "</script>" not in said
-
-
 def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     def panel() -> None:
         from core import catalogue

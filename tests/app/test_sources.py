@@ -90,24 +90,6 @@ def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> Non
         assert links.read(page, dict(parse_qsl(link.query)), known)[1] == (), link.geturl()
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"tab": "nothing"},
-        {"source": "<script>alert(1)</script>"},
-        {"correction": "x" * 10_000},
-        {"kind": "😀", "system": "שלום", "evidence": "\x00"},
-        {"unheard": "of"},
-    ],
-)
-def test_nonsense_in_a_link_gets_a_sentence_and_the_usual_page(query: dict[str, str]) -> None:
-    at = opened("sources", **query)
-    assert not at.exception
-    assert len(at.warning) == len(query)
-    assert rows(at) == len(ALL)
-    assert "<script>alert" not in html_of(at)
-
-
 def test_facts_and_sources_show_the_same_correction() -> None:
     claims = {entry.claim for entry in ALL}
     for system in catalogue.systems():

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core import catalogue, checkpoints
 from core.ui import notices
-from core.ui.glossary import quoting_terms, terms
+from core.ui.glossary import quoting_terms
 from core.ui.page import plain
 from tests.words import words
 
@@ -38,22 +38,6 @@ def test_each_kind_is_drawn_with_its_icon(
     assert '[softmax](/glossary?term=softmax "Softmax' in text
     assert text.endswith(" is \\<b\\>steep\\</b\\>\\.")
     assert (icon, again, none) == (":material/info:", "No more\\.", None)
-
-
-def test_the_first_mention_is_a_link_and_a_second_is_not() -> None:
-    shown = quoting_terms("A softmax, then a softmax.")
-    assert shown.count("/glossary?term=softmax") == 1
-    assert shown.index("/glossary") < shown.index("then")
-    assert "/glossary" not in quoting_terms("Another softmax.")
-    assert "/glossary" not in terms("And a softmax.")
-
-
-def test_drawn_again_by_a_fragment_it_keeps_its_link_and_a_text_before_it_has_the_first() -> None:
-    shown = quoting_terms("Softmax of “a” in 3.")
-    assert "/glossary" in shown
-    assert quoting_terms("Softmax of “a” in 3.") == shown
-    terms("The perplexity.")
-    assert "/glossary" not in quoting_terms("No perplexity.")
 
 
 @pytest.mark.parametrize(

@@ -109,15 +109,6 @@ def test_the_default_stays_out_of_the_link() -> None:
     assert carried(at) is None
 
 
-def test_an_emptied_box_stays_empty_after_a_reload_and_reset_is_the_sample() -> None:
-    at = opened(TEXT)
-    assert value_of(at) == "'sample'"
-    at.text_input[0].set_value("").run()
-    assert value_of(at) == "''"
-    assert carried(at) == ""
-    assert value_of(opened(TEXT, p="")) == "''"
-
-
 def test_a_change_drops_what_it_resets() -> None:
     at = opened('Choice(name="p", label="Kind", options={"a": "A", "b": "B"}, resets=("other",))', other="5")
     at.selectbox[0].set_value("b").run()
