@@ -27,12 +27,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, Bools
 
 SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
@@ -97,7 +97,12 @@ class HeadSums:
         totals = (where.reshape(len(where), -1).astype(np.float32) @ weights.T).astype(np.float64)
         for name, total, rows in zip(places, totals, where.any(2).sum(1), strict=True):
             self._take(name, total.reshape(found.layers, found.heads), int(rows))
-        self._take("spread", *_spread(found))
+        allowed = found.allowed
+        if allowed is None and found.kind == "decoder":
+            allowed = np.tri(*found.weights.shape[2:], dtype=np.bool_)
+        means, counts = spread(found.weights, allowed)
+        rows = int(counts.max(initial=0))  # a head that is hashed has rows of its own
+        self._take("spread", means * rows, rows)
 
     def _take(self, name: str, total: NDArray[np.float64], rows: int) -> None:
         self._sums[name] = self._sums.get(name, 0.0) + total
@@ -190,25 +195,20 @@ def is_punctuation(label: str) -> bool:
     return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)
 
 
-def _spread(found: AttentionMap) -> tuple[NDArray[np.float64], int]:
-    """The sum over rows and their number; rows that may see one key only say nothing about a head and are left out."""
-    weights = found.weights.astype(np.float64)
-    visible = _visible(found)  # (L, H, Q) or what broadcasts to it
+def spread(weights: NDArray[np.floating[Any]], allowed: Bools | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Of each head the mean over its rows of entropy / log(keys that the row may attend to), and how many rows count.
+
+    :param weights: (..., Q, K), rows sum to one; a row with a single key says nothing about a head and is left out.
+    :param allowed: what broadcasts to their shape, True where a key may be attended to; None for everywhere.
+    """
+    weights = weights.astype(np.float64)
+    keys = np.broadcast_to(weights.shape[-1] if allowed is None else allowed.sum(-1), weights.shape[:-1])
     logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
-    entropy = -(weights * logs).sum(-1)  # (L, H, Q)
-    open_rows = np.broadcast_to(visible > 1, entropy.shape)
-    share = np.divide(entropy, np.log(visible.clip(min=2)), where=open_rows, out=np.zeros_like(entropy))
-    count = open_rows.sum(-1)  # (L, H): a head that is hashed has open rows of its own
-    rows = int(count.max(initial=0))
-    return np.asarray(share.sum(-1) / count.clip(min=1) * rows), rows
-
-
-def _visible(found: AttentionMap) -> NDArray[np.int64]:
-    """How many keys each query may see."""
-    if found.allowed is not None:
-        return np.asarray(found.allowed.sum(-1))
-    queries, keys = found.weights.shape[2:]
-    return np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)
+    entropy = -(weights * logs).sum(-1)
+    counts = keys > 1
+    share = np.divide(entropy, np.log(keys.clip(min=2)), where=counts, out=np.zeros_like(entropy))
+    rows = counts.sum(-1)
+    return np.asarray(share.sum(-1) / rows.clip(min=1)), rows
 
 
 def specials(tokens: Sequence[str]) -> tuple[int, ...]:
@@ -221,7 +221,7 @@ def is_special(token: str) -> bool:
     return token in SPECIAL or _LANGUAGE.fullmatch(token) is not None
 
 
-def reach(weights: npt.NDArray[np.float32]) -> tuple[int, ...]:
+def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
     """For each layer the largest i - j with a weight above zero in any head; 0 where all look at themselves alone.
 
     :param weights: (L, H, n, n), rows are queries.

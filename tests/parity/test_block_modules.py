@@ -8,7 +8,6 @@ from core import anatomy, checkpoints
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.block import block
 from core.attention.inside.modules import node_of, size_for, step_of
-from core.attention.inside.wiring import slug
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
 from tests import tinyfamilies
@@ -58,7 +57,7 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                 assert back is not None
                 assert (back.side, back.layer) in ((side, layer), (side, None))
                 alike = step.path.endswith(("c_attn", "rel_attn")) or step.name in SAME_MODULE
-                assert alike or back.slug == slug(step)
+                assert alike or back.slug == step.slug
                 met += 1
     assert met > 15
 

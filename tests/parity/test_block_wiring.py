@@ -12,7 +12,7 @@ from core.attention.architectures.layout import blueprint_of
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.block import Block, block
 from core.attention.inside.steps import step_text
-from core.attention.inside.wiring import norm_first, wires
+from core.attention.inside.wiring import wires
 from core.checkpoints.spec import Checkpoint
 from core.figures.block import lane_of
 from tests import tinyfamilies
@@ -73,7 +73,7 @@ def test_lines_run_down_where_no_step_stands(name: str) -> None:
 def test_where_norms_stand_is_what_the_architecture_says(name: str) -> None:
     checkpoint = made(name)
     for found in blocks(name):
-        assert norm_first(found.steps) == blueprint_of(attention_layers(checkpoint)[found.side][0]).pre_norm
+        assert found.pre_norm == blueprint_of(attention_layers(checkpoint)[found.side][0]).pre_norm
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.attention.inside.steps import HEADS, MAPS, ROWS, Part, Step
-from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
+from core.attention.inside.steps import ENCODER, HEADS, MAPS, ROWS, Part, Step
+from core.attention.inside.wiring import wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.figures.block import HEADING, LEFT, ROW, flow
@@ -20,93 +21,59 @@ from core.ui.attention.step import inputs_of
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
 
 
-def step(part: Part, name: str, formula: str = "X", axes: tuple[str, ...] = ROWS) -> Step:
+def step(part: Part, name: str, *sources: str, axes: tuple[str, ...] = ROWS, residual: bool = False) -> Step:
     shape = {ROWS: (3, 4), HEADS: (2, 3, 2), MAPS: (2, 3, 3)}[axes]
-    return Step(part, name, formula, axes, np.ones(shape, dtype=np.float32))
+    return Step(part, name, "X", axes, np.ones(shape, dtype=np.float32), sources=sources, residual=residual)
 
 
 def steps(*, before: bool) -> list[Step]:
     """A small block: norms before its parts, or after."""
-    attention = [
-        step("attention", "queries", axes=HEADS),
-        step("attention", "keys", axes=HEADS),
-        step("attention", "values", axes=HEADS),
-        step("attention", "scores", axes=MAPS),
-        step("attention", "mask", axes=MAPS),
-        step("attention", "weights", axes=MAPS),
-        step("attention", "mix", axes=HEADS),
-        step("attention", "projected"),
+    found = [
+        step("embedding", "token", residual=True),
+        step("embedding", "position"),
+        step("embedding", "sum", "embedding-token", "embedding-position", residual=True),
     ]
-    inner = [step("feed-forward", name) for name in ("inner", "activation", "outer")]
-    found = [step("embedding", "token"), step("embedding", "position"), step("embedding", "sum")]
-    for part in (attention, inner):
-        norm, residual = step(part[0].part, "norm"), step(part[0].part, "residual")
-        found += [norm, *part, residual] if before else [*part, residual, norm]
+    for part in ("attention", "feed-forward"):
+        at = found[-1].slug
+        if before:
+            found.append(step(part, "norm", at))
+        read = found[-1].slug
+        if part == "attention":
+            found += [step(part, name, read, axes=HEADS) for name in ("queries", "keys", "values")]
+            found += [
+                step(part, "scores", "attention-queries", "attention-keys", axes=MAPS),
+                step(part, "mask", axes=MAPS),
+                step(part, "weights", "attention-scores", "attention-mask", axes=MAPS),
+                step(part, "mix", "attention-values", "attention-weights", axes=HEADS),
+                step(part, "projected", "attention-mix"),
+            ]
+        else:
+            found.append(step(part, "inner", read))
+            found += [step(part, "activation", found[-1].slug), step(part, "outer", f"{part}-activation")]
+        found.append(step(part, "residual", at, found[-1].slug, residual=True))
+        if not before:
+            found.append(step(part, "norm", found[-1].slug, residual=True))
     return found
 
 
-def named(before: bool) -> dict[str, tuple[str, ...]]:
-    """What each step is made of, by slug."""
-    found = wires(steps(before=before))
-    return {wire.slug: tuple(found[i].slug for i in wire.of) for wire in found}
-
-
-def test_norms_behind_the_sums_stand_on_the_stream() -> None:
-    of = named(before=False)
-    assert of["embedding-sum"] == ("embedding-token", "embedding-position")
-    assert of["attention-queries"] == ("embedding-sum",)
-    assert of["attention-scores"] == ("attention-queries", "attention-keys")
-    assert of["attention-weights"] == ("attention-scores", "attention-mask")
-    assert of["attention-mix"] == ("attention-values", "attention-weights")
-    assert of["attention-residual"] == ("embedding-sum", "attention-projected")
-    assert of["attention-norm"] == ("attention-residual",)
-    assert of["feed-forward-inner"] == ("attention-norm",)
-    assert of["feed-forward-residual"] == ("attention-norm", "feed-forward-outer")
-    assert not norm_first(steps(before=False))
-    on_stream = [wire.slug for wire in wires(steps(before=False)) if wire.lane == 0]
-    assert on_stream == [
-        "embedding-token",
-        "embedding-sum",
-        "attention-residual",
-        "attention-norm",
-        "feed-forward-residual",
-        "feed-forward-norm",
-    ]
-
-
-def test_norms_before_the_parts_stand_beside_the_stream() -> None:
-    of = named(before=True)
-    assert of["attention-norm"] == ("embedding-sum",)
-    assert of["attention-values"] == ("attention-norm",)
-    assert of["attention-residual"] == ("embedding-sum", "attention-projected")
-    assert of["feed-forward-norm"] == ("attention-residual",)
-    assert of["feed-forward-inner"] == ("feed-forward-norm",)
-    assert norm_first(steps(before=True))
+def test_steps_stand_on_the_stream_or_in_the_first_free_lane() -> None:
+    lanes = {wire.slug: wire.lane for wire in wires(steps(before=False))}
+    on_stream = ["embedding-token", "embedding-sum", "attention-residual", "attention-norm"]
+    assert [slug for slug, lane in lanes.items() if lane == 0][:4] == on_stream
+    assert [lanes[f"attention-{name}"] for name in ("queries", "keys", "values", "scores")] == [1, 2, 3, 1]
+    assert [lanes[f"attention-{name}"] for name in ("mask", "weights", "mix")] == [2, 1, 1]
     assert all(wire.lane > 0 for wire in wires(steps(before=True)) if wire.slug.endswith("-norm"))
 
 
-def test_a_gate_and_the_encoders_text_come_in() -> None:
-    found = [
-        step("embedding", "input"),
-        step("cross-attention", "queries", axes=HEADS),
-        step("cross-attention", "keys", axes=HEADS),
-        step("cross-attention", "scores: distance", "b_{j-i}", MAPS),
-        step("cross-attention", "scores: content", r"q_i \cdot k_j", MAPS),
-        step("cross-attention", "scores", axes=MAPS),
-        step("cross-attention", "residual"),
-        step("feed-forward", "gate"),
-        step("feed-forward", "inner"),
-        step("feed-forward", "activation"),
-    ]
+def test_what_a_step_is_computed_from_is_said() -> None:
+    found = steps(before=True)
     hang = wires(found)
-    assert (hang[2].of, hang[2].outside) == ((), ENCODER)
-    assert hang[3].of == ()
-    assert hang[4].of == (1, 2)
-    assert hang[5].of == (3, 4)
-    assert hang[9].of == (7, 8)
-    assert inputs_of(hang[2], found) == ENCODER
-    assert inputs_of(hang[8], found) == "residual of cross-attention"
-    assert slug(found[3]) == "cross-attention-scores-distance"
+    number = [wire.slug for wire in hang].index("attention-mix")
+    assert [found[i].name for i in hang[number].of] == ["values", "weights"]
+    assert inputs_of(hang[-3], found) == "inner"
+    keys = replace(step("cross-attention", "keys", axes=HEADS), outside=ENCODER)
+    assert inputs_of(wires([keys])[0], [keys]) == ENCODER
+    assert step("cross-attention", "scores: distance").slug == "cross-attention-scores-distance"
 
 
 def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
@@ -129,7 +96,8 @@ def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
 
 
 def test_a_convolution_goes_around_the_stream() -> None:
-    found = [*steps(before=False), step("end", "convolution")]
+    found = steps(before=False)
+    found.append(step("end", "convolution", "embedding-sum", found[-1].slug, residual=True))
     hang = wires(found)
     assert hang[-1].of == (2, len(found) - 2)
     drawn = flow(found, hang)

@@ -41,6 +41,7 @@ from core.attention.ablation.question import Question, Reader, Where, ask, best,
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.vectors import attention_layers
+from core.attention.heads import spread
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix, OutOfRange
@@ -189,22 +190,10 @@ def lost(before: Tensor, after: Tensor) -> Tensor:
     return bits
 
 
-def sharpness(weights: Tensor, seen: Tensor | None) -> Tensor:
-    """(H,) mean sharpness of the rows of a map (H, Q, K); rows that may see one key alone say nothing and are left out.
-
-    Args:
-        weights: rows sum to one.
-        seen: (H or 1, Q or 1, K) True where a key may be seen; None for everywhere.
-    """
-    import torch
-
-    visible = torch.ones_like(weights) if seen is None else seen.expand_as(weights).to(weights.dtype)
-    counts = visible.sum(-1)
-    open_rows = counts > 1
-    entropy = -torch.special.xlogy(weights, weights).sum(-1)
-    spread = torch.where(open_rows, entropy / counts.clamp(min=2).log(), 0.0)
-    rows = open_rows.sum(-1)
-    return torch.where(rows > 0, 1 - spread.sum(-1) / rows.clamp(min=1), 0.0)
+def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
+    """(H,) 1 - `core.attention.heads.spread` of a map (H, Q, K); 0 for a head all of whose rows have a single key."""
+    means, rows = spread(weights.numpy(), None if allowed is None else allowed.numpy())
+    return tuple(1 - float(mean) if count else 0.0 for mean, count in zip(means, rows, strict=True))
 
 
 def _sharpness(question: Question) -> dict[Head, float]:
@@ -217,7 +206,7 @@ def _sharpness(question: Question) -> dict[Head, float]:
     except NoAttentionMatrix:
         return {}
     return {
-        Head(own, layer.layer, head): float(value)
+        Head(own, layer.layer, head): value
         for kind, layers in found.items()
         for layer, scores in layers
         if scores.weights is not None

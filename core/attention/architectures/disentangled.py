@@ -23,11 +23,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.architectures.recording import twin
 from core.attention.tokens import labels
 from core.attention.trace import frozen
 from core.checkpoints.families.architectures import word_head
@@ -126,30 +128,22 @@ def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
 
     if not supported(model):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
-    trunk = model.base_model
+    own: Any = twin(model)
     kept = [PARTS.index(part) for part in PARTS if part in keep]
-    scores, weights = [], []
+    scores: list[Tensor] = []
+
+    def bias(attention: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, factor: int) -> Tensor:
+        """(H, n, n) what the library adds to the content's scores, for its (H, n, d) queries and keys."""
+        content = query @ (key.transpose(-1, -2) / math.sqrt(factor * query.shape[-1]))
+        position = position_scores(query[None], key[None], attention, table)
+        scores.append(torch.stack([content, *(part[0] for part in position)]))
+        return scores[-1][kept].sum(dim=0) - content
+
+    for layer in own.base_model.encoder.layer:
+        layer.attention.self.disentangled_attention_bias = MethodType(bias, layer.attention.self)
     with torch.no_grad():
-        table = trunk.encoder.get_rel_embedding()
-        hidden = trunk.embeddings(input_ids=ids)
-        for layer in trunk.encoder.layer:
-            own = layer.attention.self
-            shape = (*ids.shape, own.num_attention_heads, -1)
-            query, key, value = (
-                part(hidden).view(shape).transpose(1, 2) for part in (own.query_proj, own.key_proj, own.value_proj)
-            )
-            content = query @ key.transpose(-1, -2) / math.sqrt(len(PARTS) * query.shape[-1])
-            parts = torch.stack([content, *position_scores(query, key, own, table)])
-            weight = parts[kept].sum(dim=0).softmax(dim=-1)
-            scores.append(parts[:, 0])
-            weights.append(weight[0])
-            mixed = (weight @ value).transpose(1, 2).flatten(2)
-            seen = layer.attention.output(mixed, hidden)
-            new = layer.output(layer.intermediate(seen), seen)
-            if trunk.encoder.conv is not None and len(scores) == 1:  # of version 2, beside the first layer
-                new = trunk.encoder.conv(hidden, new, torch.ones_like(ids))
-            hidden = new
-    return Reading(hidden, torch.stack(scores), torch.stack(weights))
+        out = own.base_model(input_ids=ids, output_attentions=True)
+    return Reading(out.last_hidden_state, torch.stack(scores), torch.cat(out.attentions))
 
 
 MOST = 40

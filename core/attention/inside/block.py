@@ -11,7 +11,6 @@ Legend: n tokens, w hidden width; further axes stand with each step (`core.atten
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +21,7 @@ from core.attention.architectures.scores import attention_scores, record_layer
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.states import embedding
 from core.attention.inside.steps import (
+    Part,
     Scene,
     Step,
     adapter,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 MAX_WRITTEN = 24
 """Tokens that an encoder-decoder writes on its own for its decoder to read."""
 Side = Literal["encoder", "decoder"]
+BEFORE = "the layer before"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +67,10 @@ class Block:
     tokens: tuple[str, ...]
     """Labels of the n tokens that the side reads."""
     source: tuple[str, ...]
-    """Labels of what cross-attention looks at; empty without."""
+    """Labels of what cross-attention attends to; empty without."""
     steps: tuple[Step, ...]
+    pre_norm: bool
+    """Whether norms stand inside the parts, and not on the residual stream after the sums."""
 
 
 def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = None, where: Where | None = None) -> Block:
@@ -108,9 +111,11 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
         _record_layer(scene, crossing)
         run_as_drawn(recorder, inputs)
     with torch.inference_mode():
-        steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
+        steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1))
     reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
-    return Block(attn.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
+    return Block(
+        attn.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps, plan.pre_norm
+    )
 
 
 def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tensor]:
@@ -154,53 +159,56 @@ def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
     recorder.record(*(path for path in paths if exists(recorder.model, path)))
 
 
-def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool, inputs: dict[str, Tensor]) -> Iterator[Step]:
+def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list[Step]:
     plan, attn = scene.plan, scene.attn
     if plan.streams == 2:
-        yield from _reversible(scene, last=last)
-        return
+        return _reversible(scene, last=last)
     stream = _input(scene)
-    if attn.layer == 0:
-        yield from embedding(scene, len(stream))
-    else:
-        yield step("embedding", "input", "X", stream, note=f"What layer {attn.layer} handed on.")
+    note = f"What layer {attn.layer} handed on."
+    steps = (
+        [step("embedding", "input", "X", stream, note=note, outside=BEFORE, residual=True)]
+        if attn.layer
+        else embedding(scene, len(stream))
+    )
+    first = at = steps[-1].slug
     for part, name in plan.norms.items():
         if part == "cross-attention" and crossing is None:
             continue
-        path = attn.path(name)
+        path, read = attn.path(name), at
         if plan.pre_norm:
-            yield norm(scene, part, path)
+            steps.append(norm(scene, part, path, at))
+            read = steps[-1].slug
         if part == "feed-forward":
-            yield from (made := tuple(feed_forward(scene)))
+            steps += feed_forward(scene, read)
         else:
-            at = crossing if part == "cross-attention" and crossing is not None else attn
-            yield from (made := tuple(attention(scene, part, at, attention_scores(scene.recorder, at, scene.count))))
+            layer = crossing if part == "cross-attention" and crossing is not None else attn
+            scores = attention_scores(scene.recorder, layer, scene.count)
+            steps += attention(scene, part, layer, scores, read)
         own = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
         if own:
-            yield from (made := tuple(adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
-        stream = stream + _tensor(made[-1])
-        yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
+            steps += adapter(scene, part, own, path.rpartition(".")[0], steps[-1])
+        stream, output = stream + _tensor(steps[-1]), steps[-1]
+        steps.append(_sum(part, "X + Y", stream, (at, output.slug), "What came in goes past and is added."))
         if not plan.pre_norm:
             # a task's norm stands in the tree where the encoder's does
-            normed = replace(norm(scene, part, f"{own}.norm"), path=path) if own else norm(scene, part, path)
-            yield normed
+            normed = norm(scene, part, f"{own}.norm" if own else path, steps[-1].slug, residual=True)
+            steps.append(replace(normed, path=path))
             stream = _tensor(normed)
-    more = scene.existing(plan.convolution) if attn.layer == 0 else ""
-    if more:
-        formula = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))"
-        yield step(
-            "end",
-            "convolution",
-            formula,
-            scene.out(more),
-            note="Beside the first block, of what came into it.",
-            path=more,
-        )
+        at = steps[-1].slug
+    if (convolution := scene.existing(plan.convolution)) and attn.layer == 0:
+        formula, note = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))", "Beside the first block, of what came into it."
+        more: dict[str, Any] = {"path": convolution, "sources": (first, at), "residual": True}
+        steps.append(step("end", "convolution", formula, scene.out(convolution), note=note, **more))
     if last and (final := scene.existing(plan.final)):
-        yield norm(scene, "end", final, "final norm")
+        steps.append(norm(scene, "end", final, steps[-1].slug, "final norm", residual=True))
+    return steps
 
 
-def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
+def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str], note: str) -> Step:
+    return step(part, "residual", formula, values, note=note, sources=sources, residual=True)
+
+
+def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     """A Reformer's block, whose sub-layers read one stream and add to the other."""
     import torch
 
@@ -209,25 +217,35 @@ def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
     second = scene.into(attn.path(attends))
     if attn.layer == 0:
         first = second
-        yield from embedding(scene, len(second))
-        told = "Both streams begin with the sum."
+        steps = embedding(scene, len(second))
+        came: dict[str, Any] = {"sources": (steps[-1].slug,)}
+        begin = "Both streams begin with the sum."
     else:
         first = scene.into(attn.stack.prefix + feeds.format(i=attn.layer - 1))
-        told = f"What layer {attn.layer} handed on."
-    yield step("embedding", "first stream", "X_1", first, note=f"{told} Attention adds to this one.")
-    yield step("embedding", "second stream", "X_2", second, note=f"{told} Attention reads this one.")
-    yield norm(scene, "attention", attn.path(attends))
-    yield from (made := tuple(attention(scene, "attention", attn, attention_scores(scene.recorder, attn, scene.count))))
-    first = first + _tensor(made[-1])
-    yield step("attention", "residual", "Y_1 = X_1 + Y", first, note="What attention made is added to the first.")
-    yield norm(scene, "feed-forward", attn.path(feeds))
-    yield from (made := tuple(feed_forward(scene)))
-    second = second + _tensor(made[-1])
-    yield step("feed-forward", "residual", "Y_2 = X_2 + Y", second, note="It read the first, and adds to the second.")
+        steps = []
+        came = {"outside": BEFORE}
+        begin = f"What layer {attn.layer} handed on."
+    one = step(
+        "embedding", "first stream", "X_1", first, note=f"{begin} Attention adds to this one.", residual=True, **came
+    )
+    two = step("embedding", "second stream", "X_2", second, note=f"{begin} Attention reads this one.", **came)
+    steps += [one, two, norm(scene, "attention", attn.path(attends), two.slug)]
+    scores = attention_scores(scene.recorder, attn, scene.count)
+    steps += attention(scene, "attention", attn, scores, steps[-1].slug)
+    first, output = first + _tensor(steps[-1]), steps[-1].slug
+    one = _sum("attention", "Y_1 = X_1 + Y", first, (one.slug, output), "What attention made is added to the first.")
+    steps += [one, norm(scene, "feed-forward", attn.path(feeds), one.slug)]
+    steps += feed_forward(scene, steps[-1].slug)
+    second, output = second + _tensor(steps[-1]), steps[-1].slug
+    note = "It read the first, and adds to the second."
+    two = _sum("feed-forward", "Y_2 = X_2 + Y", second, (two.slug, output), note)
+    steps.append(two)
     if last:
         both = torch.cat([first, second], dim=-1)
-        yield step("end", "both streams", "X = [Y_1; Y_2]", both, note="Side by side, for the head to read.")
-        yield norm(scene, "end", attn.path(plan.final), "final norm")
+        more: dict[str, Any] = {"sources": (one.slug, two.slug), "residual": True}
+        joined = step("end", "both streams", "X = [Y_1; Y_2]", both, note="Side by side, for the head to read.", **more)
+        steps += [joined, norm(scene, "end", attn.path(plan.final), joined.slug, "final norm", residual=True)]
+    return steps
 
 
 def _tensor(made: Step) -> Tensor:

@@ -15,7 +15,7 @@ Legend: L layers, n tokens, w width (twice that of a stream in a Reformer).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.architectures.layout import AttentionLayer, blueprint_of, stacks
@@ -111,11 +111,12 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
 
 
 SUMMANDS = {
-    "token": (r"E[w_t]", "A vector for each entry of the vocabulary."),
-    "position": (r"P[t]", "A vector for each position."),
-    "segment": (r"G[s_t]", "A vector for the first and one for the second text."),
-    "language": (r"L[\ell_t]", "A vector for the language."),
+    "token": (r"E[w_t]", "A vector for each entry of the vocabulary.", "the tokens of the text"),
+    "position": (r"P[t]", "A vector for each position.", "their positions"),
+    "segment": (r"G[s_t]", "A vector for the first and one for the second text.", "which text they belong to"),
+    "language": (r"L[\ell_t]", "A vector for the language.", "the language of the text"),
 }
+"""Formula, note, and what the vectors are looked up by."""
 
 
 def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -140,33 +141,40 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
         return tuple(embedding(scene, recorder.length))
 
 
-def embedding(scene: Scene, length: int) -> Iterator[Step]:
+def embedding(scene: Scene, length: int) -> list[Step]:
     """What the embedding of ``length`` tokens is the sum of, the sum, and what follows it."""
     import torch
 
     plan, attn = scene.plan, scene.attn
-    parts: list[Step] = []
+    steps: list[Step] = []
     for name, path in ((name, attn.path(path)) for name, path in plan.embedding.items()):
-        formula, note = SUMMANDS[name]
+        formula, note, outside = SUMMANDS[name]
         values = _summand(scene, path, length)
         if values is None:
             continue
         if name == "token" and _scaled(scene, path):
             formula = rf"\sqrt w\, {formula}"
             values = values * values.shape[-1] ** 0.5 if plan.scale else values
-        parts.append(step("embedding", name, formula, values.expand(length, -1), note=note, path=path))
-    yield from parts
-    if len(parts) > 1:
-        total = sum(
-            (torch.from_numpy(part.values.copy()) for part in parts[1:]), torch.from_numpy(parts[0].values.copy())
-        )
-        yield step("embedding", "sum", "X = " + " + ".join(part.formula for part in parts), total)
+        values = values.expand(length, -1)
+        more: dict[str, Any] = {"path": path, "outside": outside, "residual": not steps}
+        steps.append(step("embedding", name, formula, values, note=note, **more))
+    if len(steps) > 1:
+        total = torch.stack([torch.from_numpy(summand.values.copy()) for summand in steps]).sum(0)
+        formula = "X = " + " + ".join(summand.formula for summand in steps)
+        sources = tuple(summand.slug for summand in steps)
+        steps.append(step("embedding", "sum", formula, total, sources=sources, residual=True))
     for name, path in ((name, attn.path(path)) for name, path in plan.after_embedding.items()):
         if exists(scene.recorder.model, path):
+            before = steps[-1].slug
             if name == "norm":
-                yield norm(scene, "embedding", path)
+                steps.append(norm(scene, "embedding", path, before, residual=True))
             else:
-                yield step("embedding", name, "X W", scene.out(path), note="To the width of the blocks.", path=path)
+                note = "To the width of the blocks."
+                values = scene.out(path)
+                steps.append(
+                    step("embedding", name, "X W", values, note=note, path=path, sources=(before,), residual=True)
+                )
+    return steps
 
 
 def _summand(scene: Scene, path: str, length: int) -> Tensor | None:

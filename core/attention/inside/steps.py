@@ -21,8 +21,7 @@ Legend: H heads, n tokens, w hidden width, d width of a head, f width inside the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.architectures.blueprint import Blueprint, SubLayer
@@ -55,22 +54,38 @@ class Step:
     """Read-only."""
     note: str = ""
     path: str = ""
-    """The module that gives it, as the module tree writes it; empty where none does."""
+    """The module that computes it, as the module tree writes it; empty where none does."""
+    sources: tuple[str, ...] = ()
+    """The slugs of the steps that it is computed from."""
+    outside: str = ""
+    """What it is computed from that is no step of the block; empty where there is nothing."""
+    residual: bool = False
+    """Whether it stands on the residual stream."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Of ``values``."""
         return self.values.shape
 
+    @property
+    def slug(self) -> str:
+        """The step in a link: ``attention-weights``."""
+        return slug(self.part, self.name)
+
+
+def slug(part: Part, name: str) -> str:
+    """The slug of the step of this name."""
+    return "-".join(re.findall(r"[a-z0-9]+", f"{part} {name}".lower()))
+
 
 def step(
-    part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, note: str = "", path: str = ""
+    part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, note: str = "", **more: Any
 ) -> Step:
-    """A step with a copy of ``values``."""
-    made = values.detach().float().cpu().numpy().copy()
-    made.setflags(write=False)
-    assert made.ndim == len(axes), (name, made.shape)
-    return Step(part, name, formula, axes, made, note, path)
+    """A step with a copy of ``values``; ``more`` are further fields."""
+    copied = values.detach().float().cpu().numpy().copy()
+    copied.setflags(write=False)
+    assert copied.ndim == len(axes), (name, copied.shape)
+    return Step(part, name, formula, axes, copied, note, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,171 +142,220 @@ def exists(model: Any, path: str) -> bool:
     return found
 
 
-def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
-    """Queries to output of one attention."""
-    if attn.names.score == "lsh":
-        yield from _projected(part, attn, scores)
-        yield from _scored(part, attn, scores)
-        yield from _mixed(scene, part, attn, scores)
-        return
+def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str) -> list[Step]:
+    """Queries to output of one attention, whose queries are computed from the step ``read``."""
+    projected = _shared_projections if attn.names.score == "lsh" else _projections
+    steps = projected(scene, part, attn, scores, read)
+    at = {step.name.split(",")[0]: step.slug for step in steps}  # of several steps for queries or keys the last one
+    steps += _scored(part, attn, scores, at)
+    return steps + _output(scene, part, attn, scores, at)
+
+
+def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str) -> list[Step]:
+    """Queries, keys and values, rotated where positions do that."""
     crossing = part == "cross-attention"
     names = [f"{attn.module}.{name.partition(':')[0]}" for name in attn.names.parts.split()] or [attn.module] * 3
-    read = ("X", "Z", "Z") if crossing else ("X", "X", "X")
-    split = "Split into heads."
     shown = (*(scores.before_rope or (scores.query, scores.key)), scores.value)
-    for letter, name, source, values, path in zip(
-        "QKV", ("queries", "keys", "values"), read, shown, names, strict=True
-    ):
+    shared = getattr(attn.stack.config, "num_key_value_heads", None) not in (None, attn.heads)
+    steps = []
+    for letter, name, values, path in zip("QKV", ("queries", "keys", "values"), shown, names, strict=True):
         bias = f" + b^{letter}" if attn.names.parts and scene.bias(path, "b") else ""
         if letter == "Q" and not attn.names.parts:
             bias = " + u"
-        note = "From what the encoder made of its text." if source == "Z" else split
-        if letter != "Q" and len(values) == attn.heads and _share(attn):
+        from_encoder = crossing and letter != "Q"
+        note = "From what the encoder made of its text." if from_encoder else "Split into heads."
+        if letter != "Q" and len(values) == attn.heads and shared:
             note = "Several heads share these; they are shown once for each head."
-        yield step(part, name, f"{letter} = {source} W^{letter}{bias}", values, HEADS, note, path)
+        formula = f"{letter} = {'Z' if from_encoder else 'X'} W^{letter}{bias}"
+        more: dict[str, Any] = {"outside": ENCODER} if from_encoder else {"sources": (read,)}
+        steps.append(step(part, name, formula, values, HEADS, note, path=path, **more))
     if scores.before_rope is not None:
-        yield from _rotated(part, attn, scores)
-    if scores.of_global is not None:
-        for letter, name, values in zip("QKV", ("queries", "keys", "values"), scores.of_global, strict=True):
-            yield step(
+        note = "Pairs of dimensions are rotated by an angle that grows with the position."
+        once = " Several heads share a key; it is shown once for each head." * (len(shown[1]) < attn.heads)
+        for name, formula, values, more_note in (
+            ("queries", r"\tilde q_i = R_i\, q_i", scores.query, ""),
+            ("keys", r"\tilde k_j = R_j\, k_j", scores.key, once),
+        ):
+            sources = (slug(part, name),)
+            steps.append(step(part, f"{name}, rotated", formula, values, HEADS, note + more_note, sources=sources))
+    for letter, name, values in zip("QKV", ("queries", "keys", "values"), scores.of_global or (), strict=False):
+        steps.append(
+            step(
                 part,
                 f"global {name}",
                 f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}",
                 values,
                 HEADS,
                 "For the query of the first token, which attends to all.",
-                f"{attn.module}.{GLOBALS[letter]}",
+                path=f"{attn.module}.{GLOBALS[letter]}",
+                sources=(read,),
             )
-    yield from _scored(part, attn, scores)
-    yield from _mixed(scene, part, attn, scores)
+        )
+    return steps
 
 
-def _share(attn: AttentionLayer) -> bool:
-    """Whether several heads share keys and values."""
-    return getattr(attn.stack.config, "num_key_value_heads", None) not in (None, attn.heads)
-
-
-def _projected(part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
+def _shared_projections(
+    scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str
+) -> list[Step]:
     """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
     own, split = attn.module, "Split into heads."
-    shared = scores.shared
-    query, letters = ("query_key", "{QK}") if shared else ("query", "Q")
-    yield step(part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, f"{own}.{query}")
-    if shared:
+    name, letters = ("query_key", "{QK}") if scores.shared else ("query", "Q")
+    queries = step(
+        part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, path=f"{own}.{name}", sources=(read,)
+    )
+    if scores.shared:
         formula = r"\hat q_j = q_j \Big/ \sqrt{\tfrac{1}{d} \sum_k q_{jk}^2}"
-        yield step(
-            part, "keys, of one length", formula, scores.key, HEADS, "A key is its query, brought to one length."
-        )
+        note = "A key is its query, brought to one length."
+        keys = step(part, "keys, of one length", formula, scores.key, HEADS, note, sources=(queries.slug,))
     else:
-        yield step(part, "keys", "K = X W^K", scores.key, HEADS, split, f"{own}.key")
-    yield step(part, "values", "V = X W^V", scores.value, HEADS, split, f"{own}.value")
+        keys = step(part, "keys", "K = X W^K", scores.key, HEADS, split, path=f"{own}.key", sources=(read,))
+    values = step(part, "values", "V = X W^V", scores.value, HEADS, split, path=f"{own}.value", sources=(read,))
+    return [queries, keys, values]
 
 
+ENCODER = "what the encoder made"
 GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
-
-
-def _rotated(part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
-    assert scores.before_rope is not None
-    shared = len(scores.before_rope[1]) < attn.heads
-    turn = "Pairs of dimensions are rotated by an angle that grows with the position."
-    once = " Several heads share a key; it is shown once for each head." if shared else ""
-    yield step(part, "queries, rotated", r"\tilde q_i = R_i\, q_i", scores.query, HEADS, turn)
-    yield step(part, "keys, rotated", r"\tilde k_j = R_j\, k_j", scores.key, HEADS, turn + once)
-
-
 TERMS = {
     ("relative_bias", "position"): (
         "distance",
         r"b_{j-i}",
         "A bias for the bucket of the distance, learned for each head.",
+        "",
     ),
-    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "What two words are."),
+    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "What two words are.", "qk"),
     ("disentangled", "c2p"): (
         "content to position",
         r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}",
         "What a word is, and how far another stands.",
+        "q",
     ),
     ("disentangled", "p2c"): (
         "position to content",
         r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}",
         "How far a word stands, and what it is.",
+        "k",
     ),
-    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "What two words are."),
-    ("two_stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "How far apart they stand."),
-    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "What two tokens are."),
+    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "What two words are.", "qk"),
+    ("two_stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "How far apart they stand.", "q"),
+    ("two_stream", "segment"): (
+        "segment",
+        r"(q_i + w) \cdot g_{ij} / \sqrt d",
+        "Whether they are of one segment.",
+        "q",
+    ),
+    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "What two tokens are.", "qk"),
     ("lsh", "rounds"): (
         "rounds",
         r"\ln m_{ij}",
         "A key that is met in several rounds of hashing counts several times.",
+        "q",
     ),
-    ("two_stream", "segment"): ("segment", r"(q_i + w) \cdot g_{ij} / \sqrt d", "Whether they are of one segment."),
 }
+"""Of a score's terms: name, formula, note, and whether queries and keys enter."""
 
 
-def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
-    """The terms of the score where there are several, their sum, the mask, the weights."""
+def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
+    """The terms of the score where there are several, their sum, the mask, the weights.
+
+    ``at`` has the slugs of the steps for queries and keys.
+    """
     import torch
 
     factor = {"root": r" / \sqrt d", "one": "", "own": rf" \cdot {scores.factor:.4g}"}[attn.names.scale]
-    turned = scores.before_rope is not None
-    product = (r"\tilde Q \tilde K^\top" if turned else r"Q \hat Q^\top" if scores.shared else r"Q K^\top") + factor
+    rotated = scores.before_rope is not None
+    product = (r"\tilde Q \tilde K^\top" if rotated else r"Q \hat Q^\top" if scores.shared else r"Q K^\top") + factor
+    vectors = {"q": at["queries"], "k": at["keys"]}
+    terms = []
     if len(scores.terms) > 1:
         for key, values in scores.terms.items():
-            name, formula, note = TERMS.get((attn.names.score, key), ("content", product, "What two words are."))
-            yield step(part, f"scores: {name}", formula, values, MAPS, note)
+            usual = ("content", product, "What two words are.", "qk")
+            name, formula, note, letters = TERMS.get((attn.names.score, key), usual)
+            sources = tuple(vectors[letter] for letter in letters)
+            outside = "" if letters else "how far apart the tokens stand"
+            terms.append(step(part, f"scores: {name}", formula, values, MAPS, note, sources=sources, outside=outside))
         product = r"\text{the sum of the terms}"
     total = sum(scores.terms.values(), start=torch.zeros_like(next(iter(scores.terms.values()))))
     allowed = torch.ones_like(total[:1], dtype=torch.bool) if scores.allowed is None else scores.allowed
-    yield step(part, "scores", f"S = {product}", total, MAPS, path=attn.module)
-    mask = torch.zeros_like(total[: len(allowed)]).masked_fill(~allowed, -torch.inf)
-    note = (
+    read = [*vectors.values(), *(at[name] for name in ("global queries", "global keys") if name in at)]
+    summed = step(
+        part,
+        "scores",
+        f"S = {product}",
+        total,
+        MAPS,
+        path=attn.module,
+        sources=tuple(term.slug for term in terms) or tuple(read),
+    )
+    mask = step(
+        part,
+        "mask",
+        r"M_{ij} \in \{0, -\infty\}",
+        torch.zeros_like(total[: len(allowed)]).masked_fill(~allowed, -torch.inf),
+        MAPS,
         "Every token attends to every other."
         if bool(allowed.all())
-        else "0 where a query may attend to a key, minus infinity elsewhere."
+        else "0 where a query may attend to a key, minus infinity elsewhere.",
+        outside="which keys each query attends to",
     )
-    yield step(part, "mask", r"M_{ij} \in \{0, -\infty\}", mask, MAPS, note)
-    weights = scores.weights if scores.weights is not None else scores.score.softmax(-1)
-    yield step(part, "weights", r"A = \mathrm{softmax}(S + M)", weights, MAPS, "Every row sums to one.", attn.module)
+    weights = step(
+        part,
+        "weights",
+        r"A = \mathrm{softmax}(S + M)",
+        _weights(scores),
+        MAPS,
+        "Every row sums to one.",
+        path=attn.module,
+        sources=(summed.slug, mask.slug),
+    )
+    return [*terms, summed, mask, weights]
 
 
-def _mixed(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores) -> Iterator[Step]:
-    """Values mixed by the weights, and the projection of all heads together."""
+def _weights(scores: AttentionScores) -> Tensor:
+    return scores.weights if scores.weights is not None else scores.score.softmax(-1)
+
+
+def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
+    """The weighted sums of the values, and the projection of all heads together."""
     import torch
 
     if scores.attention_output is None:  # XLNet, whose projection is no module
-        weights = scores.weights if scores.weights is not None else scores.score.softmax(-1)
-        mix, path = weights @ scores.value, attn.module
+        mix, path = _weights(scores) @ scores.value, attn.module
         out, bias = torch.einsum("hqd,whd->qw", mix, scene.module(attn.module).o), ""
     else:
         path = attn.path(attn.names.out)
         mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
         out, bias = scene.out(path), scene.bias(path, "b^O")
+    sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
     note = "The first token's row mixes the global values." if scores.of_global is not None else ""
-    yield step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, attn.module)
+    mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, path=attn.module, sources=tuple(sources))
     formula = rf"Y = [O_1; \dots; O_H]\, W^O{bias}"
-    yield step(
-        part, "projected", formula, out, ROWS, "All heads side by side, and projected to the model's width.", path
-    )
+    note = "All heads side by side, and projected to the model's width."
+    return [mixed, step(part, "projected", formula, out, ROWS, note, path=path, sources=(mixed.slug,))]
 
 
-def feed_forward(scene: Scene) -> Iterator[Step]:
-    """The part that treats every token by itself."""
+def feed_forward(scene: Scene, read: str) -> list[Step]:
+    """The part that treats every token by itself, from the step ``read``."""
     plan, config = scene.plan, scene.attn.stack.config
     inner, gate, outer = scene.existing(*plan.inner), scene.existing(plan.gate), scene.attn.path(plan.outer)
     named = getattr(config, plan.activation, plan.activation)
     function = {True: "gelu", False: "relu"}.get(named, named) if isinstance(named, bool) else str(named)
     axes = ("token", "inner width")
     part: Part = "feed-forward"
-    if gate:
-        yield step(part, "gate", f"G = X W_g{scene.bias(gate, 'b_g')}", scene.out(gate), axes, path=gate)
-    yield step(part, "inner", f"U = X W_1{scene.bias(inner, 'b_1')}", scene.out(inner), axes, path=inner)
+    steps = []
+    for name, letter, path in (("gate", "g", gate), ("inner", "1", inner)):
+        if path:
+            symbol = "G" if name == "gate" else "U"
+            formula = f"{symbol} = X W_{letter}{scene.bias(path, f'b_{letter}')}"
+            steps.append(step(part, name, formula, scene.out(path), axes, path=path, sources=(read,)))
     formula = r"H = \phi(G) \odot U" if gate else r"H = \phi(U)"
-    yield step(part, "activation", formula, scene.into(outer), axes, f"φ is {function}.")
-    yield step(part, "outer", f"Y = H W_2{scene.bias(outer, 'b_2')}", scene.out(outer), path=outer)
+    sources = tuple(projected.slug for projected in steps)
+    active = step(part, "activation", formula, scene.into(outer), axes, f"φ is {function}.", sources=sources)
+    formula = f"Y = H W_2{scene.bias(outer, 'b_2')}"
+    return [*steps, active, step(part, "outer", formula, scene.out(outer), path=outer, sources=(active.slug,))]
 
 
-def norm(scene: Scene, part: Part, path: str, name: str = "norm") -> Step:
-    """What a norm gave."""
+def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *, residual: bool = False) -> Step:
+    """What a norm gave for the step ``source``."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
         formula, note = "X", "No norm stands here: the embedding ends with one."
@@ -301,7 +365,7 @@ def norm(scene: Scene, part: Part, path: str, name: str = "norm") -> Step:
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
         note = "Norm by the root mean square."
-    return step(part, name, formula, scene.out(path), note=note, path=path)
+    return step(part, name, formula, scene.out(path), note=note, path=path, sources=(source,), residual=residual)
 
 
 _ADAPTER_MODULES = ("down", "up", "norm")
@@ -318,20 +382,28 @@ def adapter_modules(task: str, layer: int) -> list[str]:
     return [f"{path}.{name}" for path in adapter_paths(task, layer).values() for name in _ADAPTER_MODULES]
 
 
-def adapter(scene: Scene, part: Part, own: str, end: str, made: Tensor) -> Iterator[Step]:
-    """What is added to ``made`` (n, w), and the sum.
+def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[Step]:
+    """What is added to ``output`` (n, w), and the sum.
 
     Args:
         own: path of the adapter.
         end: path of what ends the sub-layer; a tree writes its adapter below.
     """
+    import torch
+
     narrow = ("token", "bottleneck")
     down, bent, up = scene.out(f"{own}.down"), scene.into(f"{own}.up"), scene.out(f"{own}.up")
     at = f"{end}.adapter"
-    yield step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "To the bottleneck.", f"{at}.down")
-    yield step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", f"{at}.activation")
-    yield step(part, "adapter: up", "H W_u + b_u", up, note="Back to the model's width.", path=f"{at}.up")
-    yield step(part, "adapted", "Y' = Y + H W_u + b_u", made + up, note="The task's share is added.", path=at)
+    total = torch.from_numpy(output.values.copy()) + up
+    steps = [
+        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "To the bottleneck.", path=f"{at}.down"),
+        step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", path=f"{at}.activation"),
+        step(part, "adapter: up", "H W_u + b_u", up, note="Back to the model's width.", path=f"{at}.up"),
+        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note="The task's share is added.", path=at),
+    ]
+    before = (output, *steps)
+    sources = [(previous.slug,) for previous in before[:3]] + [(output.slug, steps[2].slug)]
+    return [replace(own_step, sources=of) for own_step, of in zip(steps, sources, strict=True)]
 
 
 SHARED = {

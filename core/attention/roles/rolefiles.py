@@ -6,7 +6,7 @@ numpy alone. Legend: D directions, L layers, H heads.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -48,20 +48,14 @@ def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[
     Raises:
         AtlasError: the file is damaged.
     """
-    path = folder / f"{slug}.csv"
-    return _counted(path, treebank, path.stat().st_mtime_ns) if path.is_file() else ()
-
-
-@lru_cache(maxsize=64)
-def _counted(path: Path, treebank: str, _changed: int) -> tuple[Counted, ...]:
     cells: dict[tuple[str, str], list[tuple[int, ...]]] = {}
-    for bank, relation, direction, *numbers in _rows(path, RELATION_COLUMNS):
+    for bank, relation, direction, *numbers in _rows(folder / f"{slug}.csv", RELATION_COLUMNS):
         if bank == treebank and relation in LABELS:
             cells.setdefault((relation, direction), []).append(tuple(int(number) for number in numbers))
     every = []
-    for (relation, direction), found in cells.items():
-        right = _grid([(layer, head, count) for layer, head, _, count, _, _ in found], np.int64)
-        _, _, n, _, offset, baseline = found[0]
+    for (relation, direction), heads in cells.items():
+        right = _grid([(layer, head, count) for layer, head, _, count, _, _ in heads], np.int64)
+        _, _, n, _, offset, baseline = heads[0]
         every.append(Counted(relation, direction, n, right, offset, baseline))
     return tuple(every)
 
@@ -76,14 +70,8 @@ def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict
     Raises:
         AtlasError: the file is damaged.
     """
-    path = folder / "roles" / f"{slug}.csv"
-    return dict(_roles(path, kind, path.stat().st_mtime_ns)) if path.is_file() else {}
-
-
-@lru_cache(maxsize=256)
-def _roles(path: Path, kind: MapKind | None, _changed: int) -> dict[str, NDArray[np.float64]]:
     cells: dict[str, list[tuple[int, int, float]]] = {}
-    for bank, role, layer, head, _, mean in _rows(path, ROLE_COLUMNS):
+    for bank, role, layer, head, _, mean in _rows(folder / "roles" / f"{slug}.csv", ROLE_COLUMNS):
         over = f"{SHIPPED}, {kind}" if kind else RANDOM if role == "induction" else SHIPPED
         if role in MEANING and bank == over and not (kind and role == "induction"):
             cells.setdefault(role, []).append((int(layer), int(head), float(mean)))
@@ -105,25 +93,24 @@ def effects(slug: str, folder: Path = OUTPUT) -> dict[Head, Effect]:
     Raises:
         AtlasError: the file is damaged.
     """
-    path = folder / EFFECTS / f"{slug}.csv"
-    return dict(_effects(path, path.stat().st_mtime_ns)) if path.is_file() else {}
-
-
-@lru_cache(maxsize=64)
-def _effects(path: Path, _changed: int) -> dict[Head, Effect]:
     return {
         Head(kind, int(layer) - 1, int(head) - 1): Effect(int(texts), float(mean), float(largest))  # type: ignore[arg-type]
-        for kind, layer, head, texts, mean, largest in _rows(path, EFFECT_COLUMNS)
+        for kind, layer, head, texts, mean, largest in _rows(folder / EFFECTS / f"{slug}.csv", EFFECT_COLUMNS)
         if kind in KINDS
     }
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
+def _rows(path: Path, columns: Sequence[str]) -> tuple[list[str], ...]:
+    return _read(path, tuple(columns), path.stat().st_mtime_ns) if path.is_file() else ()
+
+
+@lru_cache(maxsize=128)
+def _read(path: Path, columns: tuple[str, ...], _changed: int) -> tuple[list[str], ...]:
     with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
-        if next(rows, None) != list(columns):
-            raise AtlasError(f"{path.name} is no table of heads. Measure the model anew: python -m core heads.")
-        yield from rows
+        header, *rows = [*csv.reader(file)] or [[]]
+    if header != list(columns):
+        raise AtlasError(f"{path.name} is no table of heads. Measure the model anew: python -m core heads.")
+    return tuple(rows)
 
 
 def _grid(cells: Sequence[tuple[int, int, Any]], kind: type[Scalar]) -> NDArray[Scalar]:

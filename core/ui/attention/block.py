@@ -17,7 +17,7 @@ from pydantic import Field
 
 from core import session
 from core.attention.inside.steps import Step
-from core.attention.inside.wiring import Wire, norm_first, wires
+from core.attention.inside.wiring import Wire, wires
 from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
@@ -126,7 +126,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
         draw_step(found, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse)
     two = any(step.name == "second stream" for step in found.steps)
-    view.try_and_notice("two streams" if two else "norm first" if norm_first(found.steps) else "norm last")
+    view.try_and_notice("two streams" if two else "norm first" if found.pre_norm else "norm last")
     if spec.offers("classifies texts"):
         view.note("Adapters")
     if spec.offers("two streams"):
