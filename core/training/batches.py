@@ -7,13 +7,21 @@ short item never waits for a long one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from core.training.tokens import Ints
 
 MEASURED_TOKENS = 4096
 """Positions of a batch that is measured."""
+
+
+def tensors(device: torch.device | str = "cpu", **arrays: np.ndarray[Any, Any]) -> dict[str, Tensor]:
+    """A batch of arrays as tensors."""
+    return {name: torch.from_numpy(value).to(device) for name, value in arrays.items()}
 
 
 def round_up(lengths: Ints, multiple: int = 4) -> Ints:
@@ -58,8 +66,8 @@ def plan(
 
 def measured(items: Ints, keys: Ints, cost: Ints | None = None) -> Iterator[tuple[Ints, list[np.random.Generator]]]:
     """All items in batches, the same each time, each item with a generator of its own."""
-    found = plan(items, keys, keys if cost is None else cost, MEASURED_TOKENS, np.random.default_rng(0), least=0.0)
-    return ((index, [np.random.default_rng([0, 3, int(item)]) for item in index]) for index in found)
+    batches = plan(items, keys, keys if cost is None else cost, MEASURED_TOKENS, np.random.default_rng(0), least=0.0)
+    return ((index, [np.random.default_rng([0, 3, int(item)]) for item in index]) for index in batches)
 
 
 def some(count: int, most: int) -> Ints:

@@ -28,9 +28,10 @@ from torch import Tensor
 from core.objectives import masked, sentence_pairs
 from core.training import batches, corpus
 from core.training.corpus import Item
+from core.training.masking import mask_rows
 from core.training.objective import IGNORE
 from core.training.recipe import Recipe, SourceFile
-from core.training.tokenizers import BERT, ENCODERS
+from core.training.tokenizers import ENCODERS, Vocabulary
 from core.training.tokens import Ints, Ragged, batched, encoded, stored
 
 SHORTEST = 12
@@ -139,16 +140,16 @@ def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece")
     def make() -> dict[str, Any]:
         items = (item for source in sources for item in corpus.read(folder, source, every=every))
         tokenizer = ENCODERS[kind]((item.text for item in items if not item.held_out), vocabulary)
-        found = {"tokenizer": tokenizer}
+        data = {"tokenizer": tokenizer}
         for side in ("train", "test"):
-            made = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=side == "test")
-            found |= {side: made.sentences, f"{side}-chunks": made.chunks}
-        return found
+            text = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=side == "test")
+            data |= {side: text.sentences, f"{side}-chunks": text.chunks}
+        return data
 
     spread = [(s.file, s.first, s.last, s.sentences, s.group) for s in sources]
-    found = stored(stages / "text", (spread, every, vocabulary, width, kind), make)
-    train, test = (Documents(found[side], found[f"{side}-chunks"]) for side in ("train", "test"))
-    return found["tokenizer"], train, test
+    data = stored(stages / "text", (spread, every, vocabulary, width, kind), make)
+    train, test = (Documents(data[side], data[f"{side}-chunks"]) for side in ("train", "test"))
+    return data["tokenizer"], train, test
 
 
 class Pair(NamedTuple):
@@ -203,20 +204,8 @@ class Pairs:
         return text.text(start, max(stop, start + 1))[:room]
 
 
-class Vocabulary:
-    """The special tokens of a BERT tokenizer by name, which ids they are, and which pieces continue a word."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        vocab: dict[str, int] = tokenizer.get_vocab()
-        self.pad, _, self.begin, self.end, self.mask = ids = [vocab[name] for name in BERT.values()]
-        self.special = np.zeros(len(vocab), dtype=bool)
-        self.special[ids] = True
-        self.continues = np.zeros(len(vocab), dtype=bool)
-        self.continues[[index for piece, index in vocab.items() if piece.startswith("##")]] = True
-
-
 class Examples:
-    """Damaged rows made of one side of the split.
+    """Masked rows made of one side of the split.
 
     Args:
         text: the side.
@@ -236,37 +225,20 @@ class Examples:
         """(chunks,) length of each chunk's row, special tokens and padding included."""
 
     def rows(self, index: Ints, draws: Sequence[np.random.Generator]) -> dict[str, Tensor]:
-        """Rows of chunks of one size, each damaged with its own generator.
+        """Rows of chunks of one size, each masked with its own generator.
 
         Returns:
-            ``ids`` (rows, width) damaged; ``types`` segments; ``real`` 1 where there is a token; ``chosen`` where one
-            is to be guessed; ``labels`` (chosen,) what stood there; ``answers`` (rows,) about the pairs.
+            What `core.training.masking.mask_rows` returns; ``types`` segments; ``answers`` (rows,) about the pairs.
         """
-        width = int(self.sizes[index[0]])
-        ids = np.full((len(index), width), self.words.pad, dtype=np.int64)
-        types = np.zeros_like(ids)
-        chosen = np.zeros(ids.shape, dtype=bool)
-        answers = np.full(len(index), NO_LABEL, dtype=np.int64)
-        labels: list[Ints] = []
-        begin, end = np.array([self.words.begin]), np.array([self.words.end])
-        for row, (chunk, rng) in enumerate(zip(index.tolist(), draws, strict=True)):
-            a, b, answers[row] = self.pairs.draw(chunk, rng)
-            whole = np.concatenate([begin, a, end] if b is None else [begin, a, end, b, end])
-            here = slice(0, len(whole))
-            types[row, len(a) + 2 : len(whole)] = 1
-            ids[row, here], chosen[row, here] = masked.damage(
-                whole, self.words.special, self.words.mask, rng, fates=self.fates
-            )
-            labels.append(whole[chosen[row, here]])
-        arrays = {
-            "ids": ids,
-            "types": types,
-            "real": (ids != self.words.pad).astype(np.int64),
-            "chosen": chosen,
-            "labels": np.concatenate(labels),
-            "answers": answers,
-        }
-        return {name: torch.from_numpy(value) for name, value in arrays.items()}
+        pairs = [self.pairs.draw(chunk, rng) for chunk, rng in zip(index.tolist(), draws, strict=True)]
+        texts = [self.words.framed(*(segment for segment in (a, b) if segment is not None)) for a, b, _ in pairs]
+        types = np.zeros((len(index), int(self.sizes[index[0]])), dtype=np.int64)
+        for row, (pair, text) in enumerate(zip(pairs, texts, strict=True)):
+            types[row, len(pair.a) + 2 : len(text)] = 1
+        words = self.words
+        batch = mask_rows(texts, words.special, words.mask, words.pad, types.shape[1], draws, self.fates)
+        answers = np.array([pair.label for pair in pairs], dtype=np.int64)
+        return batch | batches.tensors(types=types, answers=answers)
 
     def measured(self, device: torch.device | str = "cpu") -> Iterator[dict[str, Tensor]]:
         """Batches over about `MEASURED` chunks, with the same damage each time."""

@@ -16,6 +16,7 @@ from core.errors import UnknownCheckpoint
 from core.training import evaluate_decoders as decoders
 from core.training import evaluate_encoders as encoders
 from core.training import evaluate_pairs as pairs
+from core.training import measures
 from core.training import recipe as recipes
 from core.training.measures import Found, Numbers, stories
 
@@ -25,11 +26,11 @@ Measured = tuple[Texts, Callable[[Checkpoint, Any], Numbers]]
 
 BITS: Measured = (stories, decoders.bits)
 ENCODER: tuple[Measured, ...] = (
-    (encoders.story_text, encoders.masked_words),
+    (encoders.story_text, measures.masked_words),
     (encoders.story_text, encoders.without_parts),
     (encoders.held_out_side, encoders.pretrained),
 )
-MASKED: tuple[Measured, ...] = ((encoders.cloze_sets, encoders.cloze), (encoders.everyday, encoders.masked_words))
+MASKED: tuple[Measured, ...] = ((encoders.cloze_sets, measures.cloze), (encoders.everyday, measures.masked_words))
 MEASURES: dict[str, tuple[Measured, ...]] = {
     "masked-lm": MASKED,
     "sentence-head": MASKED,

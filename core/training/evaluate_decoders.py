@@ -19,7 +19,7 @@ from core.sparse import hashing, reformer
 from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
-from core.training.measures import BOOKS, STORY, Numbers, stories, story
+from core.training.measures import BOOKS, STORY, Numbers, hold_out_every, stories, story, token_ids
 from core.training.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
 BEGINNING = 32
@@ -40,7 +40,7 @@ ENDS = 128
 def bits(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
     """Bits per byte of all texts together."""
     sizes = [len(text.encode()) for text in some]
-    spent = [measures.bits_per_byte(checkpoint.model, checkpoint.tokenizer, text) for text in some]
+    spent = [measures.bits_per_byte(checkpoint, text) for text in some]
     return {"bits per byte": sum(b * n for b, n in zip(spent, sizes, strict=True)) / sum(sizes)}
 
 
@@ -48,12 +48,12 @@ def beginnings(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
     """The beginnings that a draft helps to continue, evenly spread over the story and over each book."""
     names = (f"{OF_STORY} beginnings from {{}}", f"{OF_BOOKS} beginnings from each of {{}}")
     for name, count, (on, some) in zip(names, (OF_STORY, OF_BOOKS), stories(checkpoint, corpus), strict=False):
-        found = []
+        prompts = []
         for text in some:
-            ids = [int(token) for token in checkpoint.tokenizer(text, verbose=False)["input_ids"]]
+            ids = token_ids(checkpoint, text)
             last = len(ids) - BEGINNING
-            found += [ids[start : start + BEGINNING] for start in (last * number // count for number in range(count))]
-        yield name.format(on), found
+            prompts += [ids[start : start + BEGINNING] for start in (last * number // count for number in range(count))]
+        yield name.format(on), prompts
 
 
 def taken(small: Checkpoint, given: Sequence[list[int]]) -> Numbers:
@@ -63,11 +63,11 @@ def taken(small: Checkpoint, given: Sequence[list[int]]) -> Numbers:
     large = checkpoints.load(small.spec.slug.partition(":")[0])
     accepted = checked = passes = written = 0
     for ids in given:
-        found = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
-        if list(found.ids) != plain(large, ids, WRITTEN):
-            raise AtlasError(f"With a draft {large.spec.name} wrote another text than without one.")
-        accepted, checked = accepted + found.accepted, checked + found.checked
-        passes, written = passes + found.passes, written + len(found.ids)
+        run = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
+        if list(run.ids) != plain(large, ids, WRITTEN):
+            raise AtlasError(f"With a draft {large.spec.name} generated another text than without one.")
+        accepted, checked = accepted + run.accepted, checked + run.checked
+        passes, written = passes + run.passes, written + len(run.ids)
     return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / written}
 
 
@@ -91,10 +91,9 @@ def labeled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, 
 
 def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
     """The held-out lines of the sources that have a code."""
-    recipe = recipes.load(checkpoint.spec.slug)
-    for source in recipe.sources:
+    for source in recipes.load(checkpoint.spec.slug).sources:
         if source.task == label:
-            lines = texts(corpus, source, every=int(recipe.data["hold_out_every"]))
+            lines = texts(corpus, source, every=hold_out_every(checkpoint))
             yield from (text for _, text, held in lines if held)
 
 
@@ -104,7 +103,7 @@ def of_code(checkpoint: Checkpoint, given: Labeled) -> Numbers:
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
     def rows() -> Iterator[list[int]]:
-        return (tokenizer(line + "\n", verbose=False)["input_ids"] for line in lines() if line.strip())
+        return (token_ids(checkpoint, line + "\n") for line in lines() if line.strip())
 
     short = spread(passages(rows(), LENGTH), PASSAGES)
     wide = spread(passages(rows(), int(model.config.max_position_embeddings)), WINDOWS) or short
@@ -119,10 +118,10 @@ def of_code(checkpoint: Checkpoint, given: Labeled) -> Numbers:
 
 def with_and_without_memory(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
     """Bits per byte of texts that each begin a document, read in segments with the memory and without."""
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    model = checkpoint.model
     spent = np.zeros(2)
     for text in some:
-        ids = [int(tokenizer.bos_token_id), *tokenizer(text, verbose=False)["input_ids"]]  # type: ignore[arg-type]
+        ids = [int(checkpoint.tokenizer.bos_token_id), *token_ids(checkpoint, text)]  # type: ignore[arg-type]
         spent += [segments.costs(model, ids, memory=memory).sum() for memory in (None, 0)]
     each = spent / sum(len(text.encode()) for text in some)
     return dict(zip(("bits per byte", "without memory, bits per byte"), each.tolist(), strict=True))
@@ -130,19 +129,15 @@ def with_and_without_memory(checkpoint: Checkpoint, some: Sequence[str]) -> Numb
 
 def story_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[int]]]:
     """The story as the tokens of its bytes, after the token that begins a document."""
-    yield STORY, [int(checkpoint.tokenizer.eos_token_id), *_ids(checkpoint, story())]  # type: ignore[arg-type]
+    yield STORY, [int(checkpoint.tokenizer.eos_token_id), *token_ids(checkpoint, story())]  # type: ignore[arg-type]
 
 
 def book_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
     """The beginnings of held-out books, eight times as long as what the model reads."""
     if corpus is not None:
         most = 8 * reformer.positions_of(checkpoint.model)
-        books = [_ids(checkpoint, text[:most]) for text in held_out_books(corpus).values()]
+        books = [token_ids(checkpoint, text[:most]) for text in held_out_books(corpus).values()]
         yield BOOKS.format(len(books)), books
-
-
-def _ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    return [int(token) for token in checkpoint.tokenizer(text, verbose=False)["input_ids"]]
 
 
 def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,7 +31,17 @@ from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.documents import Documents, Examples
-from core.training.measures import BOOKS, STORY, Numbers, stories, story, story_chunks
+from core.training.measures import (
+    BOOKS,
+    STORY,
+    Numbers,
+    hold_out_every,
+    masked_words,
+    stories,
+    story,
+    story_chunks,
+    token_ids,
+)
 from core.training.objective import Hits
 from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
@@ -60,36 +71,26 @@ def cloze_sets(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
         yield on, [(sentence, answers.split()) for _, sentence, answers in measures.read_table(file)]
 
 
-def cloze(checkpoint: Checkpoint, rows: list[tuple[str, list[str]]]) -> Numbers:
-    """What `core.training.measures.cloze` counts."""
-    return measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
-
-
 def everyday(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
     """Everyday sentences of the corpus."""
     if corpus is not None:
-        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=_every(checkpoint))
+        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=hold_out_every(checkpoint))
         texts = [item.text for item in items if item.held_out][:PAIRS]
         yield f"masked words of {PAIRS} everyday sentences held out from training", texts
 
 
 def story_text(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
     """The story in short texts."""
-    yield STORY, story_chunks(checkpoint.tokenizer)
-
-
-def masked_words(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
-    """Masked words of short texts."""
-    return measures.masked_sentences(checkpoint.model, checkpoint.tokenizer, texts)
+    yield STORY, story_chunks(checkpoint)
 
 
 def without_parts(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     """Masked words without each part of disentangled scores; nothing where scores have no parts."""
-    found: Numbers = {}
+    numbers: Numbers = {}
     for part in PARTS if supported(checkpoint.model) else ():
-        lacking = measures.masked_sentences(_Without(checkpoint.model, part), checkpoint.tokenizer, texts)
-        found[f"without {part} top-1"] = lacking["top-1"]
-    return found
+        without: Any = _Without(checkpoint.model, part)
+        numbers[f"without {part} top-1"] = masked_words(replace(checkpoint, model=without), texts)["top-1"]
+    return numbers
 
 
 class _Without:
@@ -97,10 +98,10 @@ class _Without:
 
     def __init__(self, model: Any, part: str) -> None:
         self.model, self.device = model, model.device
-        self._keep = [other for other in PARTS if other != part]
+        self._others = [other for other in PARTS if other != part]
 
     def __call__(self, ids: Tensor) -> Any:
-        return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._keep).states))
+        return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._others).states))
 
 
 def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:
@@ -110,7 +111,7 @@ def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
         backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
         width = int(recipe.data["width"])
         text = documents.tokenized(
-            corpus, recipe.sources, backend, every=_every(checkpoint), width=width, held_out=True
+            corpus, recipe.sources, backend, every=hold_out_every(checkpoint), width=width, held_out=True
         )
         yield HELD_OUT, Examples(text, backend, str(recipe.data.get("pairs", "")), _fates(checkpoint))
 
@@ -128,12 +129,11 @@ def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
 
 
 def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:
-    """The story as damaged rows, one a chunk; held-out documents."""
-    tokenizer = checkpoint.tokenizer
-    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(tokenizer)]
+    """The story as masked rows, one a chunk; held-out documents."""
+    ids = [token_ids(checkpoint, text) for text in story_chunks(checkpoint)]
     count = np.arange(len(ids), dtype=np.int64)
     chunks = np.stack([count, count + 1, count + 1, [len(row) for row in ids], 0 * count, 0 * count - 1], axis=1)
-    yield STORY, Examples(Documents(Ragged.of(ids), chunks), tokenizer, fates=_fates(checkpoint))
+    yield STORY, Examples(Documents(Ragged.of(ids), chunks), checkpoint.tokenizer, fates=_fates(checkpoint))
     yield from held_out_side(checkpoint, corpus)
 
 
@@ -146,24 +146,20 @@ def replaced(checkpoint: Checkpoint, side: Examples) -> Numbers:
     return replaced_tokens(ElectraModel(checkpoint.model, generator.model).eval(), side, threshold)
 
 
-def _every(checkpoint: Checkpoint) -> int:
-    return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
-
-
 def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
     hidden, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masks.FATES)
     return float(hidden), float(drawn)
 
 
 def permuted_words(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
-    """Hidden words of short texts, the same that other encoders' cards count: all at once, and one after the other.
+    """Masked words of short texts, the same that other encoders' cards count: all at once, and one after the other.
 
-    The second counts each token with those of the hidden ones that stand before it.
+    The second predicts each token with the masked ones before it known.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     hits, later = Hits(), Hits()
     for seed, text in enumerate(texts):
-        ids = np.array(tokenizer(text)["input_ids"], dtype=np.int64)
+        ids = np.array(token_ids(checkpoint, text, special=True), dtype=np.int64)
         _, places = measures.hide(ids, tokenizer, seed=seed)
         given = torch.from_numpy(ids)[None].to(model.device)
         labels = given[0, places.tolist()]
@@ -178,7 +174,7 @@ def cost_of_orders(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
     bits = np.zeros(3)
     total = 0
     for seed, text in enumerate(texts):
-        ids: list[int] = tokenizer(text)["input_ids"]  # type: ignore[assignment]
+        ids = token_ids(checkpoint, text, special=True)
         inside = [place for place, token in enumerate(ids) if token not in tokenizer.all_special_ids]
         shuffled = np.random.default_rng(seed).permutation(inside).tolist()
         for number, places in enumerate((inside, inside[::-1], shuffled)):
@@ -210,8 +206,8 @@ def sentence_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tupl
     yield f"masked words of {len(rows)} sentences written for this project", rows
     if corpus is not None:
         limit = int(checkpoint.model.config.max_position_embeddings)
-        pairs = parallel.Split(partial(parallel.rows, corpus, "en-fr"), _every(checkpoint)).test()
-        fitting = (p for p in pairs if all(len(checkpoint.tokenizer(text)["input_ids"]) <= limit for text in p))
+        pairs = parallel.Split(partial(parallel.rows, corpus, "en-fr"), hold_out_every(checkpoint)).test()
+        fitting = (p for p in pairs if all(len(token_ids(checkpoint, text, special=True)) <= limit for text in p))
         some = list(islice(fitting, PAIRS))
         yield f"masked words of {len(some)} sentence pairs of the corpus held out from training", some
 
@@ -228,7 +224,7 @@ def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> Numbers
     for side, name in enumerate(names):
         hits = {f"{name} alone": Hits(), f"{name} with {names[1 - side]}": Hits()}
         for seed, pair in enumerate(pairs):
-            texts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in pair]
+            texts = [token_ids(checkpoint, text) for text in pair]
             whole = np.array([end, *texts[side], end], dtype=np.int64)
             hidden, places = measures.hide(whole, tokenizer, seed=seed)
             given = [list(text) for text in texts]
@@ -312,7 +308,8 @@ def sparse_and_full(checkpoint: Checkpoint, given: tuple[list[str], int]) -> Num
     pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
     shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": []}
     for text in texts:
-        ids = np.array([*tokenizer(text)["input_ids"][: length - 1], tokenizer.sep_token_id], dtype=np.int64)
+        whole = token_ids(checkpoint, text, special=True)
+        ids = np.array([*whole[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
         hidden, places = measures.hide(ids, tokenizer)
         for own, how in zip(shares.values(), (pattern, None), strict=True):
             run = bigbird.forward(model, hidden.tolist(), places.tolist(), how)
@@ -322,7 +319,7 @@ def sparse_and_full(checkpoint: Checkpoint, given: tuple[list[str], int]) -> Num
 
 def stretches_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
     """The story, and stretches of held-out books by their length."""
-    whole = _ids(checkpoint, story())
+    whole = np.array(token_ids(checkpoint, story()), dtype=np.int64)
     length = min(1024, len(whole))
     yield f"{STORY}, {length} tokens", [whole[:length]]
     for on, books in long_books(checkpoint, corpus):
@@ -333,12 +330,8 @@ def stretches_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[
 def long_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
     """Held-out books, of which stretches of 1024 tokens are read."""
     if corpus is not None:
-        books = [_ids(checkpoint, text) for text in held_out_books(corpus).values()]
+        books = [np.array(token_ids(checkpoint, text), dtype=np.int64) for text in held_out_books(corpus).values()]
         yield f"{BOOKS.format(len(books))}, 1024 tokens", books
-
-
-def _ids(checkpoint: Checkpoint, text: str) -> Ints:
-    return np.array(checkpoint.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"], dtype=np.int64)
 
 
 def _stretches(books: Sequence[Ints], length: int, most: int) -> Iterator[Ints]:

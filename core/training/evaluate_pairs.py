@@ -14,7 +14,7 @@ from core.objectives.corruptions import CORRUPTIONS, damage_text
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
-from core.training.measures import OUT, STORY, WRITTEN, Numbers, story_chunks
+from core.training.measures import OUT, STORY, WRITTEN, Numbers, hold_out_every, story_chunks, token_ids
 from core.training.objectives.pairs import UNSEEN, made_fusions, token
 from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, damaged, prefix
 
@@ -30,10 +30,6 @@ SENTENCES = measures.ROOT / "assets" / "heldout" / "fusions.tsv"
 
 Grouped = dict[str, dict[str, list[str]]]
 """For each direction the sources and their translations."""
-
-
-def _every(checkpoint: Checkpoint) -> int:
-    return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
 
 
 def _evenly(found: list[Any], most: int) -> list[Any]:
@@ -64,7 +60,7 @@ def all_directions(
     yield WRITTEN.format(len(rows)), {task: {row[a]: [row[b]] for row in rows} for task, (a, b) in sides.items()}
     if corpus is not None:
         on = f"{OUT.format(PAIRS)}, all their translations as references"
-        yield on, held_out_pairs(corpus, _every(checkpoint), unseen=UNSEEN in directions)
+        yield on, held_out_pairs(corpus, hold_out_every(checkpoint), unseen=UNSEEN in directions)
 
 
 def with_english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Grouped]]:
@@ -82,7 +78,7 @@ def translated(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
     """BLEU and chrF in each direction."""
     found: Numbers = {}
     for task, rows in grouped.items():
-        made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [prefix(task) + text for text in rows])
+        made = measures.rewrite(checkpoint, [prefix(task) + text for text in rows])
         found |= {f"{task} {name}": value for name, value in measures.translation(made, list(rows.values())).items()}
     return found
 
@@ -90,7 +86,7 @@ def translated(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
 def repaired(checkpoint: Checkpoint, clean: list[str]) -> Numbers:
     """What is left of damage after repair."""
     broken = [damaged(text, index) for index, text in enumerate(clean)]
-    made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [prefix("repair") + text for text in broken])
+    made = measures.rewrite(checkpoint, [prefix("repair") + text for text in broken])
     return {f"repair {name}": value for name, value in measures.repair(made, broken, clean).items()}
 
 
@@ -122,9 +118,8 @@ def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
 def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[str]:
     """Translations by beam search: the source opens with its language's token, the output with the target's."""
     source, target = map(token, task.split("-"))
-    tokenizer = checkpoint.tokenizer
-    first = int(tokenizer.convert_tokens_to_ids(target))
-    return measures.rewrite(checkpoint.model, tokenizer, [source + text for text in texts], first=first)
+    first = int(checkpoint.tokenizer.convert_tokens_to_ids(target))
+    return measures.rewrite(checkpoint, [source + text for text in texts], first=first)
 
 
 def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
@@ -132,8 +127,8 @@ def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tup
     written = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
     yield WRITTEN.format(len(written)), written
     if corpus is not None:
-        recipe = recipes.load(checkpoint.spec.slug)
-        every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
+        recipe, every = recipes.load(checkpoint.spec.slug), hold_out_every(checkpoint)
+        shortest, longest = (int(recipe.data[name]) for name in ("shortest", "longest"))
         items = (item for source in recipe.sources for item in corpora.read(corpus, source, every=every))
         held = (item.text for item in items if item.held_out)
         found = [text for text in held if shortest <= len(text.encode()) + 1 <= longest]
@@ -145,7 +140,7 @@ def respelt(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     ways = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
     # all at once, so that texts of one length are read together whatever their noise
     every = [text for given in (*ways.values(), texts) for text in given]
-    answers = measures.rewrite(checkpoint.model, checkpoint.tokenizer, every, beams=1, rows=64, longest=160)
+    answers = measures.rewrite(checkpoint, every, beams=1, rows=64, longest=160)
     count = len(texts)
     found: Numbers = {}
     for number, (kind, given) in enumerate(ways.items()):
@@ -169,7 +164,7 @@ def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, li
 
 def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
     """Connectives and whole sentences that come back, in percent; and the connectives that "and" alone would get."""
-    outputs = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [row.parts for row in rows])
+    outputs = measures.rewrite(checkpoint, [row.parts for row in rows])
     often = max(sum(row.connective == word for row in rows) for word in CONNECTIVES)
     found = [connective(output, row) for output, row in zip(outputs, rows, strict=True)]
     return {
@@ -193,12 +188,12 @@ def connective(output: str, row: Fusion) -> str:
 def two_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
     """Texts of the story, and of held-out books two sentences that follow each other, from each of many places."""
     room = int(checkpoint.tokenizer.model_max_length) - 6  # masks for empty spans make a text longer
-    yield STORY, story_chunks(checkpoint.tokenizer, room)
+    yield STORY, story_chunks(checkpoint, room)
     if corpus is not None:
         source = recipes.SourceFile("stories.txt", sentences=True, group=2)
-        items = corpora.read(corpus, source, every=_every(checkpoint))
+        items = corpora.read(corpus, source, every=hold_out_every(checkpoint))
         held = (item.text for item in items if item.held_out and len(corpora.sentences(item.text)) == 2)
-        found = [text for text in held if len(checkpoint.tokenizer(text)["input_ids"]) <= room]
+        found = [text for text in held if len(token_ids(checkpoint, text, special=True)) <= room]
         yield f"{DENOISED} texts from books of the corpus held out from training", _evenly(found, DENOISED)
 
 
@@ -207,7 +202,7 @@ def undone(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     found: Numbers = {}
     for kind in CORRUPTIONS:
         damaged = [damage_text(checkpoint, text, kind, seed) for seed, text in enumerate(texts)]
-        made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, damaged, beams=1)
+        made = measures.rewrite(checkpoint, damaged, beams=1)
         numbers = measures.repair(made, damaged, texts)
         found |= {f"{kind} {name}": numbers[name] for name in ("chrF before", "chrF after", "exact after")}
     return found

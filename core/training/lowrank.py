@@ -11,7 +11,7 @@ outputs. To second order, and with the Kronecker-factored curvature of Martens a
 
     \tfrac{1}{2} \operatorname{tr}(G E A E^\top), \qquad A = \mathbb{E}[x x^\top], \quad G = \mathbb{E}[g g^\top],
 
-where :math:`g` is the slope of the loss at :math:`y` for labels drawn from the model's own distribution. With the
+where :math:`g` is the gradient of the loss at :math:`y` for labels drawn from the model's own distribution. With the
 singular values of :math:`G^{1/2}\, \Delta W A^{1/2} = U S V^\top`, the cheapest update of rank :math:`r` is
 :math:`G^{-1/2} U_r S_r V_r^\top A^{-1/2}`, and a value :math:`s` that is left out costs :math:`s^2 / 2`. Each direction
 that is kept takes (out + in) numbers, so a budget of numbers goes to the directions with the largest
@@ -21,6 +21,7 @@ that is kept takes (out + in) numbers, so a budget of numbers goes to the direct
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -110,32 +111,29 @@ def moments(layers: Mapping[str, nn.Linear], losses: Iterable[Callable[[], Tenso
     """A and G of each layer, summed over the positions of all batches.
 
     Args:
-        layers: by name; their weights must take slopes.
+        layers: by name; their weights must take gradients.
         losses: each makes the summed loss of one batch, for labels drawn from the model.
     """
-    found: dict[str, Moments] = {}
+    sums: dict[str, Moments] = {}
 
-    def watch(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
-        def see(_: nn.Module, inputs: Any, output: Tensor) -> None:
-            x = inputs[0].detach().flatten(0, -2).float()
+    def watch(name: str, _: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
+        x = inputs[0].detach().flatten(0, -2).float()
 
-            def slope(gradient: Tensor) -> None:
-                g = gradient.flatten(0, -2).float()
-                before = found.get(name, (0.0, 0.0))
-                found[name] = (before[0] + x.T @ x, before[1] + g.T @ g)
+        def add(gradient: Tensor) -> None:
+            g = gradient.flatten(0, -2).float()
+            before = sums.get(name, (0.0, 0.0))
+            sums[name] = (before[0] + x.T @ x, before[1] + g.T @ g)
 
-            output.register_hook(slope)  # type: ignore[no-untyped-call]
+        output.register_hook(add)  # type: ignore[no-untyped-call]
 
-        return see
-
-    handles = [layer.register_forward_hook(watch(name)) for name, layer in layers.items()]
+    handles = [layer.register_forward_hook(partial(watch, name)) for name, layer in layers.items()]
     for loss in losses:
         loss().backward()  # type: ignore[no-untyped-call]
     for handle in handles:
         handle.remove()
     for layer in layers.values():
         layer.zero_grad(set_to_none=True)
-    return found
+    return sums
 
 
 def _roots(moment: Tensor) -> tuple[Tensor, Tensor]:
@@ -175,13 +173,15 @@ def allot(values: Mapping[str, Tensor], costs: Mapping[str, int], budget: int) -
         for place, s in enumerate(all_of)
     )
     for _, place, name in queue:
-        if place == 0:
-            continue
-        left -= costs[name]
-        if left < 0:
-            break
-        ranks[name] += 1
+        if place > 0:
+            left -= costs[name]
+            if left < 0:
+                break
+            ranks[name] += 1
     return ranks
+
+
+WORDS = "bert.embeddings.word_embeddings.weight"
 
 
 class MaskedModel(nn.Module):
@@ -235,37 +235,31 @@ class MaskedModel(nn.Module):
     @torch.no_grad()
     def _start(self, state: dict[str, Tensor], start: dict[str, Tensor], cut: dict[str, Tensor]) -> None:
         """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
-        own = dict(self.named_parameters())
+        own = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
         for name, value in start.items():
-            here = name.removeprefix("cls.predictions.")
-            stem, _, last = here.rpartition(".")
-            if here == "bert.embeddings.word_embeddings.weight":
-                update, low = value.float() - state[name], f"{stem}."
-                update = update if self.words.rows is None else update[self.words.rows]
-            elif f"{stem}.parametrizations.weight.0.lora_A" in own and last == "weight":
-                update, low = value.float() - state[name], f"{stem}.parametrizations.weight.0."
-            else:
-                if here in own and own[here].requires_grad:
-                    own[here].copy_(value)
+            if name in own:
+                own[name].copy_(value)
+            if f"{name}.lora_A" not in own:
                 continue
-            layer = stem.removeprefix("bert.encoder.")
+            update = value.float() - state[name]
+            if name == WORDS and self.words.rows is not None:
+                update = update[self.words.rows]
+            layer = name.removeprefix("bert.encoder.").removesuffix(".weight")
             if f"{layer}.lora_A" in cut:
                 left, right = cut[f"{layer}.lora_B"], cut[f"{layer}.lora_A"]
             else:
-                left, right = factors(update, len(own[f"{low}lora_A"]))
-            own[f"{low}lora_B"].copy_(left)
-            own[f"{low}lora_A"].copy_(right)
+                left, right = factors(update, len(own[f"{name}.lora_A"]))
+            own[f"{name}.lora_B"].copy_(left)
+            own[f"{name}.lora_A"].copy_(right)
 
     def whole(self) -> dict[str, Tensor]:
         """All weights, updates added, under the names of BertForMaskedLM."""
-        out: dict[str, Tensor] = {"bert.embeddings.word_embeddings.weight": self.words.whole()}
+        out: dict[str, Tensor] = {WORDS: self.words.whole(), "cls.predictions.bias": self.bias}
         for name, child in self.named_modules():
-            stem = f"cls.predictions.{name}" if name.startswith("transform") else name
+            if isinstance(child, (nn.Linear, nn.LayerNorm, nn.Embedding)):
+                out[_shipped_name(f"{name}.weight")] = child.weight
             if isinstance(child, (nn.Linear, nn.LayerNorm)):
-                out[f"{stem}.weight"], out[f"{stem}.bias"] = child.weight, child.bias
-            elif isinstance(child, nn.Embedding):
-                out[f"{stem}.weight"] = child.weight
-        out["cls.predictions.bias"] = self.bias
+                out[_shipped_name(f"{name}.bias")] = child.bias
         return {name: value.detach().clone() for name, value in out.items()}
 
     def cut(self, trunk: dict[str, Tensor], rank: int, losses: Iterable[Callable[[], Tensor]]) -> dict[str, Tensor]:
@@ -277,15 +271,12 @@ class MaskedModel(nn.Module):
             losses: summed losses of this model that tell which directions matter (`moments`).
         """
         layers = linears(self.bert.encoder)
-        seen = moments(layers, losses)
+        curvatures = moments(layers, losses)
         parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-        costs: dict[str, int] = {}
         for name, layer in layers.items():
-            update = layer.weight.detach() - trunk[f"bert.encoder.{name}.weight"]
-            parts[name] = directions(update, seen[name])
-            costs[name] = sum(update.shape)
-        values = {name: part[1] for name, part in parts.items()}
-        ranks = allot(values, costs, rank * sum(costs.values()))
+            parts[name] = directions(layer.weight.detach() - trunk[f"bert.encoder.{name}.weight"], curvatures[name])
+        costs = {name: sum(layer.weight.shape) for name, layer in layers.items()}
+        ranks = allot({name: values for name, (_, values, _) in parts.items()}, costs, rank * sum(costs.values()))
         out: dict[str, Tensor] = {}
         for name, (left, _, right) in parts.items():
             out[f"{name}.lora_B"] = left[:, : ranks[name]].contiguous()
@@ -306,17 +297,18 @@ class MaskedModel(nn.Module):
 
     def difference(self) -> dict[str, Tensor]:
         """Shipped tensors under the names of BertForMaskedLM (`core.checkpoints.bundled`)."""
-        out: dict[str, Tensor] = {}
-        for name, value in self.named_parameters():
-            if not value.requires_grad:
-                continue
-            name = name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
-            name = name.replace("word_embeddings.lora_", "word_embeddings.weight.lora_")
-            if name.startswith("transform."):
-                name = f"cls.predictions.{name}"
-            elif name == "bias":
-                name = "cls.predictions.bias"
-            out[name] = value
+        out = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
         if self.words.rows is not None:
-            out["bert.embeddings.word_embeddings.weight.lora_rows"] = self.words.rows.to(torch.int32)
+            out[f"{WORDS}.lora_rows"] = self.words.rows.to(torch.int32)
         return out
+
+
+def shipped_update(name: str) -> str:
+    """The name of a parametrization's factor beside the weight that it updates."""
+    return name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
+
+
+def _shipped_name(name: str) -> str:
+    """The name in BertForMaskedLM of a parameter of `MaskedModel`."""
+    name = shipped_update(name).replace("word_embeddings.lora_", "word_embeddings.weight.lora_")
+    return f"cls.predictions.{name}" if name.startswith(("transform.", "bias")) else name

@@ -11,12 +11,15 @@ takes part only where it has enough words of that band to guess one from another
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
-from core.training.documents import Vocabulary
+from core.objectives import masked
+from core.training.batches import tensors
+from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -92,12 +95,37 @@ def hide(
     With ``rare`` (vocabulary,) such words are masked together; ``context`` has those that are left, -1 elsewhere.
     """
     mask = choose(ids, weight, words.continues, words.special, rate, rng, together=rare)
-    batch = {
-        "ids": torch.from_numpy(np.where(mask, words.mask, ids)),
-        "mask": torch.from_numpy(mask),
-        "labels": torch.from_numpy(ids[mask]),
-    }
-    if rare is not None:
-        left = rare[ids] & ~mask & ~words.special[ids]
-        batch["context"] = torch.from_numpy(np.where(left, ids, -1))
-    return batch
+    batch = tensors(ids=np.where(mask, words.mask, ids), mask=mask, labels=ids[mask])
+    if rare is None:
+        return batch
+    left = rare[ids] & ~mask & ~words.special[ids]
+    return batch | tensors(context=np.where(left, ids, -1))
+
+
+def mask_rows(
+    texts: Sequence[Ints],
+    special: Bools,
+    mask: int,
+    pad: int,
+    width: int,
+    draws: Sequence[np.random.Generator],
+    fates: tuple[float, float] = masked.FATES,
+) -> dict[str, Tensor]:
+    """BERT's masking (`core.objectives.masked`) of texts of any length, each with its own generator.
+
+    Args:
+        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
+        mask: the mask token.
+        pad: fills rows up to ``width``.
+        fates: shares of the chosen tokens that become the mask token, and a random one.
+
+    Returns:
+        ``ids`` (rows, width) masked; ``real`` 1 where there is a token; ``chosen`` True where one is to be predicted;
+        ``labels`` (chosen,) what stood there.
+    """
+    ids = np.full((len(texts), width), pad, dtype=np.int64)
+    chosen = np.zeros(ids.shape, dtype=bool)
+    for row, (text, rng) in enumerate(zip(texts, draws, strict=True)):
+        ids[row, : len(text)], chosen[row, : len(text)] = masked.damage(text, special, mask, rng, fates=fates)
+    labels = np.concatenate([text[chosen[row, : len(text)]] for row, text in enumerate(texts)])
+    return tensors(ids=ids, real=(ids != pad).astype(np.int64), chosen=chosen, labels=labels)

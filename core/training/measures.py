@@ -1,10 +1,10 @@
-r"""How good a trained model is: the numbers of the cards.
+r"""How good a trained model is: the numbers of the cards, and the texts that they are measured on.
 
 =================  ===================================================================================================
 top-1, top-5       share of masked positions where an accepted answer is the first, or among the five first, words
-bits per byte      :math:`-\sum \log_2 p / \text{bytes}`, comparable across tokenisers
+bits per byte      :math:`-\sum \log_2 p / \text{bytes}`, comparable across tokenizers
 BLEU, chrF         sacrebleu's, with all known translations of a sentence as references
-exact              share of outputs that equal the undamaged text
+exact              share of outputs that equal the uncorrupted text
 =================  ===================================================================================================
 
 Everything takes transformers models in evaluation mode and runs on the model's device.
@@ -22,6 +22,7 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.training import masking
+from core.training import recipe as recipes
 from core.training.corpus import held_out_books, sentences
 from core.training.objective import Hits
 from core.training.tokens import Ints
@@ -43,6 +44,17 @@ WRITTEN = "{} sentences written for this project"
 OUT = "{} sentences of the corpus held out from training"
 
 
+def hold_out_every(checkpoint: Checkpoint) -> int:
+    """About one text in so many was held out from the training of a bundled checkpoint."""
+    return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
+
+
+def token_ids(checkpoint: Checkpoint, text: str, *, special: bool = False) -> list[int]:
+    """The tokens of a text of any length."""
+    ids: list[int] = checkpoint.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]  # type: ignore[assignment]
+    return ids
+
+
 def read_table(path: Path) -> list[list[str]]:
     """Rows of a tab-separated file without its header."""
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -62,12 +74,12 @@ def stories(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, 
         yield BOOKS.format(len(books)), books
 
 
-def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
+def story_chunks(checkpoint: Checkpoint, room: int = 126) -> list[str]:
     """The story in runs of whole sentences that fit ``room`` tokens together."""
     out: list[str] = []
     for sentence in sentences(story().replace("\n", " ")):
         longer = f"{out[-1]} {sentence}" if out else sentence
-        if out and len(tokenizer(longer, add_special_tokens=False, verbose=False)["input_ids"]) <= room:
+        if out and len(token_ids(checkpoint, longer)) <= room:
             out[-1] = longer
         else:
             out.append(sentence)
@@ -75,10 +87,11 @@ def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
 
 
 @torch.inference_mode()
-def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]], *, at_once: int = 25) -> Numbers:
-    """Over (sentence with one ``[MASK]``, accepted answers), in percent: right first guesses, right ones among the
-    first five, and first guesses that repeat a word of the sentence.
+def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, at_once: int = 25) -> Numbers:
+    """Over (sentence with one ``[MASK]``, accepted answers), in percent: right top predictions, right ones among the
+    top five, and top predictions that repeat a word of the sentence.
     """
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
     first = near = repeats = 0
     order = sorted(rows, key=lambda row: len(row[0]))
     for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
@@ -108,14 +121,14 @@ def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
 
 
 @torch.inference_mode()
-def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
+def bits_per_byte(checkpoint: Checkpoint, text: str) -> float:
     """Bits per byte of a text that begins a document, each token seen with at least half a window of context.
 
     Windows are as long as the model's positions and move by half of that; only what is new in a window counts.
     """
-    config = model.config
-    width = int(config.n_positions if hasattr(config, "n_positions") else config.max_position_embeddings)
-    ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
+    model: Any = checkpoint.model
+    width = int(getattr(model.config, "n_positions", 0) or model.config.max_position_embeddings)
+    ids = [checkpoint.tokenizer.bos_token_id, *token_ids(checkpoint, text)]
     nats = 0.0
     for part, fresh in half_windows(len(ids), width):
         window = torch.tensor([ids[part]], device=model.device)
@@ -126,8 +139,7 @@ def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
 
 @torch.inference_mode()
 def rewrite(
-    model: Any,
-    tokenizer: Any,
+    checkpoint: Checkpoint,
     texts: Sequence[str],
     *,
     beams: int = 4,
@@ -139,6 +151,8 @@ def rewrite(
 
     ``first`` is the token that every output has to begin with, where there is one.
     """
+    model: Any = checkpoint.model
+    tokenizer: Any = checkpoint.tokenizer
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
     out = [""] * len(texts)
     for at in range(0, len(order), rows):
@@ -187,7 +201,7 @@ def repair(outputs: Sequence[str], damaged: Sequence[str], clean: Sequence[str])
 
 
 def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
-    """(hidden ids, masked positions) of one text: whole words, all equally likely, drawn from the seed."""
+    """(masked ids, masked positions) of one text: whole words, all equally likely, drawn from the seed."""
     pieces = tokenizer.convert_ids_to_tokens(ids.tolist())
     size = int(ids.max()) + 1
     continues = np.zeros(size, dtype=bool)
@@ -201,12 +215,12 @@ def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tup
 
 
 @torch.inference_mode()
-def masked_sentences(model: Any, tokenizer: Any, texts: Sequence[str]) -> Numbers:
+def masked_words(checkpoint: Checkpoint, texts: Sequence[str]) -> Numbers:
     """Top-1 and top-5 in percent over the masked words (see `hide`) of short texts."""
-    hits = Hits()
+    model, hits = checkpoint.model, Hits()
     for seed, text in enumerate(texts):
-        ids = np.array(tokenizer(text)["input_ids"], dtype=np.int64)
-        hidden, places = hide(ids, tokenizer, seed=seed)
+        ids = np.array(token_ids(checkpoint, text, special=True), dtype=np.int64)
+        hidden, places = hide(ids, checkpoint.tokenizer, seed=seed)
         scores = model(torch.from_numpy(hidden)[None].to(model.device)).logits[0, places.tolist()]
         hits.add(scores, torch.from_numpy(ids[places]).to(model.device))
     return hits.top()

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import numpy as np
+
 from core.tokenizers.known import PLAIN_BPE
 from core.training import corpus, recipe
 from core.training.tokens import Ints
@@ -41,6 +43,22 @@ M2M = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token
 END = "<|endoftext|>"
 """Begins and ends a text for decoders."""
 GPT = {"bos_token": END, "eos_token": END, "unk_token": END}
+
+
+class Vocabulary:
+    """The special tokens of a BERT tokenizer by name, which ids they are, and which pieces continue a word."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        vocab: dict[str, int] = tokenizer.get_vocab()
+        self.pad, _, self.begin, self.end, self.mask = ids = [vocab[name] for name in BERT.values()]
+        self.special = np.zeros(len(vocab), dtype=bool)
+        self.special[ids] = True
+        self.continues = np.zeros(len(vocab), dtype=bool)
+        self.continues[[index for piece, index in vocab.items() if piece.startswith("##")]] = True
+
+    def framed(self, *segments: Ints) -> Ints:
+        """``[CLS]`` and the segments, each with ``[SEP]`` behind it."""
+        return np.concatenate([[self.begin], *(part for segment in segments for part in (segment, [self.end]))])
 
 
 def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
@@ -100,8 +118,6 @@ ENCODERS: dict[str, Callable[[Iterable[str], int], Any]] = {"wordpiece": wordpie
 
 def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
     """Bytes of text that each token stands for; 0 for special ones. A byte-level token has one character a byte."""
-    import numpy as np
-
     lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
     for piece, index in tokenizer.get_vocab().items():
         lengths[index] = 0 if piece == END or piece in special else len(piece)

@@ -68,7 +68,7 @@ class Ragged:
         return cls(np.array(flat, dtype=np.uint16), np.array(ends, dtype=np.int64))
 
 
-LAYOUT = 2
+LAYOUT = 3
 """Of a stored folder; goes up when it changes."""
 
 

@@ -78,7 +78,7 @@ def test_windows_begin_with_their_code_and_hold_one_source(objective: CodesObjec
 
 def test_an_epoch_passes_over_the_sources_as_often_as_the_recipe_says(objective: CodesObjective) -> None:
     index = np.concatenate(objective.epoch(np.random.default_rng(0)))
-    for number, (source, text) in enumerate(zip(SOURCES, objective.train, strict=True)):
+    for number, (source, text) in enumerate(zip(SOURCES, objective.texts, strict=True)):
         windows = int((index[:, 0] == number).sum())
         assert windows == pytest.approx(source.passes * len(text.flat) / WIDTH, abs=5)  # 4 rows are left over at most
         rows = index[index[:, 0] == number]

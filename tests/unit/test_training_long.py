@@ -86,7 +86,7 @@ def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
     found = evaluate.measure("hashed-lm", hashing)
     (on,) = found
     text = measures.story()
-    theirs = measures.bits_per_byte(hashing.model, hashing.tokenizer, text)
+    theirs = measures.bits_per_byte(hashing, text)
     assert found[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
     shares = [found[on][f"attention caught, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
     assert shares == sorted(shares)

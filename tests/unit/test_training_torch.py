@@ -320,14 +320,15 @@ class Letters:
 
     bos_token_id = 0
 
-    def __call__(self, text: str) -> dict[str, list[int]]:
+    def __call__(self, text: str, **_: bool) -> dict[str, list[int]]:
         return {"input_ids": list(text.encode())}
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 100])
 def test_bits_per_byte_of_a_uniform_model(length: int) -> None:
     model = Uniform(256, positions=8)
-    assert measures.bits_per_byte(model, Letters(), "a" * length) == pytest.approx(math.log2(256))
+    checkpoint: Any = SimpleNamespace(model=model, tokenizer=Letters())
+    assert measures.bits_per_byte(checkpoint, "a" * length) == pytest.approx(math.log2(256))
     assert model.longest <= 8
 
 

@@ -44,9 +44,9 @@ from core.checkpoints.adapters import ARCHITECTURE, AdapterBert
 from core.errors import AtlasError
 from core.training import batches, corpus, models
 from core.training.batches import Epochs
-from core.training.documents import Vocabulary
 from core.training.objective import Batch, Objective
 from core.training.recipe import Recipe, SourceFile
+from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 160

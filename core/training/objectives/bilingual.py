@@ -3,8 +3,8 @@ r"""Masked words in sentences of two languages, and in pairs that say the same (
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
 with M the chosen 15 % of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of
-one language; in translation language modeling it is a sentence and its translation, both damaged, so that a word
-hidden in one can be looked up in the other. Every token carries its language, and places count from 0 again in the
+one language; in translation language modeling it is a sentence and its translation, both masked, so that a word
+masked in one can be read from the other. Every token carries its language, and places count from 0 again in the
 second sentence (`core.language.bilingual`). The two languages share one vocabulary of pieces.
 """
 
@@ -17,15 +17,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.language.bilingual import layout
-from core.objectives import masked
 from core.training import batches, corpus, models, parallel
 from core.training.documents import ROUND
-from core.training.masking import Bools
+from core.training.masking import Bools, mask_rows
 from core.training.objective import Batch, Hits, Objective
 from core.training.recipe import RecipeError
 from core.training.tokenizers import XLM, wordpiece
@@ -153,33 +151,20 @@ def rows(
     special: Bools,
     draws: Sequence[np.random.Generator],
 ) -> dict[str, Tensor]:
-    """Damaged rows.
+    """Masked rows.
 
     Args:
         items: for each row which sentences of a pair it shows, and the pair.
-        special: (vocabulary,) True for tokens that are neither hidden nor drawn.
+        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
         draws: a generator for each row.
 
     Returns:
-        ``ids`` damaged, ``real`` 1 where there is a token, ``langs``, ``positions`` and ``chosen``, True where a token
-        is to be guessed, all (rows, width); ``labels`` (chosen,) what stood there.
+        What `core.training.masking.mask_rows` returns; ``langs`` and ``positions`` (rows, width).
     """
-    made = [layout([(side, text.both[side].row(pair)) for side in shown], END) for shown, pair in items]
-    width = -(-max(len(row.ids) for row in made) // ROUND) * ROUND
-    ids, langs, positions = (np.full((len(made), width), fill, dtype=np.int64) for fill in (PAD, 0, 0))
-    chosen = np.zeros(ids.shape, dtype=bool)
-    labels: list[Ints] = []
-    for number, (row, rng) in enumerate(zip(made, draws, strict=True)):
-        here = slice(0, len(row.ids))
-        whole = np.array(row.ids, dtype=np.int64)
-        ids[number, here], chosen[number, here] = masked.damage(whole, special, MASK, rng)
-        langs[number, here], positions[number, here] = row.langs, row.positions
-        labels.append(whole[chosen[number, here]])
-    return {
-        "ids": torch.from_numpy(ids),
-        "real": torch.from_numpy((ids != PAD).astype(np.int64)),
-        "langs": torch.from_numpy(langs),
-        "positions": torch.from_numpy(positions),
-        "chosen": torch.from_numpy(chosen),
-        "labels": torch.from_numpy(np.concatenate(labels)),
-    }
+    layouts = [layout([(side, text.both[side].row(pair)) for side in shown], END) for shown, pair in items]
+    width = -(-max(len(row.ids) for row in layouts) // ROUND) * ROUND
+    langs, positions = np.zeros((2, len(layouts), width), dtype=np.int64)
+    for number, row in enumerate(layouts):
+        langs[number, : len(row.ids)], positions[number, : len(row.ids)] = row.langs, row.positions
+    batch = mask_rows([np.array(row.ids) for row in layouts], special, MASK, PAD, width, draws)
+    return batch | batches.tensors(langs=langs, positions=positions)

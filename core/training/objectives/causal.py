@@ -80,42 +80,15 @@ def book_lines(recipe: Recipe, folder: Path, *, held_out: bool) -> Iterator[tupl
 
 def stream(rows: Iterable[list[int]], least: int, side: str, sources: tuple[SourceFile, ...]) -> Ints:
     """The ids of all rows end to end, more than ``least`` of them."""
-    found = np.fromiter((token for row in rows for token in row), dtype=np.uint16)
-    corpus.require(max(0, len(found) - least), "training" if side == "train" else "measuring", sources)
-    return found  # type: ignore[return-value]
+    tokens = np.fromiter((token for row in rows for token in row), dtype=np.uint16)
+    corpus.require(max(0, len(tokens) - least), "training" if side == "train" else "measuring", sources)
+    return tokens  # type: ignore[return-value]
 
 
 def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
     """Starts of consecutive windows of ``width`` inputs and one more target, from a random offset, in random order."""
     offset = int(rng.integers(width))
     return rng.permutation(np.arange(offset, count - width, width, dtype=np.int64))
-
-
-class Windows(Objective):
-    """An objective whose training text is one stream, cut into windows without regard to where texts begin."""
-
-    width: int
-    train: Ints
-    test: Ints
-
-    def epoch(self, rng: np.random.Generator) -> list[Ints]:
-        rows = max(1, self.recipe.step_tokens // self.width)
-        starts = window_starts(len(self.train), self.width, rng)
-        return [starts[at : at + rows] for at in range(0, len(starts) - rows + 1, rows)]
-
-    def batch(self, step: int) -> Batch:
-        return self.windows(self.train, self.epochs[step])
-
-    def windows(self, tokens: Ints, starts: Ints) -> Batch:
-        ids = np.stack([tokens[s : s + self.width + 1] for s in starts]).astype(np.int64)
-        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
-
-    def measured(self, most: int, rows: int) -> Iterator[Batch]:
-        """Batches of held-out windows that share no token, about ``most`` of them."""
-        starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
-        chosen = starts[:: max(1, len(starts) // most)]
-        for at in range(0, len(chosen), rows):
-            yield self.here(self.windows(self.test, chosen[at : at + rows]))
 
 
 class CausalModel(nn.Module):
@@ -133,29 +106,53 @@ class CausalModel(nn.Module):
 
 
 class NextToken(Objective):
-    """What objectives that predict the next token share: the model, its loss, and how it is shipped."""
+    """Next-token prediction over one stream of tokens, cut into windows without regard to where texts begin."""
 
     width: int
-    """Tokens that the model sees at once."""
+    """Tokens of a window."""
+    train: Ints
+    test: Ints
     special: Mapping[str, Any] = GPT
 
     def new_model(self) -> nn.Module:
         return CausalModel(self.recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END))
 
-    def scored(self, hidden: Tensor, labels: Tensor) -> Tensor:
+    def epoch(self, rng: np.random.Generator) -> list[Ints]:
+        return self.full_batches(window_starts(len(self.train), self.width, rng))
+
+    def full_batches(self, windows: Ints) -> list[Ints]:
+        """Batches of ``step_tokens``; windows that fill none are left out."""
+        rows = max(1, self.recipe.step_tokens // self.width)
+        return [windows[at : at + rows] for at in range(0, len(windows) - rows + 1, rows)]
+
+    def batch(self, step: int) -> Batch:
+        return self.windows(self.train, self.epochs[step])
+
+    def windows(self, tokens: Ints, starts: Ints) -> Batch:
+        ids = np.stack([tokens[s : s + self.width + 1] for s in starts]).astype(np.int64)
+        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
+
+    def measured(self, most: int, rows: int) -> Iterator[Batch]:
+        """Batches of held-out windows that share no token, about ``most`` of them."""
+        starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
+        chosen = starts[:: max(1, len(starts) // most)]
+        for at in range(0, len(chosen), rows):
+            yield self.here(self.windows(self.test, chosen[at : at + rows]))
+
+    def cross_entropy(self, hidden: Tensor, labels: Tensor) -> Tensor:
         """Mean cross-entropy of the labels, given the states that the output layer reads."""
         head = self.model.full.get_output_embeddings()
         return linear_cross_entropy(hidden.flatten(0, 1), head.weight, labels.flatten(), head.bias)
 
     def loss(self, batch: Batch) -> Tensor:
-        return self.scored(self.model(batch["ids"]), batch["labels"])
+        return self.cross_entropy(self.model(batch["ids"]), batch["labels"])
 
     @property
     def positions(self) -> int:  # type: ignore[override]
         return self.width
 
 
-class CausalObjective(NextToken, Windows):
+class CausalObjective(NextToken):
     """Windows over the books end to end, books separated by `END`."""
 
     def read(self) -> None:
@@ -163,20 +160,16 @@ class CausalObjective(NextToken, Windows):
         self.width = int(recipe.data["window"])
 
         def make() -> dict[str, Any]:
-            seen = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
-            tokenizer = byte_bpe(seen, int(recipe.data["vocabulary"]))
-            return {"tokenizer": tokenizer} | {
-                side: stream(
-                    encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test"))),
-                    self.width,
-                    side,
-                    recipe.sources,
-                )
-                for side in ("train", "test")
-            }
+            texts = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
+            tokenizer = byte_bpe(texts, int(recipe.data["vocabulary"]))
+            made: dict[str, Any] = {"tokenizer": tokenizer}
+            for side in ("train", "test"):
+                rows = encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test")))
+                made[side] = stream(rows, self.width, side, recipe.sources)
+            return made
 
-        found = stored(self.cache, (recipe.sources, recipe.data), make)
-        self.tokenizer, self.train, self.test = (found[name] for name in ("tokenizer", "train", "test"))
+        data = stored(self.cache, (recipe.sources, recipe.data), make)
+        self.tokenizer, self.train, self.test = (data[name] for name in ("tokenizer", "train", "test"))
         self.bytes = byte_lengths(self.tokenizer)
 
     def measure(self) -> dict[str, float]:
@@ -202,9 +195,9 @@ class SegmentModel(nn.Module):
         memory: list[Tensor] | None = None
         states: list[Tensor] = []
         for part in torch.split(ids, self.segment, dim=1):
-            found, kept_states = xlnet_model.content(self.full, part, memory)
-            memory = kept_states if remember else None
-            states.append(found)
+            hidden, cached = xlnet_model.content(self.full, part, memory)
+            memory = cached if remember else None
+            states.append(hidden)
         return torch.cat(states, dim=1)
 
 
@@ -239,14 +232,14 @@ class SegmentsObjective(CausalObjective):
             read = ((with_memory, 0), (with_memory, first), (without, first))
             for number, (states, begin) in enumerate(read):
                 labels = batch["labels"][:, begin:]
-                nats[number] += float(self.scored(states[:, begin:], labels)) * labels.numel()
+                nats[number] += float(self.cross_entropy(states[:, begin:], labels)) * labels.numel()
                 sizes[number] += self.bytes[labels.cpu().numpy()].sum()
         names = ("bits per byte", "later segments, bits per byte", "later segments without memory, bits per byte")
         return dict(zip(names, (nats / math.log(2) / sizes).tolist(), strict=True))
 
 
 LENGTH = 40
-"""Tokens of a passage whose code is asked for."""
+"""Tokens of a passage whose code is predicted."""
 MEASURED = 24
 """Held-out passages of each code that a run is measured on."""
 
@@ -267,8 +260,8 @@ def texts(folder: Path, source: SourceFile, *, every: int) -> Iterator[tuple[str
 
 def at_lines(starts: Ints, offsets: Ints, most: int) -> Ints:
     """Each start moved back to the beginning of its row, where that is at most ``most`` tokens away."""
-    found = offsets[np.searchsorted(offsets, starts, side="right") - 1]
-    return np.where(starts - found <= most, found, starts)
+    begins = offsets[np.searchsorted(offsets, starts, side="right") - 1]
+    return np.where(starts - begins <= most, begins, starts)
 
 
 class CodesObjective(NextToken):
@@ -282,47 +275,47 @@ class CodesObjective(NextToken):
         self.special = GPT | {"extra_special_tokens": codes}
 
         def lines(source: SourceFile, held_out: bool) -> Iterator[tuple[str, str]]:
-            found = texts(self.corpus, source, every=int(recipe.data["hold_out_every"]))
-            return ((document, text) for document, text, held in found if held == held_out)
+            every = int(recipe.data["hold_out_every"])
+            for document, text, held in texts(self.corpus, source, every=every):
+                if held == held_out:
+                    yield document, text
 
-        def seen() -> Iterator[str]:  # of a source that an epoch passes over in part, every few lines
+        def tokenizer_texts() -> Iterator[str]:  # of a source that an epoch passes over in part, every few lines
             for source in sources:
                 own = (text for _, text in lines(source, False))
                 yield from islice(own, 0, None, max(1, round(1 / source.passes)))
 
         def make() -> dict[str, Any]:
-            made: dict[str, Any] = {"tokenizer": byte_bpe(seen(), int(recipe.data["vocabulary"]), codes)}
+            made: dict[str, Any] = {"tokenizer": byte_bpe(tokenizer_texts(), int(recipe.data["vocabulary"]), codes)}
             for number, source in enumerate(sources):
-                for side, least in (("train", self.width), ("test", LENGTH)):
-                    rows = Ragged.of(encoded(made["tokenizer"], pieces(lines(source, side == "test"))))
-                    corpus.require(max(0, len(rows.flat) - least), f"{side}ing".replace("test", "measur"), [source])
+                for side, least in (("training", self.width), ("measuring", LENGTH)):
+                    rows = Ragged.of(encoded(made["tokenizer"], pieces(lines(source, side == "measuring"))))
+                    corpus.require(max(0, len(rows.flat) - least), side, [source])
                     made[f"{side}-{number}"] = rows
             return made
 
-        found = stored(self.cache, (sources, recipe.data), make)
-        self.tokenizer = found["tokenizer"]
-        self.train, self.test = (
-            [found[f"{side}-{number}"] for number in range(len(sources))] for side in ("train", "test")
+        data = stored(self.cache, (sources, recipe.data), make)
+        self.tokenizer = data["tokenizer"]
+        self.texts, self.held_out = (
+            [data[f"{side}-{number}"] for number in range(len(sources))] for side in ("training", "measuring")
         )
         self.code = np.array([self.tokenizer.token_to_id(code_token(source.task)) for source in sources])
         self.bytes = byte_lengths(self.tokenizer, codes)
 
     def epoch(self, rng: np.random.Generator) -> list[Ints]:
         """Batches of (source, start), shape (rows, 2); another pass over a source begins at another place."""
-        found: list[Ints] = []
-        for number, (source, text) in enumerate(zip(self.recipe.sources, self.train, strict=True)):
+        windows: list[Ints] = []
+        for number, (source, text) in enumerate(zip(self.recipe.sources, self.texts, strict=True)):
             for done in range(math.ceil(source.passes)):
                 starts = window_starts(len(text.flat), self.width, rng)
                 starts = starts[: round(min(1.0, source.passes - done) * len(starts))]
                 starts = at_lines(starts, text.offsets, self.width // 2)
-                found.append(np.stack([np.full_like(starts, number), starts], axis=1))
-        index = rng.permutation(np.concatenate(found))
-        rows = max(1, self.recipe.step_tokens // self.width)
-        return [index[at : at + rows] for at in range(0, len(index) - rows + 1, rows)]
+                windows.append(np.stack([np.full_like(starts, number), starts], axis=1))
+        return self.full_batches(rng.permutation(np.concatenate(windows)))
 
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
-        labels = np.stack([self.train[n].flat[s : s + self.width] for n, s in index.tolist()]).astype(np.int64)
+        labels = np.stack([self.texts[n].flat[s : s + self.width] for n, s in index.tolist()]).astype(np.int64)
         ids = np.concatenate([self.code[index[:, 0], None], labels[:, :-1]], axis=1)
         return {"ids": torch.from_numpy(ids), "labels": torch.from_numpy(labels)}
 
@@ -341,39 +334,39 @@ class CodesObjective(NextToken):
 
     def _passages(self, label: str, length: int) -> list[list[int]]:
         """Held-out passages of a code, evenly spread over its sources."""
-        sides = zip(self.recipe.sources, self.test, strict=True)
+        sides = zip(self.recipe.sources, self.held_out, strict=True)
         each = (passages((text.row(i) for i in range(len(text))), length) for s, text in sides if s.task == label)
         return spread(chain.from_iterable(each), MEASURED)
 
 
 def passages(rows: Iterable[Sequence[int]], length: int) -> Iterator[list[int]]:
     """Runs of ``length`` tokens, each from the beginning of a row; what a run leaves of its last row is left out."""
-    held: list[int] = []
+    passage: list[int] = []
     for row in rows:
-        held.extend(row)
-        if len(held) >= length:
-            yield held[:length]
-            held = []
+        passage.extend(row)
+        if len(passage) >= length:
+            yield passage[:length]
+            passage = []
 
 
 def spread(items: Iterable[T], most: int) -> list[T]:
     """At most ``most`` of the items, evenly spread."""
-    kept_items: list[T] = []
+    sample: list[T] = []
     every = 1
     for number, item in enumerate(items):
         if number % every == 0:
-            kept_items.append(item)
-        if len(kept_items) > most:
-            kept_items, every = kept_items[::2], 2 * every
-    return kept_items
+            sample.append(item)
+        if len(sample) > most:
+            sample, every = sample[::2], 2 * every
+    return sample
 
 
-def right_codes(model: Any, found: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
+def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
     """Percent of the texts whose most probable code is ``own``, one of ``codes``."""
-    best = log_probabilities(model, found, codes).argmax(axis=1)
+    best = log_probabilities(model, texts, codes).argmax(axis=1)
     return 100 * float(np.mean(np.asarray(codes)[best] == own))
 
 
-def bits_per_byte(model: Any, found: Sequence[Sequence[int]], code: int, size: int) -> float:
+def bits_per_byte(model: Any, texts: Sequence[Sequence[int]], code: int, size: int) -> float:
     """Bits per byte of the texts, ``size`` bytes together, under ``code``."""
-    return -float(log_probabilities(model, found, [code]).sum()) / math.log(2) / size
+    return -float(log_probabilities(model, texts, [code]).sum()) / math.log(2) / size

@@ -23,9 +23,10 @@ from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
 from core.objectives.replaced import WEIGHT
 from core.training import models
-from core.training.documents import Examples, Vocabulary
+from core.training.documents import Examples
 from core.training.objective import Batch
 from core.training.objectives.encoder import EncoderObjective, new_encoder
+from core.training.tokenizers import Vocabulary
 
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 

@@ -24,8 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training import models
-from core.training.objective import Batch, linear_cross_entropy
-from core.training.objectives.causal import Windows, book_lines, stream
+from core.training.objectives.causal import NextToken, book_lines, stream
 from core.training.tokenizers import END, GPT, ship_tokenizer, single_bytes
 from core.training.tokens import stored
 
@@ -58,13 +57,13 @@ class HashedModel(nn.Module):
         return hidden
 
 
-class HashedObjective(Windows):
+class HashedObjective(NextToken):
     """Windows over the bytes of the books end to end, books separated by `END`."""
 
     special = GPT | {"pad_token": PAD}
 
     def read(self) -> None:
-        self.width = self.positions = math.prod(self.recipe.model["axial_pos_shape"])
+        self.width = math.prod(self.recipe.model["axial_pos_shape"])
         self.tokenizer = single_bytes((PAD, END))
 
         def rows(held_out: bool) -> Iterator[list[int]]:
@@ -77,15 +76,11 @@ class HashedObjective(Windows):
             sides = ("train", "test")
             return {side: stream(rows(side == "test"), self.width, side, self.recipe.sources) for side in sides}
 
-        found = stored(self.cache, (self.recipe.sources, self.recipe.data, self.width), make)
-        self.train, self.test = found["train"], found["test"]
+        data = stored(self.cache, (self.recipe.sources, self.recipe.data, self.width), make)
+        self.train, self.test = data["train"], data["test"]
 
     def new_model(self) -> HashedModel:
         return HashedModel(self.recipe.model)
-
-    def loss(self, batch: Batch) -> Tensor:
-        hidden = self.model(batch["ids"]).flatten(0, 1)
-        return linear_cross_entropy(hidden, self.model.full.lm_head.decoder.weight, batch["labels"].flatten())
 
     def measure(self) -> dict[str, float]:
         """Bits per byte of about 24 held-out windows; of the ends of these windows, read whole and a quarter alone.

@@ -36,11 +36,11 @@ from torch.nn import functional
 from core.checkpoints.bundled import apply, long_names
 from core.objectives import masked
 from core.sparse.longformer import states
-from core.training import corpus, masking, models
-from core.training.documents import Vocabulary
-from core.training.lowrank import MaskedModel, add_updates
+from core.training import batches, corpus, masking, models
+from core.training.lowrank import MaskedModel, add_updates, shipped_update
 from core.training.objective import Batch, Hits, Objective
 from core.training.objectives.causal import book_lines, stream
+from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
@@ -256,12 +256,8 @@ class LongModel(nn.Module):
         return scores
 
     def difference(self) -> dict[str, Tensor]:
-        """What learnt, under the names of LongformerForMaskedLM, (`core.checkpoints.bundled`)."""
-        out: dict[str, Tensor] = {}
-        for name, value in self.full.named_parameters():
-            if value.requires_grad:
-                name = name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
-                out[name] = value
+        """What learned, under the names of LongformerForMaskedLM (`core.checkpoints.bundled`)."""
+        out = {shipped_update(name): value for name, value in self.full.named_parameters() if value.requires_grad}
         out[f"{LONGFORMER_POSITIONS}.rows.0"] = out.pop(LONGFORMER_POSITIONS)
         return out
 
@@ -309,12 +305,8 @@ class WindowObjective(Objective):
     def damaged(self, ids: Ints, rng: np.random.Generator) -> Batch:
         """(rows, length) stretches with their ends made special and 15 % of the others chosen to be guessed."""
         ids[:, 0], ids[:, -1] = self.words.begin, self.words.end
-        damaged, chosen = masked.damage(ids, self.words.special, self.words.mask, rng)
-        return {
-            "ids": torch.from_numpy(damaged),
-            "chosen": torch.from_numpy(chosen),
-            "labels": torch.from_numpy(ids[chosen]),
-        }
+        corrupted, chosen = masked.damage(ids, self.words.special, self.words.mask, rng)
+        return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])
 
     def loss(self, batch: Batch) -> Tensor:
         return functional.cross_entropy(self.model(batch["ids"], batch["chosen"]).float(), batch["labels"])

@@ -35,9 +35,9 @@ from torch.nn import functional
 
 from core.checkpoints.sentence_head import SentenceHead
 from core.training import batches, masking, models, optimizers, tokens
-from core.training.documents import Vocabulary
 from core.training.lowrank import MaskedModel
 from core.training.objective import Batch, Hits, Objective
+from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints
 
 MEASURED = 0.004

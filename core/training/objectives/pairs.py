@@ -60,9 +60,7 @@ def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints 
     )
     begin = np.full((len(labels), 1), start, dtype=np.int64)
     given = np.concatenate([begin, np.where(labels == IGNORE, pad, labels)[:, :-1]], axis=1)
-    real = (ids != pad).astype(np.int64)
-    arrays = {"ids": ids, "real": real, "given": given, "labels": labels}
-    return {name: torch.from_numpy(value) for name, value in arrays.items()}
+    return batches.tensors(ids=ids, real=(ids != pad).astype(np.int64), given=given, labels=labels)
 
 
 def mean_nats(objective: Objective, made: Iterable[Batch]) -> float:

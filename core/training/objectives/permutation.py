@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from core import patterns
 from core.objectives.permutation import last
 from core.training import batches, documents, xlnet_model
-from core.training.documents import MEASURED, ROUND, Documents, Vocabulary
+from core.training.documents import MEASURED, ROUND, Documents
 from core.training.objective import Batch, Hits, Objective, linear_cross_entropy
-from core.training.tokenizers import BERT
+from core.training.tokenizers import BERT, Vocabulary
 from core.training.tokens import Ints
 
 
@@ -56,25 +56,24 @@ class Orders:
         """
         ids = np.full((len(index), int(self.sizes[index[0]])), self.words.pad, dtype=np.int64)
         rank = np.zeros_like(ids)
-        found: list[Ints] = []
+        orders: list[Ints] = []
         for row, (chunk, rng) in enumerate(zip(index.tolist(), draws, strict=True)):
-            whole = np.concatenate([[self.words.begin], self.text.chunk(chunk), [self.words.end]])
+            whole = self.words.framed(self.text.chunk(chunk))
             ids[row, : len(whole)] = whole
             share = rng.uniform(1 / self.k, 1.0) if wide else 1 / self.k
-            found.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
-            rank[row] = patterns.ranks(found[-1].tolist(), ids.shape[1])
-        place = np.full((len(index), max(map(len, found))), -1, dtype=np.int64)
-        for row, order in enumerate(found):
+            orders.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
+            rank[row] = patterns.ranks(orders[-1].tolist(), ids.shape[1])
+        place = np.full((len(index), max(map(len, orders))), -1, dtype=np.int64)
+        for row, order in enumerate(orders):
             place[row, : len(order)] = order
-        arrays = {
-            "ids": ids,
-            "real": ids != self.words.pad,
-            "rank": rank,
-            "place": np.maximum(place, 0),
-            "there": place >= 0,
-            "labels": np.concatenate([ids[row, order] for row, order in enumerate(found)]),
-        }
-        return {name: torch.from_numpy(value) for name, value in arrays.items()}
+        return batches.tensors(
+            ids=ids,
+            real=ids != self.words.pad,
+            rank=rank,
+            place=np.maximum(place, 0),
+            there=place >= 0,
+            labels=np.concatenate([ids[row, order] for row, order in enumerate(orders)]),
+        )
 
     def measured(self, device: torch.device | str = "cpu") -> Iterator[Batch]:
         """Batches over about `MEASURED` chunks, with the same orders each time and one target in K."""
