@@ -148,7 +148,7 @@ def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
     spent = sum(float(reformer.surprises(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
     found = {"bits per byte": spent / (len(ids) - 1)}
     for rounds, share in shares(model, ids[:width]).items():
-        found[f"attention caught, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
+        found[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
     return found
 
 

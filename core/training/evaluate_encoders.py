@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -289,7 +288,7 @@ def right(checkpoint: Checkpoint, given: Tasked) -> Numbers:
     return {
         "accuracy": 100 * float(np.mean(adapted)),
         "accuracy, head alone": 100 * float(np.mean(alone)),
-        "accuracy, commonest answer always": 100 * float(np.bincount(answers).max() / len(answers)),
+        "accuracy, most frequent class always": 100 * float(np.bincount(answers).max() / len(answers)),
     }
 
 
@@ -397,24 +396,21 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
     for book in books:
         counts += np.bincount(book, minlength=len(pieces))
     rare = np.flatnonzero(words & (counts <= RARE * counts.sum()))
-    out: dict[str, float] = {}
+    out: Numbers = {}
     for low, high in FAR:
-        hits: Counter[str] = Counter()
-        asked = 0
+        right: list[list[bool]] = []
         for stretch in _stretches(books, length, 8):
             ids = _framed(checkpoint, stretch)
             for first, second in pairs_far(ids, rare, low, high):
                 if goes_on[ids[[first + 1, second + 1]]].any():
                     continue
-                told = ids.copy()
-                told[second] = tokenizer.mask_token_id
-                untold = told.copy()
-                untold[first] = tokenizer.mask_token_id
-                hidden = states(model, torch.from_numpy(np.stack([told, untold])))[:, second]
-                right = (model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist()
-                asked += 1
-                hits["told"] += right[0]
-                hits["not told"] += right[1]
-        for name in ("told", "not told"):
-            out[f"rare word, {name} {low} to {high} tokens away, top-5"] = 100 * hits[name] / max(1, asked)
+                repeated = ids.copy()
+                repeated[second] = tokenizer.mask_token_id
+                alone = repeated.copy()
+                alone[first] = tokenizer.mask_token_id
+                hidden = states(model, torch.from_numpy(np.stack([repeated, alone])))[:, second]
+                right.append((model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist())
+        shares = 100 * np.array(right, dtype=float).reshape(-1, 2).sum(0) / max(1, len(right))
+        out[f"rare word repeated {low} to {high} tokens away, top-5"] = float(shares[0])
+        out[f"rare word, repetition {low} to {high} tokens away masked, top-5"] = float(shares[1])
     return out

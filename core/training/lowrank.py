@@ -297,7 +297,8 @@ class MaskedModel(nn.Module):
 
     def difference(self) -> dict[str, Tensor]:
         """Shipped tensors under the names of BertForMaskedLM (`core.checkpoints.bundled`)."""
-        out = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
+        learned = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
+        out: dict[str, Tensor] = {**learned}
         if self.words.rows is not None:
             out[f"{WORDS}.lora_rows"] = self.words.rows.to(torch.int32)
         return out

@@ -103,7 +103,7 @@ def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, 
             first += words[0] in answers
             near += any(word in answers for word in words)
             repeats += best[0] in ids
-    shares = {"top-1": first, "top-5": near, "first guess repeats a word": repeats}
+    shares = {"top-1": first, "top-5": near, "top prediction repeats a word": repeats}
     return {name: 100 * count / len(rows) for name, count in shares.items()}
 
 

@@ -30,7 +30,7 @@ TOLERANCE = {
     "BLEU": 0.6,
     "chrF": 0.6,
     "bits": 0.01,
-    "caught": 1.0,
+    "covered": 1.0,
     "right code": 2.6,
     "accuracy": 3.4,
     "CER": 1.0,

@@ -74,8 +74,8 @@ def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) 
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
     found = evaluate_encoders.far_words(long, books, length=128)
     names = {
-        f"rare word, {name} {low} to {high} tokens away, top-5"
-        for name in ("told", "not told")
+        name.format(f"{low} to {high} tokens away")
+        for name in ("rare word repeated {}, top-5", "rare word, repetition {} masked, top-5")
         for low, high in evaluate_encoders.FAR
     }
     assert set(found) == names
@@ -88,7 +88,7 @@ def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
     text = measures.story()
     theirs = measures.bits_per_byte(hashing, text)
     assert found[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
-    shares = [found[on][f"attention caught, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
+    shares = [found[on][f"attention weight covered, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] <= 100 + 1e-3
 
@@ -109,7 +109,13 @@ def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.Mo
 
 
 def test_units() -> None:
-    names = ("bits per byte, 4 rounds", "attention caught, 1 round", "told, top-5", "en-fr BLEU", "passes per token")
+    names = (
+        "bits per byte, 4 rounds",
+        "attention weight covered, 1 round",
+        "repeated, top-5",
+        "en-fr BLEU",
+        "passes per token",
+    )
     assert [evaluate.unit(name) for name in names] == ["bits", "%", "%", "", ""]
 
 
