@@ -117,13 +117,13 @@ class AdaptersObjective(Objective):
 
     def batch(self, step: int) -> Batch:
         """Tensors named ``<task>.<name>``."""
-        found: dict[str, Tensor] = {}
+        batch: Batch = {}
         for number, task in enumerate(self.tasks):
             rng = np.random.default_rng([self.recipe.seed, 1, step, number])
             index = self._by_task[task][step]
             rows = self.rows.batch(self.train[task], index, str(self.tasks[task]["form"]), repeat(rng))
-            found |= {f"{task}.{name}": torch.from_numpy(value) for name, value in rows.items()}
-        return found
+            batch |= {f"{task}.{name}": value for name, value in rows.items()}
+        return batch
 
     def scores(self, batch: Mapping[str, Tensor], task: str) -> dict[str, Tensor]:
         """(rows, answers) scores of one task's batch, by what gave them."""
@@ -180,8 +180,7 @@ def measured(
     length = batches.round_up(texts.lengths[some])
     for index in batches.plan(some, length, length, 4096, np.random.default_rng(0), least=0.0):
         draws = (np.random.default_rng([0, 3, int(row)]) for row in index)
-        batch = rows.batch(texts, index, form, draws)
-        yield {name: torch.from_numpy(value).to(device) for name, value in batch.items()}
+        yield {name: value.to(device) for name, value in rows.batch(texts, index, form, draws).items()}
 
 
 _JOINERS = ("'", "’", "-", "‘", "`")
@@ -295,9 +294,8 @@ class Rows:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        self.pieces = Vocabulary(tokenizer)
+        self.words = Vocabulary(tokenizer)
         vocab: Mapping[str, int] = tokenizer.get_vocab()
-        self.pad = vocab["[PAD]"]
         self.letters = np.zeros(len(vocab), dtype=bool)
         self.joins = np.zeros(len(vocab), dtype=bool)
         for piece, index in vocab.items():
@@ -306,7 +304,7 @@ class Rows:
 
     def exchange(self, ids: list[int], rng: np.random.Generator) -> list[int] | None:
         """The tokens with two neighboring words exchanged; None where no two of them can be."""
-        starts = [at for at in range(len(ids)) if not self.pieces.continues[ids[at]]]
+        starts = [at for at in range(len(ids)) if not self.words.continues[ids[at]]]
         words = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
         free = [
             all(self.letters[i] for i in word)
@@ -329,15 +327,16 @@ class Rows:
                 return changed, 1
         return ids, answer
 
-    def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Ints]:
+    def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Tensor]:
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""
         shown = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
-        rows = [[self.pieces.begin, *ids, self.pieces.end] for ids, _ in shown]
-        width = int(batches.round_up(np.array([max(map(len, rows))]))[0])
-        ids = np.array([[*row, *[self.pad] * (width - len(row))] for row in rows], dtype=np.int64)
-        return {
-            "input_ids": ids,
-            "token_type_ids": np.zeros_like(ids),
-            "attention_mask": (ids != self.pad).astype(np.int64),
-            "answers": np.array([answer for _, answer in shown], dtype=np.int64),
-        }
+        width = int(batches.round_up(np.array([max(len(ids) + 2 for ids, _ in shown)]))[0])
+        ids = np.full((len(shown), width), self.words.pad, dtype=np.int64)
+        for number, (text, _) in enumerate(shown):
+            ids[number, : len(text) + 2] = self.words.framed(np.array(text, dtype=np.int64))
+        return batches.tensors(
+            input_ids=ids,
+            token_type_ids=np.zeros_like(ids),
+            attention_mask=(ids != self.words.pad).astype(np.int64),
+            answers=np.array([answer for _, answer in shown], dtype=np.int64),
+        )

@@ -26,8 +26,8 @@ from core.language.noise import NOISES, Noise, drawn, noisy
 from core.objectives.corruptions import CORRUPTIONS
 from core.training import batches, documents
 from core.training.documents import ROUND, Documents
-from core.training.objective import Batch
-from core.training.objectives.pairs import EncoderDecoder, PairsObjective, TextToText, mean_nats, shifted
+from core.training.objective import Batch, Objective
+from core.training.objectives.pairs import EncoderDecoder, PairsObjective, mean_nats, shifted
 from core.training.tokenizers import BART, T5, single_bytes
 from core.training.tokens import Ints, Ragged, lines
 
@@ -36,7 +36,7 @@ MEASURED = 600
 """Held-out chunks that are measured, for each corruption."""
 
 
-class DenoiseObjective(TextToText):
+class DenoiseObjective(Objective):
     """Chunks of about equal length a batch, each damaged in a way of its own."""
 
     special = BART

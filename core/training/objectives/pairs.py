@@ -104,14 +104,7 @@ class EncoderDecoder(nn.Module):
         return linear_cross_entropy(hidden[known], self.full.lm_head.weight, batch["labels"][known])
 
 
-class TextToText(Objective):
-    """An objective whose model knows its own loss over the tokens of a target."""
-
-    def loss(self, batch: Batch) -> Tensor:
-        return self.model.loss(batch)  # type: ignore[no-any-return]
-
-
-class PairsObjective(TextToText):
+class PairsObjective(Objective):
     """Pairs of texts as tokens, grouped by their padded lengths."""
 
     inputs: Ragged
