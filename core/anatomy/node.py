@@ -48,11 +48,6 @@ class ModuleNode:
         tied = {name for name, _ in self.ties}
         return sum(prod(shape) for name, shape in self.tensors if name not in tied)
 
-    @property
-    def shared(self) -> str | None:
-        """Path of the module that owns the first tensor which this one shares; None where nothing is shared."""
-        return self.ties[0][1].rpartition(".")[0] if self.ties else None
-
     def counted(self) -> ModuleNode:
         """This node with ``parameters`` added up from its own tensors and its children."""
         return replace(self, parameters=self.own + sum(child.total for child in self.children))

@@ -78,7 +78,7 @@ class SheetRow:
     parameters: int
     """Counted, at the size that is shown first."""
     words: int
-    """Rows of the table of word vectors at that size; 0 where there is none."""
+    """Rows of the embedding matrix at that size; 0 where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _row(system: System) -> SheetRow:
 
 
 def _words(piece: Piece) -> int:
-    """Rows of a table of word vectors; 0 for anything else."""
+    """Rows of an embedding matrix; 0 for anything else."""
     is_table = (piece.part.group, piece.part.slugs) == ("embeddings", ("words",))
     return max((shape[0] for _, shape in piece.tensors), default=0) if is_table else 0
 

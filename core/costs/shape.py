@@ -55,11 +55,6 @@ class Stack:
     memory: int = 0
     """Keys of earlier segments that stand before the text (Transformer-XL)."""
 
-    @property
-    def query_width(self) -> int:
-        """Numbers of all queries of a token."""
-        return self.heads * self.head_dim
-
     def keys(self, length: int) -> list[int]:
         """How many keys a token looks at in each layer when the text has ``length`` tokens."""
         seen = length + self.memory

@@ -61,10 +61,8 @@ _NAMES = {
 }
 """What most configurations of transformers call the editor's fields."""
 _XLNET = _NAMES | {"layers": "n_layer", "width": "d_model", "heads": "n_head", "ffn": "d_inner"}
-_XLM = _NAMES | {"layers": "n_layers", "width": "emb_dim", "heads": "n_heads", "segments": "n_langs"}
 _T5 = {"layers": "num_layers", "decoder_layers": "num_decoder_layers", "ffn": "d_ff"}
 _REFORMER = _NAMES | {"head_dim": "attention_head_size", "ffn": "feed_forward_size"}
-_OPT = _NAMES | {"ffn": "ffn_dim"}
 _QWEN_MOE = _NAMES | {"experts": "num_experts"}
 _DEEPSEEK = _NAMES | {"head_dim": "qk_nope_head_dim"}
 _SMALL = {"layers": 2, "width": 96, "heads": 6, "ffn": 100, "vocabulary": 501}
@@ -127,19 +125,8 @@ _OWN: dict[str, Own] = {
     "bert with its masked-word head": Own(
         "BertForMaskedLM", "BertConfig", ("bert", "base"), {"layers": 2}, {"head": "masked"}
     ),
-    "bert's pretraining": Own(
-        "BertForPreTraining", "BertConfig", ("bert", "base"), {"layers": 2}, {"head": "pretraining"}
-    ),
     "adapters": Own(
         "AdapterBertModel", "BertConfig", ("bert", "base"), {"layers": 2}, {"adapter": 8}, {"adapter_size": 8}
-    ),
-    "albert's masked words": Own(
-        "AlbertForMaskedLM",
-        "AlbertConfig",
-        ("albert", "base"),
-        {"width": 768, "layers": 12, "heads": 12, "ffn": 3072},
-        {"head": "masked"},
-        {"embedding_size": 128},
     ),
     "electra": Own(
         "ElectraForPreTraining",
@@ -158,45 +145,12 @@ _OWN: dict[str, Own] = {
         {"tie_word_embeddings": False},
         {"layers": "n_layer", "heads": "n_head"},
     ),
-    "opt": Own(
-        "OPTForCausalLM",
-        "OPTConfig",
-        ("gpt-2", "small"),
-        {"layers": 2, "width": 64, "heads": 4, "ffn": 96, "vocabulary": 777},
-        {"positions": 52},
-        {"max_position_embeddings": 50, "word_embed_proj_dim": 64},
-        _OPT,
-    ),
-    "mistral, two key-value heads": Own(
-        "MistralForCausalLM", "MistralConfig", ("llama", "7B"), _WIDE | {"kv_heads": 2}, {}, {"head_dim": 32}
-    ),
     "gemma, wide heads, tied": Own(
         "GemmaForCausalLM",
         "GemmaConfig",
         ("llama", "7B"),
         _WIDE | {"heads": 4, "kv_heads": 1, "head_dim": 96},
         {"tied": True},
-    ),
-    "gemma 2": Own(
-        "Gemma2ForCausalLM",
-        "Gemma2Config",
-        ("gemma", "2-2B"),
-        _WIDE | {"heads": 4, "kv_heads": 2, "head_dim": 96},
-    ),
-    "qwen 2": Own(
-        "Qwen2ForCausalLM",
-        "Qwen2Config",
-        ("llama", "7B"),
-        _WIDE | {"kv_heads": 4},
-        {"tied": True, "style": "qwen2"},
-        {"tie_word_embeddings": True},
-    ),
-    "qwen 3": Own(
-        "Qwen3ForCausalLM",
-        "Qwen3Config",
-        ("llama", "7B"),
-        _WIDE | {"kv_heads": 4, "head_dim": 64},
-        {"style": "qwen3"},
     ),
     "qwen 3 with experts": Own(
         "Qwen3MoeForCausalLM",
@@ -205,14 +159,6 @@ _OWN: dict[str, Own] = {
         {"layers": 2, "width": 256, "heads": 8, "kv_heads": 4, "head_dim": 64, "vocabulary": 1000}
         | {"inner": 60, "experts": 5, "active": 2},
         names=_QWEN_MOE,
-    ),
-    "mixtral, from mistral": Own(
-        "MixtralForCausalLM",
-        "MixtralConfig",
-        ("mistral", "7B"),
-        {"layers": 32, "width": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 32000, "active": 2},
-        {"experts": 8},
-        {"num_local_experts": 8},
     ),
     "deepseek, two dense layers, three shared experts": Own(
         "DeepseekV3ForCausalLM",
@@ -243,14 +189,6 @@ _OWN: dict[str, Own] = {
         | {"first_k_dense_replace": 3, "q_lora_rank": None, "v_head_dim": 16},
         _DEEPSEEK,
     ),
-    "deberta": Own(
-        "DebertaModel",
-        "DebertaConfig",
-        ("deberta", "base"),
-        _SMALL | {"positions": 77},
-        {},
-        _DISTANCES | {"pos_att_type": ["c2p", "p2c"]},
-    ),
     "deberta 3": Own(
         "DebertaV2Model",
         "DebertaV2Config",
@@ -261,28 +199,6 @@ _OWN: dict[str, Own] = {
         | {"position_buckets": 30, "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"]},
     ),
     "xlnet": Own("XLNetLMHeadModel", "XLNetConfig", ("xlnet", "base"), _SMALL, names=_XLNET),
-    "xlm": Own(
-        "XLMWithLMHeadModel",
-        "XLMConfig",
-        ("xlm", "xnli15-1024"),
-        {"layers": 2, "width": 96, "heads": 6, "vocabulary": 501, "segments": 7, "positions": 77},
-        {"ffn": 384},
-        names=_XLM,
-    ),
-    "longformer": Own(
-        "LongformerForMaskedLM",
-        "LongformerConfig",
-        ("longformer", "large"),
-        _SMALL | {"positions": 77},
-        {},
-        {"type_vocab_size": 1, "attention_window": [8, 8]},
-    ),
-    "modernbert": Own(
-        "ModernBertForMaskedLM",
-        "ModernBertConfig",
-        ("modernbert", "base"),
-        {"layers": 3, "width": 96, "heads": 6, "ffn": 100},
-    ),
     "reformer": Own(
         "ReformerModelWithLMHead",
         "ReformerConfig",
@@ -302,15 +218,6 @@ _OWN: dict[str, Own] = {
         {"feed_forward_proj": "gated-gelu"},
         _T5,
     ),
-    "bart": Own(
-        "BartForConditionalGeneration",
-        "BartConfig",
-        ("bart", "base"),
-        _PAIR | {"decoder_layers": 4},
-        _BLOCKS,
-        _FOUR_HEADS,
-        _BART,
-    ),
     "mbart": Own(
         "MBartForConditionalGeneration",
         "MBartConfig",
@@ -319,22 +226,6 @@ _OWN: dict[str, Own] = {
         _BLOCKS | {"style": "pegasus"},
         _FOUR_HEADS,
         _BART,
-    ),
-    "bert2bert": Own(
-        "EncoderDecoderModel",
-        "EncoderDecoderConfig",
-        ("bert2bert", "base"),
-        {},
-        {"layers": 2, "decoder_layers": 3},
-        {
-            "encoder": {"config": "BertConfig", "num_hidden_layers": 2},
-            "decoder": {
-                "config": "BertConfig",
-                "num_hidden_layers": 3,
-                "is_decoder": True,
-                "add_cross_attention": True,
-            },
-        },
     ),
 }
 

@@ -39,28 +39,13 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         "encoder",
         {**_BERT, "embedding_size": 16, "num_hidden_layers": 6},
     ),
-    "distilbert": (
-        "DistilBertModel",
-        "DistilBertConfig",
-        "encoder",
-        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "vocab_size": 97},
-    ),
-    "electra": ("ElectraModel", "ElectraConfig", "encoder", {**_BERT, "embedding_size": 16}),
     "gpt2": (
         "GPT2LMHeadModel",
         "GPT2Config",
         "decoder",
         {"n_embd": 32, "n_layer": 3, "n_head": 4, "vocab_size": 97, "n_positions": 64},
     ),
-    "gptj": (
-        "GPTJForCausalLM",
-        "GPTJConfig",
-        "decoder",
-        {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 97, "n_positions": 64, "rotary_dim": 4},
-    ),
     "llama": ("LlamaForCausalLM", "LlamaConfig", "decoder", _LLAMA),
-    "mistral": ("MistralForCausalLM", "MistralConfig", "decoder", {**_LLAMA, "sliding_window": None}),
-    "gemma": ("GemmaForCausalLM", "GemmaConfig", "decoder", {**_LLAMA, "head_dim": 16}),
     "bart": ("BartForConditionalGeneration", "BartConfig", "encoder-decoder", _BART),
     "t5": (
         "T5ForConditionalGeneration",
@@ -153,7 +138,7 @@ def test_the_operations_of_a_pass_are_those_that_torch_counts(case: str) -> None
     assert counter.get_total_flops() - once == work.total
 
 
-@pytest.mark.parametrize("case", ["gpt2", "gptj", "llama", "mistral", "gemma"])
+@pytest.mark.parametrize("case", ["gpt2", "llama"])
 def test_the_cache_holds_what_is_computed(case: str) -> None:
     model, shape, _ = _built(case)
     with torch.no_grad():

@@ -49,7 +49,7 @@ def test_parameters_count_copies_and_leave_out_what_is_shared() -> None:
     head = root.find("lm_head")
     assert head is not None
     assert head.parameters == 10  # the bias alone; the matrix is the embedding's
-    assert head.shared == "wte"
+    assert head.ties == (("weight", "wte.weight"),)
     assert root.parameters == 40 + 3 * 56 + 10
 
 

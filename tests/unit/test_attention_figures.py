@@ -70,10 +70,6 @@ def test_thumbnails_keep_the_largest_weight_of_a_cell() -> None:
     assert np.count_nonzero(small) == 1
 
 
-def test_score_grid_takes_any_number_of_heads() -> None:
-    assert figures.score_grid(np.zeros((3, 20), np.float32), "x", theme=LIGHT).data[0].z.shape == (3, 20)
-
-
 def test_a_picture_of_forty_tokens_is_small() -> None:
     found = _map(40, layers=6, heads=12)
     assert len(plotly.io.to_json(figures.attention_map(found, 0, 0, theme=LIGHT))) < 30_000

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.figures import attention, sparse
-from core.figures.predictions import compared_bars
 from core.language.types import Token
 from core.sparse.layout import Sparsity, curve
 from core.theme import DARK, LIGHT, Theme
@@ -57,15 +56,6 @@ def test_the_curve_and_its_table_agree() -> None:
     (note,) = figure.layout.annotations
     assert (note.text, note.x, note.yanchor) == ("your text", 300, "top")  # below the legend
     assert [row["Sparse"] for row in sparse.cost_table(costs)] == list(figure.data[1].y)
-
-
-def test_answers_are_bars_of_text() -> None:
-    words = [(EVIL, (0.5, 0.0005)), ("dog", (0.25, 0.5))]
-    figure = compared_bars(("sparse", "full"), words, ("red", "gray"), theme=LIGHT)
-    assert list(figure.layout.yaxis.ticktext) == [ESCAPED, "dog"]
-    assert list(figure.data[0].customdata) == [ESCAPED, "dog"]
-    assert [list(bar.x) for bar in figure.data] == [[0.5, 0.25], [0.0005, 0.5]]
-    assert list(figure.data[1].text) == ["0.05 %", "50 %"]
 
 
 WEIGHTS = np.array(

@@ -70,13 +70,3 @@ def test_scores_of_heads_are_written_in_percent_where_there_is_room() -> None:
     grid = np.array([[0.074, 0.5], [np.nan, 1.0]], np.float32)
     assert list(score_grid(grid, "x", theme=LIGHT).data[1].text) == ["7", "50", "", "100"]
     assert len(score_grid(np.zeros((2, 17), np.float32), "x", theme=LIGHT).data) == 1
-
-
-def test_without_digits_a_scale_stands_below() -> None:
-    values = np.array([[-1.0, 0.5]], np.float32)
-    figure = strips(values, ["a"], ["1", "2"], signed=True, digits=None, theme=LIGHT)
-    (cells,) = figure.data
-    assert (cells.zmin, cells.zmax, cells.showscale) == (-1, 1, True)
-    plain = strips(values, ["a"], ["1", "2"], theme=LIGHT)
-    assert not plain.data[0].showscale
-    assert figure.layout.height >= plain.layout.height + 40  # the room of the scale

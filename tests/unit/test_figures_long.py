@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from core.figures import sparse
-from core.figures.predictions import compared_bars
 from core.sparse import windowed as window_layout
 from core.theme import DARK, LIGHT
 
@@ -39,15 +38,6 @@ def test_lines_carry_their_rows() -> None:
     assert list(sparse.bits_by_length([256, 512], [2.0, 1.9], theme=LIGHT).data[0].y) == [2.0, 1.9]
     grown = sparse.score_counts([2, 4], [4, 16], [("1 round", [3, 6])], theme=LIGHT)
     assert [line.name for line in grown.data] == ["full attention", "1 round"]
-
-
-def test_bars_keep_words_and_ways_apart() -> None:
-    figure = compared_bars(
-        ["full", "window"], [("the", [0.5, 0.25]), ("<b>", [0.1, 0.2])], ("red", "blue"), theme=LIGHT
-    )
-    by_name = {bar.name: list(bar.x) for bar in figure.data}
-    assert by_name == {"full": [0.5, 0.1], "window": [0.25, 0.2]}
-    assert "<b>" not in figure.layout.yaxis.ticktext  # escaped
 
 
 def test_a_cost_curve_may_be_called_by_its_own_name() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.figures.results import Dot, Point, decimals, difference, dots, dots_alt, scaling, scaling_alt, signed
-from core.theme import DARK, LIGHT, Theme
+from core.theme import LIGHT
 
 BASE = Dot("with both", 88.5, "88.5", "#0072B2", reference=True)
 LESS = Dot("<b>left</b> to right", 77.8, "77.8", "#0072B2")
@@ -99,13 +97,6 @@ def test_one_series_needs_no_legend_and_falls_to_the_right() -> None:
     assert not figure.layout.showlegend
     assert figure.data[0].textposition == ("top right", "top right")
     assert list(figure.layout.xaxis.ticktext) == ["100 M", "200 M", "500 M", "1 B"]
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_ink_follows_the_theme(theme: Theme) -> None:
-    for figure in (dots([BASE], "x", theme=theme), scaling(POINTS, "x", {}, theme=theme)):
-        assert figure.layout.template.layout.font.color == theme.ink
-        assert not any(note.font.color for note in figure.layout.annotations)
 
 
 def test_pictures_in_words() -> None:

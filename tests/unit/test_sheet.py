@@ -38,24 +38,6 @@ def slugs(rows: list[SheetRow]) -> list[str]:
     return [row.system.slug for row in rows]
 
 
-def test_the_columns_are_those_of_source_001() -> None:
-    assert ALL == [
-        "name",
-        "type",
-        "objective",
-        "tokeniser",
-        "vocabulary",
-        "unknown",
-        "embeddings",
-        "attention",
-        "activation",
-        "parameters",
-        "training",
-        "data",
-        "batch",
-    ]
-
-
 def test_every_system_has_every_column_with_a_source_or_a_word_on_its_lack() -> None:
     assert len(sheet()) == len(catalogue.systems())
     for one in sheet():
