@@ -41,7 +41,7 @@ def beam_search(view: View) -> None:
         width = tree_pixels(tree)
         Panel(
             "beam-search",
-            "Beam search as a tree",
+            view.words.label("tree"),
             beam_tree(tree, accent(chosen.spec.branch), theme=theme()),
             tree_alt(tree),
             _table(tree),
@@ -67,8 +67,9 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
 def _results(view: View, tree: Tree, greedy: Tree) -> None:
     """The texts that the search ranks, beside the greedy one."""
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in tree.results]
-    st.markdown("**Hypotheses, best first**")
-    text_table(TextTable(("Text", "Sum", "Rank"), rows, "Hypotheses, best first", (42, 29, 29), (1, 2)))
+    title = view.words.label("results")
+    st.markdown(f"**{title}**")
+    text_table(TextTable(("Text", "Sum", "Rank"), rows, title, (42, 29, 29), (1, 2)))
     if tree.ids == greedy.ids:
         view.say("Greedy")
         return
@@ -76,8 +77,8 @@ def _results(view: View, tree: Tree, greedy: Tree) -> None:
     more = "more" if best > score else "less"
     st.markdown(
         terms("Greedy decoding")
-        + f" finds “{plain(text.strip())}” with the sum {minus(score)}: the text of beam search is {more} probable as "
-        f"a whole ({minus(best)})."
+        + f" finds “{plain(text.strip())}” with the sum {minus(score)}: "
+        + f"{view.words.part('Compared', more=more, sum=minus(best))}."
     )
 
 

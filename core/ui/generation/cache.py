@@ -1,4 +1,4 @@
-"""The KV cache on and off: the time of one more token as the text grows, measured now on the chosen model."""
+"""The KV cache on and off: the time per token as the text grows, measured now on the chosen model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ GROW = Integer(
     high=1000,
     step=8,
     width=130,
-    help="The longest text; the model's positions may set a lower bound.",
 )
 
 
@@ -72,7 +71,7 @@ def kv_cache(view: View) -> None:
         _measure(chosen, key, stream, points, len(at), progress, picture, most)
         st.rerun()
     else:
-        progress.info("The measurement was stopped.")
+        progress.info(view.words.label("stopped"))
         _panel(chosen, picture, st.session_state.get(part, ()), most)
 
 
@@ -109,7 +108,7 @@ def _measure(
 
 
 def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) -> list[int]:
-    """A text of ``count`` tokens: the prompt over and over, since its words do not change the time."""
+    """A text of ``count`` tokens: the prompt repeated, since its words do not change the time."""
     cycle = list(source or prompt)
     return [*prompt, *(cycle[i % len(cycle)] for i in range(max(0, count - len(prompt))))][:count]
 
@@ -132,7 +131,7 @@ def _panel(chosen: Setup, place: DeltaGenerator, points: Sequence[Point], most: 
     with place.container():
         Panel(
             "kv-cache-times",
-            "Time of one token with the KV cache and without",
+            chosen.view.words.label("times"),
             _figure(chosen, points, most),
             timing_alt(points),
             Table.from_records(records) if records else None,

@@ -1,4 +1,4 @@
-"""Generated texts as HTML: behind each token its surprisal or the entropy, or what became of a drafted token."""
+"""Generated texts as HTML, each token colored by surprisal or entropy, or by whether a draft token was accepted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import streamlit as st
 from core.figures.predictions import percent
 from core.language.decoding.draft import Bits, Drafted, RoundBits
 from core.language.tokens import Wording
-from core.language.types import GenerationStep
+from core.language.types import GenerationStep, Spread
+from core.theme import mixed
 from core.ui.chips import on_colour
 from core.ui.page import theme
 
 MOST_BITS = 12.0
-"""The color's far end; twelve bits are one chance in 4,096."""
+"""The end of the color scale; twelve bits are a probability of 1 in 4,096."""
 COLORS = {"surprise": "Surprisal", "entropy": "Entropy", "none": "No color"}
 """What the color behind a token of a text shows."""
 LOOKS = {"rounds": "Accepted and rejected", "surprise": "Surprisal", "entropy": "Entropy"}
@@ -28,16 +29,10 @@ def shade(amount: float) -> str:
     """The color (``#rrggbb``) of an amount from 0, the page's background, to 1."""
     stops = theme().amounts
     amount = min(1.0, max(0.0, amount))
-    for (low, one), (high, other) in pairwise(stops):
+    for (low, color), (high, other) in pairwise(stops):
         if amount <= high:
-            share = (amount - low) / (high - low)
-            pairs = zip(_channels(one), _channels(other), strict=True)
-            return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
+            return mixed(color, other, (amount - low) / (high - low))
     return stops[-1][1]
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def text_html(
@@ -68,16 +63,21 @@ def _paragraph(prefix: str, spans: str, growing: bool, style: str) -> str:
 def _step_span(step: GenerationStep, color: str) -> str:
     title = f"step {step.index + 1}: probability {percent(step.token.probability)}"
     style = ""
-    if step.spread is not None:
-        bits = step.spread
-        title += f", surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits, {bits.kept:,} candidates left"
+    if (bits := step.spread) is not None:
+        title += f", {_in_bits(bits)}, {bits.kept:,} candidates left"
         if color != "none":
-            ground = shade((bits.surprise if color == "surprise" else bits.entropy) / MOST_BITS)
-            style = (
-                f"background:{ground};color:{on_colour(ground)};"
-                "border-radius:.25em;padding:.12em .06em;white-space:pre-wrap"
-            )
+            style = _background(bits, color) + ";border-radius:.25em;padding:.12em .06em;white-space:pre-wrap"
     return _span(step.token.text, title, style, "⏎<br>")
+
+
+def _in_bits(bits: Spread | Bits) -> str:
+    return f"surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits"
+
+
+def _background(bits: Spread | Bits, color: str) -> str:
+    """The CSS of a token's background by its surprisal or entropy."""
+    ground = shade((bits.surprise if color == "surprise" else bits.entropy) / MOST_BITS)
+    return f"background:{ground};color:{on_colour(ground)}"
 
 
 def _span(token: str, title: str, style: str, line_break: str) -> str:
@@ -88,13 +88,13 @@ def _span(token: str, title: str, style: str, line_break: str) -> str:
 
 
 def bits_legend(color: str) -> None:
-    """A bar from zero to the far end, in words for who does not see it; nothing where the color shows no bits."""
+    """The color scale from zero to its end, with a text alternative; nothing where the color shows no bits."""
     if color not in ("surprise", "entropy"):
         return
     stops = ", ".join(shade(i / 12) for i in range(13))
     st.html(
         '<div style="display:flex;align-items:center;gap:.5em;font-size:.85rem;white-space:nowrap"><span>0</span>'
-        f'<span role="img" aria-label="colors from the background at 0 bits to the far end of cividis at 12 bits" '
+        f'<span role="img" aria-label="colors from the background at 0 bits to the end of the scale at 12 bits" '
         f'style="width:7em;height:.9em;border:1px solid;background:linear-gradient(90deg,{stops})"></span>'
         "<span>12+ bits</span></div>"
     )
@@ -109,10 +109,10 @@ def drafted_html(
     *,
     growing: bool = False,
 ) -> str:
-    """The text: accepted tokens on a ground and underlined, the target model's own in a frame, rejected ones struck.
+    """The text: accepted tokens colored and underlined, the target model's own in a frame, rejected ones struck.
 
     Args:
-        look: one of :data:`LOOKS`; the last two give each checked token a ground by its ``bits``.
+        look: one of :data:`LOOKS`; the last two color each checked token by its ``bits``.
         bits: surprisal and entropy round by round; none while the text grows.
     """
     parts = []
@@ -147,15 +147,14 @@ def _drafted_style(kind: str) -> str:
 def _drafted_span(token: str, kind: str, title: str, look: str, bits: Bits | None) -> str:
     style = _drafted_style(kind)
     if bits is not None:
-        title += f"; surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits"
+        title += f"; {_in_bits(bits)}"
         if look != "rounds":
-            ground = shade((bits.surprise if look == "surprise" else bits.entropy) / MOST_BITS)
-            style += f";background:{ground};color:{on_colour(ground)};opacity:1"
+            style += f";{_background(bits, look)};opacity:1"
     return _span(token, title, style, "⏎")
 
 
 def drafted_legend(look: str) -> str:
-    """The four kinds of token, in words; where the grounds show bits, lines and frames alone tell the kinds."""
+    """The four kinds of token; where the background shows bits, lines and frames alone distinguish the kinds."""
     bare = "" if look == "rounds" else ";background:none;color:inherit"
     kinds = {
         "accepted": "accepted",

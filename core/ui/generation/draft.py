@@ -1,4 +1,4 @@
-"""Speculative decoding: a draft model proposes, the target model verifies; what it accepts, and what that gains."""
+"""Speculative decoding: a draft model proposes tokens, the target model accepts or rejects them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Speculation:
         return (self.length, self.ahead, self.temperature, self.seed, self.common)
 
     def generate(self, told: Callable[[Drafted], None] | None = None) -> Drafted:
-        """The text, ``told`` after each round."""
+        """The text; ``told`` is called with it after each round."""
         from core.language.decoding.draft import drafted
 
         return drafted(
@@ -136,7 +136,7 @@ def speculative_decoding(view: View) -> None:
     place.html(html)
     parts = [html, f"<p>{drafted_legend(look)}</p>"]
     if look != "rounds":
-        parts.append(f"<p>Background: {LOOKS[look].lower()}, from 0 bits to 12 bits and more.</p>")
+        parts.append(f"<p>{view.words.part('Background', color=LOOKS[look].lower())}</p>")
     _counts(view, drafted, ahead)
     view.try_and_notice()
     _times(view, run, key, drafted, timer)
@@ -152,9 +152,12 @@ def speculative_decoding(view: View) -> None:
 def _about(chosen: Setup, run: Speculation) -> None:
     card = run.draft.spec.card
     if card is not None:
-        sizes = (
-            f"{run.draft.spec.name} has {run.draft.model.num_parameters():,} parameters, {chosen.spec.name} "
-            f"{run.target.model.num_parameters():,}. It was trained on the same text."
+        sizes = chosen.view.words.part(
+            "Sizes",
+            draft=run.draft.spec.name,
+            draft_parameters=f"{run.draft.model.num_parameters():,}",
+            target=chosen.spec.name,
+            target_parameters=f"{run.target.model.num_parameters():,}",
         )
         st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
@@ -224,7 +227,7 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
             icon=":material/timer:",
             on_click=st.session_state.__setitem__,
             args=(slot, key),
-            help=f"Generates the text {TURNS} times with the draft model and without, alternating",
+            help=view.words.part("Timer", turns=TURNS),
         )
         view.note("Not measured")
         return

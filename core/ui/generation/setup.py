@@ -1,4 +1,4 @@
-"""What all sections share: the live model, its prompt, and the settings of decoding."""
+"""The controls that all sections share: the live model, its prompt, and the settings of decoding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.language.decoding.cards import Number
-from core.language.decoding.picking import MAX_STOP_CHARS, MAX_STOPS
 from core.language.decoding.reader import Start
 from core.language.tasks import tasks
 from core.language.types import Decoding
@@ -31,56 +30,27 @@ MODEL = Model(
 )
 TASK = Choice(name="task", label="Task", options={}, width=230)
 TEXT = Text(name="text", label="Prompt", default=PROMPT, height=68)
-LENGTH = Integer(
-    name="length",
-    label="New tokens",
-    default=24,
-    low=1,
-    high=200,
-    help="A text also ends at the model's end token and at its last position.",
-)
-SEED = Seed(help="All strategies share it: the random number of a step depends on the seed and the step alone.")
-PENALTY = Real(
-    name="penalty",
-    label="Repetition penalty",
-    default=1.0,
-    low=0.5,
-    high=3.0,
-    step=0.1,
-    style="box",
-    help="Above 1, tokens of the context get lower scores. 1 changes nothing.",
-)
-NO_REPEAT = Integer(
-    name="norepeat",
-    label="No repeated n-grams of size",
-    low=0,
-    high=10,
-    help="3: no n-gram of three tokens occurs twice. 0: all may.",
-)
+LENGTH = Integer(name="length", label="New tokens", default=24, low=1, high=200)
+SEED = Seed()
+PENALTY = Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
+NO_REPEAT = Integer(name="norepeat", label="No repeated n-grams of size", low=0, high=10)
 LENGTH_PENALTY = Carried(
     name="lengthpenalty", label="Length penalty of beam search", as_=link.Real(None, low=-3.0, high=3.0)
 )
-STOP = Text(
-    name="stop",
-    label="Stop strings",
-    height=68,
-    placeholder="one on each line",
-    help=f"Up to {MAX_STOPS} texts of up to {MAX_STOP_CHARS} characters. Generation ends with the token that completes "
-    "one of them.",
-)
+STOP = Text(name="stop", label="Stop strings", height=68, placeholder="one on each line")
 RULES = Carried(name="rules", label="Strategies", as_=link.Words(most=8))
 SHARED = (MODEL, TASK, TEXT, LENGTH, SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP, RULES)
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the visitor chose above the sections, and what a section draws with."""
+    """The visitor's choices above the sections, and the view to draw with."""
 
     view: View
     spec: CheckpointSpec
     text: str
     task: str | None
-    """What an encoder-decoder does with the text; None for a decoder."""
+    """The task of an encoder-decoder; None for a decoder."""
     common: Decoding
     """Length, seed, penalties and stop strings; the strategies stand elsewhere."""
 
@@ -96,11 +66,11 @@ class Setup:
 
     @property
     def prefix(self) -> str:
-        """What the generated text continues; nothing where it answers."""
+        """The text that is continued; empty for an encoder-decoder."""
         return "" if self.task else self.text
 
     def start(self) -> Start:
-        """The prompt as the model reads it.
+        """The prompt as the model's input.
 
         Raises:
             AtlasError: the text does not suit the model.
@@ -111,7 +81,7 @@ class Setup:
 
 
 def no_model() -> bool:
-    """Say so where no model that generates is here."""
+    """Show a notice where no generative model is installed."""
     if missing := not MODEL.offered():
         no_models()
     return missing
@@ -142,7 +112,7 @@ def number_box(number: Number, value: float, key: str) -> float:
 
 
 def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
-    """What an encoder-decoder does, None for a decoder; and the text that the page opens with."""
+    """The task of an encoder-decoder, None for a decoder; and the sample text of the page."""
     if not spec.offers("rewrites"):
         if state.text("task"):
             instead(state, f"{spec.name} continues a text and has no tasks.")
@@ -155,7 +125,7 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
 
 
 def _text(state: PageState, sample: str, task: str | None) -> str:
-    """The prompt; what was typed stays, and a sample that nobody changed makes room for another task's."""
+    """The prompt; what was typed stays, and an unchanged sample is replaced by another task's."""
     box, shown = state.key(TEXT.name), state.key("text.sample")
     before = st.session_state.get(shown)
     if before not in (None, sample) and st.session_state.get(box) == before:
@@ -165,7 +135,7 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
 
 
 def _settings(state: PageState, length: bool) -> Decoding:
-    """A popover; what it says, as a decoding without a strategy."""
+    """A popover; its settings as a decoding without a strategy."""
     exponent: float | None = state.values.get(LENGTH_PENALTY.name)  # type: ignore[assignment]
     changed = int(exponent is not None) + sum(
         param.value(state) != param.default for param in (PENALTY, NO_REPEAT, STOP)
@@ -183,7 +153,7 @@ def _settings(state: PageState, length: bool) -> Decoding:
             step=0.5,
             key=state.key(LENGTH_PENALTY.name),
             placeholder="the model's own, usually 1",
-            help="A finished text ranks by its score divided by its length to this power: above 0 favors long texts.",
+            help=state.helps.get(LENGTH_PENALTY.name),
         )
         stop = STOP.draw(state)
     state.set(lengthpenalty=exponent)

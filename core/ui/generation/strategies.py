@@ -72,8 +72,8 @@ def strategies(view: View) -> None:
     texts, stopped = generate_all(chosen, decodings, Canvas(button, draw, draw_text))
     summaries = [summary(steps) for steps in texts]
     for place, steps, measures in zip(numbers, texts, summaries, strict=True):
-        ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(steps, chosen.spec.name)
-        place.caption(terms(_numbers(measures, ended)))
+        ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(view, steps, chosen.spec.name)
+        place.caption(terms(f"{_numbers(view, measures)} {ended}".strip() or view.words.label("nothing")))
     view.try_and_notice("source" if chosen.task else "")
     _measures(view, shown, summaries)
     with st.container(horizontal=True):
@@ -83,7 +83,7 @@ def strategies(view: View) -> None:
             for part in (heading(card.name), text_html(chosen.prefix, steps, color, room="0"))
         ]
         if color != "none":
-            parts.append(f"<p>Colors: {COLORS[color].lower()}, from the background at 0 bits to 12 bits and more.</p>")
+            parts.append(f"<p>{view.words.part('Colors', color=COLORS[color].lower())}</p>")
         download_html(html_page(view.words.label("file"), parts), "side-by-side", state.key("side.html"))
         _steps_table(state, shown, texts)
     with st.expander(view.words.label("how")):
@@ -92,7 +92,7 @@ def strategies(view: View) -> None:
 
 
 def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator, DeltaGenerator]:
-    """The choice of a color, the place for the menu of what can be removed, and one for the button that stops."""
+    """The choice of a color, a place for the Remove menu, and one for the Stop button."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         color = COLOR.draw(state)
         bits_legend(color)
@@ -102,7 +102,7 @@ def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGener
             key=state.key("add"),
             disabled=len(cards) >= MOST,
             on_click=_change(state, lambda words: [*words, _unused(words)]),
-            help=f"Add a strategy; up to {MOST} stand beside each other",
+            help=f"Add a strategy, up to {MOST}",
         )
         removal = st.container(width="content")
         button = st.empty()
@@ -110,10 +110,8 @@ def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGener
 
 
 def _removal_menu(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> None:
-    """A button for each card, drawn once the cards have said what they are."""
-    menu = place.popover(
-        "Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy; the last one stays"
-    )
+    """A button for each card, drawn after the cards."""
+    menu = place.popover("Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy")
     for number, card in enumerate(cards):
         menu.button(
             f"{number + 1} · {card.name}",
@@ -142,7 +140,7 @@ def _remove(state: PageState, number: int, count: int) -> Callable[[], None]:
 
 
 def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:
-    """A callback that makes other cards of the present ones; all widgets start afresh from them."""
+    """A callback that replaces the cards; all widgets start afresh from them."""
 
     def apply() -> None:
         words = [write(card) for card in read_all(state.words(RULES.name))[0]]
@@ -173,22 +171,25 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
     return Card(kind, value, temperature)
 
 
-def _ended(steps: Sequence[GenerationStep], name: str) -> str:
+def _ended(view: View, steps: Sequence[GenerationStep], name: str) -> str:
     if not steps:
         return ""
     if steps[-1].reason == "stop":
-        return "It generated a stop string."
+        return view.words.label("stop")
     return "" if steps[-1].reason == "length" else how_it_ended(steps[-1], name)
 
 
-def _numbers(measures: Summary, ended: str) -> str:
+def _numbers(view: View, measures: Summary) -> str:
     """A card's numbers in one line."""
     if measures.mean_log is None:
-        return ended or "Nothing was generated."
-    return (
-        f"{measures.tokens} tokens, mean log-probability {minus(measures.mean_log)} (perplexity "
-        f"{measures.perplexity:.3g}), repeated 2-grams {measures.repeated[1]:.0%}, 3-grams {measures.repeated[2]:.0%}. "
-        + ended
+        return ""
+    return view.words.part(
+        "Card",
+        tokens=measures.tokens,
+        mean=minus(measures.mean_log),
+        perplexity=f"{measures.perplexity:.3g}",
+        two=f"{100 * measures.repeated[1]:.0f}",
+        three=f"{100 * measures.repeated[2]:.0f}",
     )
 
 
@@ -203,7 +204,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
             "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
             "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
             "–" if measures.kept is None or card.kind == "beam" else f"{measures.kept:,.0f}",
-            *(f"{share:.0%}" for share in measures.repeated),
+            *(f"{100 * share:.0f} %" for share in measures.repeated),
         )
         for card, measures in zip(cards, summaries, strict=True)
     ]
