@@ -1,15 +1,25 @@
-"""What several sections share: the live model, the word and its sentences."""
+"""What several sections share: the live model, the word and its sentences, and charts by distance."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
+from core.figures.lines import Line, line_chart
+from core.figures.vectors import strips
+from core.table import Table
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import plain, theme
+from core.ui.panel import Panel
 from core.ui.param import Integer, Model, Text
-from core.vectors.occurrences import EXAMPLES, MAX_LINE, MAX_LINES, MAX_SENSE, MAX_WORD, WordVectors, missing, parse
+from core.ui.section import View
+from core.vectors.occurrences import EXAMPLES, MAX_WORD, WordVectors, missing, parse
+from core.vectors.positions import Numbers
 from core.vectors.reading import readable
 
 FIRST = next(iter(EXAMPLES))
@@ -19,24 +29,11 @@ MODEL = Model(
     fits=readable,
     resets=("layer",),
     width=410,
-    help="The model that runs here; Models says how each was trained",
 )
-WORD = Text(
-    name="word",
-    label="Word",
-    default=FIRST,
-    most=MAX_WORD,
-    width=150,
-    help="A whole word, in the form in which it occurs",
-)
-TEXT = Text(
-    name="text",
-    label="Sentences",
-    default=EXAMPLES[FIRST],
-    height=400,
-    help=f"One per line, up to {MAX_LINES}, each of at most {MAX_LINE} characters. What stands before a bar names the "
-    f"sense (up to {MAX_SENSE} characters); it is optional",
-)
+WORD = Text(name="word", label="Word", default=FIRST, most=MAX_WORD, width=150)
+TEXT = Text(name="text", label="Sentences", default=EXAMPLES[FIRST], height=400)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+ACROSS = "distance: key position minus query position"
 ASKED = Model(
     name="asked",
     first="vectors-positions",
@@ -53,16 +50,16 @@ def model_of(state: PageState, param: Model = MODEL) -> CheckpointSpec:
 
 
 def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: str = "") -> int:
-    """A slider over a few ``values``; of a link's number it takes the nearest."""
-    asked = state.number(param.name, param.default)
+    """A slider over a few ``values``; a link's number is rounded to the nearest."""
+    wanted = state.number(param.name, param.default)
     chosen = st.select_slider(
         param.label,
         values,
-        value=min(values, key=lambda value: abs(value - asked)),
+        value=min(values, key=lambda value: abs(value - wanted)),
         key=state.key(tag or param.name),
         format_func="{:,}".format,
         width=260,
-        help=param.help,
+        help=state.helps.get(param.name),
     )
     state.set(**{param.name: None if chosen == param.default else chosen})
     return int(chosen)
@@ -90,7 +87,7 @@ def text_for(state: PageState) -> Text:
 
 
 def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
-    """The word's vectors and those of all words; says which lines have no such word.
+    """The word's vectors and those of all words; a note names the lines without the word.
 
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
@@ -100,6 +97,28 @@ def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
     if lines := missing(vectors.own):
         st.caption(plain(lines))
     return vectors
+
+
+def line_panel(
+    view: View,
+    slug: str,
+    title: str,
+    lines: Sequence[Line],
+    y: str,
+    columns: Mapping[str, Any],
+    alt: str,
+    note: str = "",
+    across: str = ACROSS,
+    height: int = 430,
+) -> None:
+    """Draw lines over distances, with the numbers of ``columns`` as their table."""
+    figure = line_chart(list(lines), y, across=across, theme=theme(), markers=False, height=height)
+    Panel(slug, title, figure, alt, Table.from_columns(columns), note=note).draw(view.state)
+
+
+def signed_strips(values: Numbers, rows: Sequence[str], columns: Sequence[str], **look: Any) -> go.Figure:
+    """A map of signed values without digits in its cells."""
+    return strips(values, rows, columns, signed=True, digits=None, theme=theme(), **look)
 
 
 def _take(word: str, text: str, example: str) -> None:

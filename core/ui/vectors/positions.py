@@ -11,9 +11,7 @@ import numpy as np
 import streamlit as st
 
 from core import checkpoints, session
-from core.figures.lines import Line, line_chart
-from core.figures.vectors import strips
-from core.table import Table
+from core.figures.lines import Line
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -21,7 +19,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors import positions_in_scores as in_scores
 from core.ui.vectors import positions_rotary as rotary
-from core.ui.vectors.common import ASKED, WIDTH, model_of, stepped
+from core.ui.vectors.common import ASKED, WIDTH, line_panel, model_of, signed_strips, stepped
 from core.vectors.nearest import cosines
 from core.vectors.positions import MOST, Numbers, Order, by_distance, sinusoids
 
@@ -107,29 +105,26 @@ def _table_and_distances(
 ) -> None:
     """The table, or the cosines of its rows, and the mean cosine by distance."""
     count, width = table.shape
-    alike = cosines(table, table)
-    means, spreads = by_distance(alike)
+    similarities = cosines(table, table)
+    means, spreads = by_distance(similarities)
     rows = [str(position) for position in range(count)]
     values = picture == "numbers"
-    shown, columns = (table, [str(i + 1) for i in range(width)]) if values else (alike, rows)
+    matrix, columns = (table, [str(i + 1) for i in range(width)]) if values else (similarities, rows)
     left, right = st.columns(2, gap="large")
     with left:
         Panel(
             "positions",
             PICTURE.options[picture],
-            strips(
-                shown,
+            signed_strips(
+                matrix,
                 rows,
                 columns,
-                signed=True,
-                digits=None,
                 row_height=3,
                 down="position",
                 across=f"the {width} dimensions" if values else "position",
-                reach=float(np.quantile(np.abs(shown), 0.995)) if values else 1.0,
-                theme=theme(),
+                reach=float(np.quantile(np.abs(matrix), 0.995)) if values else 1.0,
             ),
-            f"{PICTURE.options[picture]} of {count} positions of {name}: blue above zero, orange below.",
+            view.words.part("Table: alt", what=PICTURE.options[picture], count=count, name=name),
         ).draw(view.state)
     with right:
         distances = list(range(count))
@@ -138,14 +133,18 @@ def _table_and_distances(
             other, _ = by_distance(cosines(baseline, baseline))
             lines.append(Line("sinusoids", distances, other.tolist(), theme().categorical[6], "dot"))
         some = ", ".join(f"{means[d]:.2f} at {d}" for d in (1, 4, 16, 64) if d < len(means))
-        Panel(
+        title = view.words.label("by_distance")
+        line_panel(
+            view,
             "positions-by-distance",
-            "Mean cosine of two positions by distance",
-            line_chart(lines, "cosine", across="distance of two positions", theme=theme(), markers=False, height=430),
-            f"Mean cosine of two positions by distance: {some}.",
-            Table.from_columns({"distance": distances, "mean cosine": means, "standard deviation": spreads}),
-            note=f"Mean cosine at a distance: {some}.",
-        ).draw(view.state)
+            title,
+            lines,
+            "cosine",
+            {"distance": distances, "mean cosine": means, "standard deviation": spreads},
+            f"{title}: {some}.",
+            note=f"{title}: {some}.",
+            across="distance of two positions",
+        )
 
 
 _TABLE = (12, 19, 23, 20, 26)

@@ -6,14 +6,13 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.figures.lines import Line, line_chart
-from core.figures.vectors import strips
+from core.figures.lines import Line
 from core.table import Table
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
-from core.ui.vectors.common import ASKED, model_of
+from core.ui.vectors.common import ACROSS, ASKED, DASHES, line_panel, model_of, signed_strips
 from core.vectors.positions import TERMS, ByDistance, slopes, t5_bucket
 
 PASSAGE = Text(
@@ -23,14 +22,12 @@ PASSAGE = Text(
     "river froze.",
     most=400,
     width=320,
-    help="Its length limits the distances; where the words take part in the score, these are the words",
 )
 TERM = Choice(name="term", label="Term", options={str(key): name for key, name in TERMS.items()}, width=210)
 LEVEL = Integer(name="level", label="Layer", low=1, high=200, default=1, width=110)
 HEAD = Integer(name="head", label="Head", low=1, high=256, default=1, width=110)
 HEADS = Integer(name="heads", label="Heads", low=1, high=32, default=8, style="slider", width=320)
 PARAMS = (PASSAGE, LEVEL, HEAD, TERM, HEADS)
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _SCHEMES = {"xlnet": "xlnet", "transformer-xl": "xlnet", "deberta": "deberta-v2", "deberta-v2": "deberta-v2"}
 
 
@@ -79,18 +76,15 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
         Panel(
             "distance-by-head",
             f"{title} by head and distance",
-            strips(
+            signed_strips(
                 means[:, known],
                 [str(head + 1) for head in range(heads)],
                 [str(d) for d in distances],
-                signed=True,
-                digits=None,
                 row_height=44,
                 down="head",
-                across="distance: key position minus query position",
-                theme=theme(),
+                across=ACROSS,
             ),
-            f"{title} by head and distance: blue raises the score, orange lowers it.",
+            f"{title} by head and distance: {view.words.part('Bias')}",
             Table.from_columns(
                 {
                     "head": np.repeat(range(1, heads + 1), len(known)),
@@ -105,17 +99,18 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
         head = HEAD.with_(high=heads).draw(view.state, tag=str(heads))
         row, spread = means[head - 1][known], spreads[head - 1][known]
         high, low = distances[int(row.argmax())], distances[int(row.argmin())]
-        band = "; the band is one standard deviation over the pairs of the text" if scheme != "t5" else ""
-        line = Line(f"head {head}", distances, row.tolist(), color, spread=spread.tolist())
-        Panel(
+        note = view.words.part("Head", head=head, most=f"{row.max():.2f}", high=high, least=f"{row.min():.2f}", low=low)
+        line_panel(
+            view,
             "distance",
             f"Head {head} by distance",
-            line_chart([line], "added to the score", across="distance", theme=theme(), markers=False, height=330),
-            f"Head {head}: highest at distance {high}, lowest at {low}.",
-            Table.from_columns({"distance": distances, "mean": row, "standard deviation": spread}),
-            note=f"Head {head} adds most, {row.max():.2f}, at distance {high} and least, {row.min():.2f}, at {low}"
-            f"{band}.",
-        ).draw(view.state)
+            [Line(f"head {head}", distances, row.tolist(), color, spread=spread.tolist())],
+            "added to the score",
+            {"distance": distances, "mean": row, "standard deviation": spread},
+            note,
+            note if scheme == "t5" else f"{note} {view.words.part('Band')}",
+            height=330,
+        )
 
 
 def _buckets(view: View, reach: int) -> None:
@@ -136,30 +131,28 @@ def _buckets(view: View, reach: int) -> None:
 def alibi(view: View) -> None:
     """ALiBi's slopes."""
     heads = HEADS.draw(view.state)
-    found = slopes(heads)
-    distances = list(range(0, 65))
-    shown = list(enumerate(found))
-    if len(shown) > 8:
-        shown = [shown[round(i * (len(shown) - 1) / 7)] for i in range(8)]
+    by_head = slopes(heads)
+    shown = sorted({round(i * (heads - 1) / 7) for i in range(8)})
+    colors = theme().categorical
     lines = [
         Line(
-            f"head {h + 1}",
-            [-d for d in distances],
-            [-slope * d for d in distances],
-            theme().categorical[i % len(theme().categorical)],
-            _DASHES[i % len(_DASHES)],
+            f"head {head + 1}",
+            list(range(-64, 1)),
+            [by_head[head] * distance for distance in range(-64, 1)],
+            colors[i % len(colors)],
+            DASHES[i % len(DASHES)],
         )
-        for i, (h, slope) in enumerate(shown)
+        for i, head in enumerate(shown)
     ]
-    across = "distance: key position minus query position"
-    Panel(
+    line_panel(
+        view,
         "alibi",
-        "ALiBi's biases by distance",
-        line_chart(lines, "added to the score", across=across, theme=theme(), markers=False, height=430),
-        f"What {heads} heads add to the score by distance: a straight line each, slopes {found[0]:.3g} to "
-        f"{found[-1]:.3g}.",
-        Table.from_columns({"head": range(1, heads + 1), "slope": found}),
-        note="Slopes: " + ", ".join(f"{slope:.4g}" for slope in found) + ".",
-    ).draw(view.state)
+        view.words.label("alibi"),
+        lines,
+        "added to the score",
+        {"head": range(1, heads + 1), "slope": by_head},
+        view.words.part("ALiBi: alt", heads=heads, first=f"{by_head[0]:.3g}", last=f"{by_head[-1]:.3g}"),
+        f"Slopes: {', '.join(f'{slope:.4g}' for slope in by_head)}.",
+    )
     view.try_and_notice("linear")
     view.say("How it works: linear")

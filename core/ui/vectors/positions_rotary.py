@@ -7,15 +7,13 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.lines import Line, line_chart
-from core.figures.vectors import strips
-from core.table import Table
+from core.figures.lines import Line
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, WIDTH, stepped
+from core.ui.vectors.common import MODEL, WIDTH, line_panel, signed_strips, stepped
 from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE
 from core.vectors.positions import pair_angles, rotary_cosines, rotated
 
@@ -25,7 +23,6 @@ BASE = Integer(
     low=2,
     high=10**7,
     default=10_000,
-    help="How slowly the slowest pair rotates: larger for longer texts",
 )
 QUERY = Choice(name="query", label="Query", options={}, width=130)
 KEY = Choice(name="key", label="Key", options={}, width=130)
@@ -64,44 +61,42 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
         periods = {"first": f"{2 * np.pi / angles[0]:.1f}", "last": f"{2 * np.pi / angles[-1]:,.0f}"}
         Panel(
             "rotations",
-            "Rotation of each pair by position",
-            strips(
+            view.words.label("rotations"),
+            signed_strips(
                 cosines,
                 [str(position) for position in range(_REACH)],
                 [str(k + 1) for k in range(len(angles))],
-                signed=True,
-                digits=None,
                 reach=1.0,
                 row_height=5,
                 down="position",
                 across="pair: cosine of its angle",
-                theme=theme(),
             ),
-            f"The rotation of each of {len(angles)} pairs at {_REACH} positions: the first pairs rotate fast, the last "
-            "hardly.",
+            view.words.part("Rotations: alt", pairs=len(angles), positions=_REACH),
             note=view.words.part("Periods", pairs=len(angles), **periods),
         ).draw(view.state)
     with right:
         alike = rotary_cosines(distances, width, base)
-        line = Line("mean cosine", distances.tolist(), alike.tolist(), theme().categorical[1])
-        Panel(
+        line_panel(
+            view,
             "rotary",
-            "Cosine after rotation by distance",
-            line_chart([line], "cosine", across="distance of query and key", theme=theme(), markers=False, height=390),
-            f"Cosine of a vector with itself rotated: {alike[1]:.2f} at 1, {alike[16]:.2f} at 16, {alike[256]:.2f} at "
-            "256.",
-            Table.from_columns({"distance": distances, "cosine": alike}),
-            note=view.words.part("Equal"),
-        ).draw(view.state)
+            view.words.label("rotary"),
+            [Line("mean cosine", distances.tolist(), alike.tolist(), theme().categorical[1])],
+            "cosine",
+            {"distance": distances, "cosine": alike},
+            f"{view.words.label('rotary')}: " + ", ".join(f"{alike[d]:.2f} at {d}" for d in (1, 16, 256)) + ".",
+            view.words.part("Equal"),
+            across="distance of query and key",
+            height=390,
+        )
 
 
 def _live(view: View, spec: CheckpointSpec) -> None:
-    """A real query and key at all distances."""
+    """A query and a key of a live model at all distances."""
     state = view.state
-    st.markdown(f"**A query and a key of {spec.name}, moved apart**")
+    view.say("Live", name=spec.name)
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        passage = PASSAGE.with_(default=SENTENCE, help=None).draw(state, tag="rotary")
+        passage = PASSAGE.with_(default=SENTENCE).draw(state, tag="rotary")
     with st.spinner("Running the model"):
         vectors = session.rotary_vectors(spec.slug, passage)
     layers, heads, count = vectors.queries.shape[:3]
@@ -119,18 +114,18 @@ def _live(view: View, spec: CheckpointSpec) -> None:
     best = str(int(distances[scores.argmax()])).replace("-", "−")
     left, right = st.columns([1.4, 1], gap="large")
     with left:
-        line = Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))
-        across = "distance: key position minus query position"
-        blocked = ", the key later, where a causal mask blocks it" if key > query else ""
-        Panel(
+        note = view.words.part("Apart, blocked" if key > query else "Apart", apart=abs(key - query), best=best)
+        line_panel(
+            view,
             "rotary-score",
-            "Score of this query and key by distance",
-            line_chart([line], "score", across=across, theme=theme(), markers=False, height=300),
-            f"The score of this query and key by distance, highest at {best}.",
-            Table.from_columns({"distance": distances, "score": scores}),
-            note=f"They are {abs(key - query)} apart in the text{blocked}. The score would be highest at distance "
-            f"{best}.",
-        ).draw(state)
+            view.words.label("score"),
+            [Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))],
+            "score",
+            {"distance": distances, "score": scores},
+            f"{view.words.label('score')}. {note}",
+            note,
+            height=300,
+        )
     with right:
         rows = []
         for shift in _SHIFTS:

@@ -11,24 +11,17 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.glossary import markdown, terms
+from core.ui.glossary import markdown
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, model_of
+from core.ui.vectors.common import MODEL, model_of, signed_strips
 from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
 
 FIRST = Text(name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300)
-SECOND = Text(
-    name="second",
-    label="Second sentence",
-    default="It was thirsty.",
-    most=300,
-    width=240,
-    help="Read together with the first by models with segments or languages; others leave it out",
-)
+SECOND = Text(name="second", label="Second sentence", default="It was thirsty.", most=300, width=240)
 NUMBER = Choice(
     name="number",
     label="Show",
@@ -62,7 +55,7 @@ def input_embeddings(view: View) -> None:
         _one_token(view, sums, spec)
     view.try_and_notice()
     _formula(view, sums)
-    markdown("**Input embeddings of other models**")
+    markdown(f"**{view.words.label('others')}**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     rows = [
         (
@@ -74,7 +67,7 @@ def input_embeddings(view: View) -> None:
         for kind in view.words.front["kinds"]
     ]
     headings = ("Live models", "Sum", "Then", "")
-    text_table(TextTable(headings, rows, "The input embeddings of each model", (26, 18, 14, 42)))
+    text_table(TextTable(headings, rows, view.words.label("others"), (26, 18, 14, 42)))
 
 
 def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) -> None:
@@ -82,9 +75,8 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
     values = {"share": sums.shares, "length": sums.lengths, "cosine": sums.cosines}[number]
     # a token may occur twice, so its number stands beside it
     rows = [f"{short(label(token), _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
-    means = ", ".join(
-        f"{part} {100 * share:.0f} %" for part, share in zip(sums.parts, sums.shares.mean(axis=1), strict=True)
-    )
+    shares = zip(sums.parts, sums.shares.mean(axis=1), strict=True)
+    average = view.words.part("Average", means=", ".join(f"{part} {100 * share:.0f} %" for part, share in shares))
     records = []
     for i, token in enumerate(sums.tokens):
         record: dict[str, str | int | float] = {"position": i, "token": token.piece}
@@ -108,9 +100,9 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
             row_height=27,
             theme=theme(),
         ),
-        f"{NUMBER.options[number]} of each component, token by token. On average the sum is {means}.",
+        f"{NUMBER.options[number]} of each component, token by token. {average}",
         Table.from_records(records),
-        note=f"{view.words.part(number)} On average the sum is {means}.",
+        note=f"{view.words.part(number)} {average}",
     ).draw(view.state)
 
 
@@ -132,24 +124,18 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
     names = [*sums.parts, "sum"]
     if len(sums.parts) == 1:
         vectors, names = vectors[:1], names[:1]
-    strips_of = [("components", f"the {vectors.shape[1]} dimensions of token {at}", names, vectors)] + [
-        (
-            name,
-            "after the norm" if name == "norm" else f"after the projection to {values.shape[1]} dimensions",
-            [name],
-            values[at][None],
-        )
-        for name, values in sums.after.items()
-    ]
+    part = view.words.part
+    strips_of = [("components", part("Dimensions", count=vectors.shape[1], at=at), names, vectors)]
+    for name, values in sums.after.items():
+        title = "after the norm" if name == "norm" else f"after the projection to {values.shape[1]} dimensions"
+        strips_of.append((name, title, [name], values[at][None]))
     for slug, title, rows, values in strips_of:
         columns = [str(i + 1) for i in range(values.shape[1])]
         Panel(
             f"{spec.slug}-{slug}",
             title,
-            strips(
-                values, rows, columns, signed=True, digits=None, what="", row_height=34, theme=theme(), across=title
-            ),
-            f"Token {at}, {title}: blue above zero, orange below.",
+            signed_strips(values, rows, columns, what="", row_height=34, across=title),
+            part("Component: alt", at=at, title=title),
             Table.from_columns({"component": rows} | dict(zip(columns, values.T, strict=True))),
         ).draw(view.state)
     view.note("Columns")
@@ -157,8 +143,7 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
 
 def _formula(view: View, sums: InputEmbeddings) -> None:
     st.latex(rf"X_t = {' + '.join(sums.formulas.values())}")
-    symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
-    st.markdown(terms(f"$X_t$ is the sum; {symbols}."))
+    view.say("Symbols", symbols="; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts))
     if "norm" in sums.after:
         view.say("Norm")
     view.say("Share")
