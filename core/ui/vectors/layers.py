@@ -1,4 +1,4 @@
-"""Contextuality: how context-dependent each layer is, for several models, over held-out sentences or one's own."""
+"""Contextuality: how context-dependent each layer is, for several models, over held-out or own sentences."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
 from core.theme import mixed
 from core.ui.export import download_csv
-from core.ui.glossary import terms
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Toggle, Words
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, text_for
+from core.ui.vectors.common import DASHES, MODEL, text_for
 from core.vectors import precomputed
 from core.vectors.contextual import Layer
 from core.vectors.precomputed import COUNT
@@ -37,23 +36,16 @@ OVER = Choice(
     label="Sentences",
     options={"kept": f"{COUNT} held out", "own": "your own"},
     style="row",
-    help="Precomputed over all English sentences of the Atlas, which no model was trained on; or live, over yours",
 )
 MEASURE = Choice(
     name="measure", label="Measure", options={slug: title for slug, (title, _) in MEASURES.items()}, width=280
 )
-LESS = Toggle(
-    name="less",
-    label="Anisotropy correction",
-    default=True,
-    help="Subtracts the value for words of different sentences, since in some layers all vectors point one way",
-)
+LESS = Toggle(name="less", label="Anisotropy correction", default=True)
 MODELS = Words(name="models", label="Models", options={}, most=8, style="menu", may_be_empty=True)
 OF = Choice(name="of", label="Of", options={}, width=300, hide_label=True)
 _SHADES = (0.0, 0.35, 0.6)
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 OWN_FEWEST = 2
-"""Sentences that a word must occur in where a visitor has written them."""
+"""Sentences of the visitor that a word must occur in."""
 Measured = dict[str, tuple[CheckpointSpec, tuple[Layer, ...]]]
 
 
@@ -109,7 +101,7 @@ def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:
         shown = ", ".join(f"{word} ({count})" for word, count in words[:12])
         st.caption(
             plain(
-                f"{len(words)} words occur in {OWN_FEWEST} of your sentences or more and are counted: {shown}"
+                f"{len(words)} words occur in {OWN_FEWEST} of your sentences or more: {shown}"
                 f"{' and others' if len(words) > 12 else ''}. A few sentences give rough estimates."
             )
         )
@@ -126,7 +118,7 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
         color = mixed(accent(spec.branch), theme().ink, _SHADES[per_branch[spec.branch] % len(_SHADES)])
         per_branch[spec.branch] += 1
         values: list[float | None] = [layer.corrected(field) if less else getattr(layer, field) for layer in layers]
-        lines.append(Line(spec.name, list(range(len(values))), values, color, _DASHES[number % len(_DASHES)]))
+        lines.append(Line(spec.name, list(range(len(values))), values, color, DASHES[number % len(DASHES)]))
     ticks = ["emb.", *(str(i) for i in range(1, max(len(line.values) for line in lines)))]
     records = [
         {"model": slug, "layer": number}
@@ -141,8 +133,7 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
         line_chart(lines, title.lower(), ticks, theme=theme(), height=420),
         line_alt(lines, title, ticks),
         Table.from_records(records),
-        note=f"{view.words.part(measure)}{', minus the anisotropy baseline' if less else ''}. "
-        + view.words.part("Embeddings"),
+        note=" ".join(view.words.part(part) for part in (measure, *(["Corrected"] if less else []), "Embeddings")),
     ).draw(view.state)
 
 
@@ -150,16 +141,16 @@ def _words(view: View, measured: Measured) -> None:
     names = {slug: spec.name for slug, (spec, _) in measured.items() if precomputed.word_similarity(slug)}
     if not names:
         return
-    st.markdown("**Which words change most**")
+    st.markdown(f"**{view.words.label('words')}**")
     slug = OF.with_(options=names).draw(view.state, tag=".".join(names))
     words = sorted(precomputed.word_similarity(slug), key=lambda word: word[2][-1])
     rows = [
         (title, ", ".join(f"{word} {values[-1]:.2f}" for word, _, values in ends))
-        for title, ends in (("change most", words[:10]), ("change least", words[-10:][::-1]))
+        for title, ends in (("lowest", words[:10]), ("highest", words[-10:][::-1]))
     ]
-    headings = ("Words that", "after the last layer, with their self-similarity")
-    text_table(TextTable(headings, rows, "Words", (22, 78)))
-    st.markdown(terms(view.words.part("Words", count=len(words))))
+    headings = ("Self-similarity", "Words, with the value after the last layer")
+    text_table(TextTable(headings, rows, view.words.label("words"), (22, 78)))
+    view.say("Words", count=len(words))
     records = [
         {"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
         for word, count, values in precomputed.word_similarity(slug)

@@ -1,4 +1,4 @@
-"""ELMo's scalar mix on a live model: weights to move, what they do to the points, and what tasks have learned."""
+"""ELMo's scalar mix on a live model: weights to set, the mixed vectors, and the weights that tasks have learned."""
 
 from __future__ import annotations
 
@@ -31,12 +31,7 @@ STEP = 0.1
 WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
 """Ten times each slider's value above its lower end: whole numbers, which a link carries in few characters."""
 GAMMA = Real(name="gamma", label="scale: $\\gamma$", default=1.0, low=0.1, high=4.0, step=0.1, format="%.1f")
-NORM = Toggle(
-    name="norm",
-    label="Normalize each layer first",
-    default=True,
-    help="Gives the vectors of every layer the same length, so that a share means a share",
-)
+NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
 
 def scalar_mix(view: View) -> None:
@@ -58,7 +53,7 @@ def scalar_mix(view: View) -> None:
         raw = _sliders(spec, vectors.own.layers, state)
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
     with left:
-        _points(spec, vectors, raw, gamma, norm, state)
+        _points(view, spec, vectors, raw, gamma, norm)
     view.try_and_notice()
     st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
     view.say("Formula")
@@ -115,8 +110,7 @@ def _presets(view: View, spec: CheckpointSpec) -> None:
 def as_raw(shares: tuple[float, ...]) -> list[float]:
     """Weights w with these shares, the mean of their ends at zero, as far as the sliders reach."""
     logs = np.log(np.maximum(shares, 1e-6))
-    found: list[float] = np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1).tolist()
-    return found
+    return [float(w) for w in np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1)]
 
 
 def _take(slots: list[str], values: list[float]) -> None:
@@ -125,8 +119,9 @@ def _take(slots: list[str], values: list[float]) -> None:
 
 
 def _points(
-    spec: CheckpointSpec, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool, state: PageState
+    view: View, spec: CheckpointSpec, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool
 ) -> None:
+    part = view.words.part
     own = mixed(vectors.own.vectors, raw, gamma, norm=norm)
     around = mixed(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
@@ -136,32 +131,29 @@ def _points(
     now = apart(own, senses, anisotropy_baseline(around, vectors.around.lines))
     each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
     hits = [(one.nearest, number) for number, one in enumerate(each) if one.nearest is not None]
-    parts = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
+    measures = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
     if len(own) > 1:
         from scipy.spatial.distance import pdist
 
-        parts.append(f"mean distance {pdist(own).mean():.1f}")
+        measures.append(f"mean distance {pdist(own).mean():.1f}")
     if now.same is not None and now.other is not None:
-        parts.append(f"cosine {now.same:.2f} within a sense, {now.other:.2f} across")
+        measures.append(part("Cosines", same=f"{now.same:.2f}", other=f"{now.other:.2f}"))
     if now.nearest is not None and hits:
         best, at = max(hits, key=lambda pair: (pair[0], -pair[1]))
-        where = "the embeddings" if at == 0 else f"layer {at}"
-        parts.append(
-            f"{100 * now.nearest:.0f} % of occurrences are nearest to their own sense (best single layer, {where}: "
-            f"{100 * best:.0f} %)"
-        )
+        layer = "the embeddings" if at == 0 else f"layer {at}"
+        measures.append(part("Nearest", share=f"{100 * now.nearest:.0f}", layer=layer, best=f"{100 * best:.0f}"))
     Panel(
         f"{spec.slug}-mixed",
-        "The mixed vectors on a plane",
+        view.words.label("plane"),
         pictures.plane(points_of(vectors, plane), titles, theme=theme()),
-        "The mixed vectors of one word on a plane; the numbers below say how well the senses are separated.",
+        view.words.label("plane_alt"),
         Table.from_records(point_records(vectors, plane)),
-        note="; ".join(parts) + ".",
-    ).draw(state)
+        note="; ".join(measures) + ".",
+    ).draw(view.state)
 
 
 def _learned(view: View, spec: CheckpointSpec) -> None:
-    st.markdown(f"**Weights that tasks learn for {spec.name}**")
+    view.say("Weights", name=spec.name)
     tasks = precomputed.learned(spec.slug)
     if not tasks:
         view.note("Nothing learned")
@@ -171,7 +163,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
     for column, slug, title, values in zip(
         st.columns(2, gap="large"),
         ("shares", "alone"),
-        ("Share of each layer in the mix", "Accuracy with this layer alone, %"),
+        (view.words.label("shares"), view.words.label("alone")),
         (np.array([one.weights for one in tasks.values()]), 100 * np.array([one.alone for one in tasks.values()])),
         strict=True,
     ):

@@ -1,7 +1,8 @@
-"""One word in many sentences: its vectors as points layer by layer, its neighbors, distances, and senses by layer."""
+"""One word in many sentences: its vectors on a plane layer by layer, its neighbors, distances, and senses by layer."""
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from functools import partial
 from itertools import combinations
 
@@ -20,7 +21,7 @@ from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
-from core.vectors.contextual import Apart, anisotropy_baseline, apart
+from core.vectors.contextual import anisotropy_baseline, apart
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, Plane, perplexity_for
@@ -31,7 +32,6 @@ MAP = Choice(
     label="Projection",
     options={"components": "Components", "neighbours": "t-SNE"},  # codespell:ignore
     style="row",
-    help="Principal components keep the directions of most variance; t-SNE keeps neighborhoods",
 )
 SEED = Seed(again="New seed")
 LAYER = Integer(name="layer", label="Layer", low=STATIC, high=200)
@@ -84,7 +84,7 @@ def one_word(view: View) -> None:
 
 
 def name_of(stop: int, layers: int) -> str:
-    """What a stop of the slider is called."""
+    """The name of a stop of the slider."""
     if stop == STATIC:
         return "static"
     return "embeddings" if stop == 0 else f"layer {stop}" + (", the last" if stop == layers else "")
@@ -114,10 +114,11 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
         titles = (first, second)
     Panel(
         f"{spec.slug}-points",
-        "Vectors of one word on a plane",
+        view.words.label("plane"),
         pictures.plane(points_of(vectors, plane), titles, theme=theme()),
-        f"{len(plane.points)} vectors of one word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; the "
-        "table of distances below says which are near each other.",
+        view.words.part(
+            "Plane: alt", count=len(plane.points), layer=name_of(stop, vectors.own.layers), model=spec.name
+        ),
         Table.from_records(
             [{"stop": stop} | row for stop, plane in enumerate(planes, STATIC) for row in point_records(vectors, plane)]
         ),
@@ -178,7 +179,7 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
         TextTable(
             ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
             rows,
-            "The nearest words of each occurrence, with their cosines",
+            view.words.label("nearest"),
             (34, 36, 30),
         )
     )
@@ -206,17 +207,16 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
     with left:
         Panel(
             f"{spec.slug}-cosines",
-            "Cosines between the occurrences",
+            view.words.label("cosines"),
             pictures.cosines(matrix, names, theme=theme()),
-            "Cosines between the vectors of all occurrences; the pairs beside it are the nearest and the farthest.",
+            view.words.label("cosines_alt"),
             partial(_cosine_table, vectors),
         ).draw(view.state)
     with right:
         pairs = sorted(((float(matrix[i, j]), i, j) for i, j in every_pair), reverse=True)
         shown = [*pairs[:4], *pairs[4:][-4:]]
         rows = [(f"{names[i]} and {names[j]}", f"{value:.2f}", f"{1 - value:.2f}") for value, i, j in shown]
-        caption = "The nearest pairs, then the farthest"
-        text_table(TextTable(("Pair", "Cosine", "Distance"), rows, caption, (46, 26, 28), (1, 2)))
+        text_table(TextTable(("Pair", "Cosine", "Distance"), rows, view.words.label("pairs"), (46, 26, 28), (1, 2)))
         view.say("Pairs")
 
 
@@ -258,36 +258,27 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
             line_chart(lines, "mean cosine", names, theme=theme()),
             line_alt(lines, "Mean cosine", names),
             Table(
-                ("stop", "same sense", "another sense", "any two words", "nearest has the sense"),
-                tuple(
-                    (stop, one.same, one.other, one.baseline, one.nearest) for stop, one in enumerate(layers, STATIC)
-                ),
+                ("stop", "same sense", "another sense", "nearest has the sense", "any two words"),
+                tuple((stop, *astuple(one)) for stop, one in enumerate(layers, STATIC)),
             ),
         ).draw(view.state)
     with right:
         rows = [
-            (name, *(_two(getattr(one, key)) for key in ("same", "other", "baseline", "nearest")))
+            (name, *("" if value is None else f"{value:.2f}" for value in astuple(one)))
             for name, one in zip(names, layers, strict=True)
         ]
-        headings = ("Layer", "same", "other", "any", "nearest")
+        headings = ("Layer", "same", "other", "nearest", "any")
         text_table(TextTable(headings, rows, "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4)))
-        if verdict := _verdict(layers, senses):
-            st.markdown(verdict)
+        gaps = [(a.same - a.other, i) for i, a in enumerate(layers) if a.same is not None and a.other is not None]
+        if gaps:
+            gap, at = max(gaps)
+            where = ("in the embedding matrix", "in the embeddings")[at] if at < 2 else f"after layer {at - 1}"
+            view.say("Separation", where=where, gap=f"{gap:.2f}")
+            if alone := sum(1 for sense in senses if senses.count(sense) == 1 or not sense):
+                view.say("Alone", count=alone)
         else:
             view.say("Senses: none")
         view.say("Senses")
-
-
-def _verdict(layers: list[Apart], senses: list[str]) -> str:
-    gaps = [(one.same - one.other, i) for i, one in enumerate(layers) if one.same is not None and one.other is not None]
-    if not gaps:
-        return ""
-    gap, at = max(gaps)
-    where = "in the embedding matrix" if at == 0 else "in the embeddings" if at == 1 else f"after layer {at - 1}"
-    alone = sum(1 for sense in senses if senses.count(sense) == 1 or not sense)
-    return f"Senses are most separated {where}: occurrences of one sense are {gap:.2f} closer than of two." + (
-        f" {alone} occurrences are alone with their sense." if alone else ""
-    )
 
 
 def _vectors_table(vectors: WordVectors) -> Table:
@@ -308,10 +299,6 @@ def _snippet(one: Occurrence) -> str:
     start = before if len(before) <= _BEFORE else "…" + before[-_BEFORE:].partition(" ")[2]
     end = after if len(after) <= _AFTER else after[:_AFTER].rpartition(" ")[0] + "…"
     return f"{start}[{word}]{end}"
-
-
-def _two(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
 
 
 WORD_SECTION = Section("word", one_word, (MODEL, WORD, TEXT, MAP, SEED, LAYER, SHOW))
