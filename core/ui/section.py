@@ -52,6 +52,14 @@ class View:
         """Show a part of the words as a small note."""
         st.caption(terms(self.words.part(part, **values)))
 
+    def how_it_works(self, *parts: str, note: str = "", **values: str | int | float) -> None:
+        """Show parts of the words, and one as a small ``note``, in a box that is closed at first."""
+        with st.expander("How it works"):
+            for part in parts:
+                self.say(part, **values)
+            if note:
+                self.note(note, **values)
+
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """What to try and what it shows, side by side where there is room. ``variant``: of "Notice: variant"."""
         shown = [

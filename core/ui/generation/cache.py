@@ -54,13 +54,8 @@ def kv_cache(view: View) -> None:
     view.try_and_notice()
     view.note("Settings")
     size = bytes_a_token(checkpoint.model, ids, start.source)
-    view.say("Formula")
-    view.note("Sources")
-    if size is None:
-        view.say("No keys and values")
-    else:
-        view.say("Memory", size=in_bytes(size))
-        view.note("Memory sources")
+    memory = "No keys and values" if size is None else "Memory"
+    view.how_it_works("Formula", memory, note="Sources", size=in_bytes(size or 0))
     part = state.key("grow.part")
     if (known := session.results.get(key)) is not None:
         _panel(chosen, picture, known, most)

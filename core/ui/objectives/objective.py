@@ -145,7 +145,9 @@ def objective(view: View) -> None:
             entry.more(view, chosen, stages)
         view.try_and_notice()
         st.caption(plain(f"{_about(view, slug, names, live)} {_unknown(chosen)}"))
-        _below(entry, view, chosen, visible)
+        if entry.masks:
+            _masks(entry, view, chosen, visible)
+        view.how_it_works("How it works", note="Paper")
         if entry.shares is not None:
             _shares(entry, chosen, state, page.part("Proportions", draws=DRAWS))
         if not covered:
@@ -270,20 +272,14 @@ def _about(view: View, slug: str, names: Mapping[str, str], live: bool) -> str:
     return f"Tokenized by {name}. {about}{offer}"
 
 
-def _below(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage]) -> None:
-    """The formula with its symbols, and the attention masks."""
-    last = next((stage for stage in reversed(stages) if stage.example.visible and entry.masks), None)
-    masks = last.example.visible if last else ()
+def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage]) -> None:
+    """The attention masks of the last stage that has any, side by side."""
+    masks = next((stage.example.visible for stage in reversed(stages) if stage.example.visible), ())
     several = len(masks) > 2
-    left, right = st.columns([3, 2], gap="large") if masks and not several else (st.container(), None)
-    with left:
-        st.markdown("**Training loss**")
-        view.say("How it works")
-        view.note("Paper")
-    places = st.columns(len(masks), gap="large") if several else [right or left] * len(masks)
-    for number, (place, mask) in enumerate(zip(places, masks, strict=True)):
+    columns = st.columns(max(2, len(masks)), gap="large")
+    for number, (column, mask) in enumerate(zip(columns, masks, strict=False)):
         of = f" of the {mask.kind}" if several and mask.kind != "cross" else ""
-        with place:
+        with column:
             _mask(entry, chosen, mask, _MASKS[mask.kind] + of, number, view.state)
 
 

@@ -111,8 +111,8 @@ def points(view: View) -> None:
     with right:
         _maps(view, kind, loss, count)
     view.try_and_notice(kind)
-    view.say(f"How it works: {kind}")
-    view.note("Arrows", paper=view.words.part(f"Paper: {kind}"))
+    view.note("Arrows")
+    view.how_it_works(f"How it works: {kind}", note=f"Paper: {kind}")
 
 
 def classes(count: int) -> list[int]:

@@ -77,9 +77,7 @@ def contextuality(view: View) -> None:
     view.try_and_notice(measure)
     if over == "kept" and layers:
         _words(view, layers)
-    with st.expander("How it works"):
-        view.say("How it works")
-        view.note("Paper")
+    view.how_it_works("How it works", note="Paper")
 
 
 def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:

@@ -56,9 +56,8 @@ def scalar_mix(view: View) -> None:
         _points(view, spec, vectors, raw, gamma, norm)
     view.try_and_notice()
     st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
-    view.say("Formula")
-    view.note("Paper")
     _learned(view, spec)
+    view.how_it_works("Formula", note="Paper")
 
 
 def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:

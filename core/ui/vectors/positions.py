@@ -80,7 +80,7 @@ def learned(view: View) -> None:
     view.try_and_notice("learned", width=width)
     if count == MOST:
         view.note("First positions", most=MOST)
-    view.say("How it works: learned")
+    view.how_it_works("How it works: learned")
 
 
 def sinusoidal(view: View) -> None:
@@ -97,7 +97,7 @@ def sinusoidal(view: View) -> None:
         for spec in checkpoints.available()
         if spec.card and spec.offers("fixed positions")
     )
-    view.say("How it works: sinusoidal", fixed=fixed)
+    view.how_it_works("How it works: sinusoidal", fixed=fixed)
 
 
 def _table_and_distances(

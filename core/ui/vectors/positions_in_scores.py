@@ -60,8 +60,8 @@ def relative(view: View) -> None:
             layer = LEVEL.with_(high=len(found.means)).draw(state, tag=spec.slug)
     _bias_by_distance(view, found, layer - 1, TERMS[name], accent(spec.branch), scheme)
     view.try_and_notice("relative")
-    view.say(f"How it works: {scheme}")
     view.note("Shown")
+    view.how_it_works(f"How it works: {scheme}")
     if scheme == "t5":
         _buckets(view, found.reach)
 
@@ -155,4 +155,4 @@ def alibi(view: View) -> None:
         f"Slopes: {', '.join(f'{slope:.4g}' for slope in by_head)}.",
     )
     view.try_and_notice("linear")
-    view.say("How it works: linear")
+    view.how_it_works("How it works: linear")

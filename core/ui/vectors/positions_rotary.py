@@ -49,7 +49,7 @@ def rotary(view: View) -> None:
     spec = next((spec for spec in MODEL.offered().values() if spec.card and spec.offers("rotary positions")), None)
     if spec is not None:
         _live(view, spec)
-    view.say("How it works: rotary")
+    view.how_it_works("How it works: rotary")
 
 
 def _angles_and_decay(view: View, width: int, base: float) -> None:

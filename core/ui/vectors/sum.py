@@ -54,7 +54,6 @@ def input_embeddings(view: View) -> None:
     with right:
         _one_token(view, sums, spec)
     view.try_and_notice()
-    _formula(view, sums)
     markdown(f"**{view.words.label('others')}**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     rows = [
@@ -68,6 +67,7 @@ def input_embeddings(view: View) -> None:
     ]
     headings = ("Live models", "Sum", "Then", "")
     text_table(TextTable(headings, rows, view.words.label("others"), (26, 18, 14, 42)))
+    _formula(view, sums)
 
 
 def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) -> None:
@@ -142,12 +142,10 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
 
 
 def _formula(view: View, sums: InputEmbeddings) -> None:
-    st.latex(rf"X_t = {' + '.join(sums.formulas.values())}")
-    view.say("Symbols", symbols="; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts))
-    if "norm" in sums.after:
-        view.say("Norm")
-    view.say("Share")
-    view.note("Paper")
+    """The sum as a formula, then the norm and the share."""
+    symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
+    norm = ["Norm"] if "norm" in sums.after else []
+    view.how_it_works("Sum", *norm, "Share", note="Paper", formula=" + ".join(sums.formulas.values()), symbols=symbols)
 
 
 def _short_name(spec: CheckpointSpec) -> str:
