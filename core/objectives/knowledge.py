@@ -70,21 +70,21 @@ def entities(words: Sequence[str]) -> tuple[Run, ...]:
 
 def phrases(words: Sequence[str]) -> tuple[Run, ...]:
     """Runs of at least two words that the rule takes for phrases."""
-    found: list[Run] = []
+    result: list[Run] = []
     run: list[int] = []
     inside = False  # whether the run has a word with a content of its own
     for index, word in enumerate([*words, "."]):
         opens, content = word.lower() in OPENERS, _content(word.lower())
         if inside and (opens or not content):
             if len(run) > 1:
-                found.append(tuple(run))
+                result.append(tuple(run))
             run, inside = [], False
         if opens or content:
             run.append(index)
             inside = inside or not opens
         else:
             run = []
-    return tuple(found)
+    return tuple(result)
 
 
 def _content(lower: str) -> bool:
@@ -93,15 +93,15 @@ def _content(lower: str) -> bool:
 
 def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Run, ...]:
     """Where the units that a visitor typed stand among ``words`` (a mark is a word), in any case; none overlap."""
-    lower, taken, found = [word.lower() for word in words], set[int](), list[Run]()
+    lower, taken, result = [word.lower() for word in words], set[int](), list[Run]()
     for unit in typed:
         parts = re.findall(r"\w+|[^\w\s]", unit.lower())
         for start in range(len(words) - len(parts) + 1) if parts else ():
             run = tuple(range(start, start + len(parts)))
             if lower[start : start + len(parts)] == parts and not taken & set(run):
-                found.append(run)
+                result.append(run)
                 taken |= set(run)
-    return tuple(sorted(found))
+    return tuple(sorted(result))
 
 
 corrupt = masked.hide_units

@@ -82,13 +82,13 @@ def choose(
 
 def runs(places: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Ascending places as runs of neighbors."""
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for place in places:
-        if found and found[-1][-1] == place - 1:
-            found[-1].append(place)
+        if result and result[-1][-1] == place - 1:
+            result[-1].append(place)
         else:
-            found.append([place])
-    return tuple(map(tuple, found))
+            result.append([place])
+    return tuple(map(tuple, result))
 
 
 def corrupt(

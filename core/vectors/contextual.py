@@ -101,20 +101,20 @@ def measure(words: Words, fewest: int = FEWEST) -> Measured:
     layers, by_word = [], []
     for vectors in words.vectors:
         baseline = anisotropy_baseline(vectors, words.lines)
-        own = [self_similarity(vectors[found]) for found in groups.values()]
+        own = [self_similarity(vectors[own]) for own in groups.values()]
         by_word.append([value - (baseline or 0.0) for value in own])
-        shares = [float(explained(vectors[found])) for found in groups.values()]
-        chance = {count: float(explained(vectors[found]).mean()) for count, found in drawn.items()}
+        shares = [float(explained(vectors[result])) for result in groups.values()]
+        chance = {count: float(explained(vectors[sample]).mean()) for count, sample in drawn.items()}
         layers.append(
             Layer(
                 baseline,
                 _mean(own),
                 _mean(intra_similarity(vectors, words.lines)),
                 _mean(shares),
-                _mean([chance[len(found)] for found in groups.values()]),
+                _mean([chance[len(own)] for own in groups.values()]),
             )
         )
-    counts = tuple((text, len(found)) for text, found in groups.items())
+    counts = tuple((text, len(own)) for text, own in groups.items())
     return Measured(tuple(layers), counts, tuple(zip(*by_word, strict=True)), len(set(words.lines)))
 
 
@@ -123,7 +123,7 @@ def repeated(words: Words, fewest: int) -> dict[str, list[int]]:
     occurrences: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for number, (text, line) in enumerate(zip(words.texts, words.lines, strict=True)):
         occurrences[text.lower()].setdefault(line, number)
-    often = {text: [*found.values()] for text, found in occurrences.items() if len(found) >= max(2, fewest)}
+    often = {text: [*lines.values()] for text, lines in occurrences.items() if len(lines) >= max(2, fewest)}
     return dict(sorted(often.items(), key=lambda pair: (-len(pair[1]), pair[0])))
 
 
@@ -152,10 +152,10 @@ def explained(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     if exact.shape[-2] > exact.shape[-1]:
         exact = exact.swapaxes(-1, -2)
     products = exact @ exact.swapaxes(-1, -2)
-    found: NDArray[np.float64] = np.linalg.eigvalsh(products)[..., -1] / np.maximum(
+    result: NDArray[np.float64] = np.linalg.eigvalsh(products)[..., -1] / np.maximum(
         np.trace(products, axis1=-2, axis2=-1), 1e-30
     )
-    return found
+    return result
 
 
 def draws(lines: Sequence[int], count: int) -> NDArray[np.intp]:
@@ -187,10 +187,10 @@ def _mean_of_pairs(vectors: NDArray[np.float64]) -> float:
 
 
 def _by_line(lines: Sequence[int]) -> dict[int, list[int]]:
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    result: defaultdict[int, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
-        found[line].append(number)
-    return found
+        result[line].append(number)
+    return result
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -46,27 +46,27 @@ class InputEmbeddings:
     @property
     def lengths(self) -> Floats:
         """(parts + 1, n) lengths of the parts, and of the sum."""
-        found: Floats = np.linalg.norm([*self.parts.values(), self.total], axis=-1)
-        return found
+        result: Floats = np.linalg.norm([*self.parts.values(), self.total], axis=-1)
+        return result
 
     @property
     def cosines(self) -> Floats:
         """(parts, n) cosine of each part with the sum; 0 where one has no length."""
         lengths = np.maximum(self.lengths, 1e-12)
-        found: Floats = self._products / (lengths[:-1] * lengths[-1])
-        return found
+        result: Floats = self._products / (lengths[:-1] * lengths[-1])
+        return result
 
     @property
     def shares(self) -> Floats:
         """(parts, n) share of each part in the sum; columns sum to one."""
-        found: Floats = self._products / np.maximum((self.total**2).sum(axis=1), 1e-12)
-        return found
+        result: Floats = self._products / np.maximum((self.total**2).sum(axis=1), 1e-12)
+        return result
 
     @property
     def _products(self) -> Floats:
         """(parts, n) of each part with the sum."""
-        found: Floats = (np.stack([*self.parts.values()]) * self.total).sum(axis=-1)
-        return found
+        result: Floats = (np.stack([*self.parts.values()]) * self.total).sum(axis=-1)
+        return result
 
 
 def pairs(checkpoint: Checkpoint) -> bool:

@@ -55,15 +55,15 @@ def weights(raw: Sequence[float]) -> tuple[float, ...]:
 def normed(states: Floats) -> Floats:
     """(..., w) with mean 0 and variance 1 in each vector."""
     centered = states - states.mean(axis=-1, keepdims=True)
-    found: Floats = (centered / np.sqrt(states.var(axis=-1, keepdims=True) + EPSILON)).astype(np.float32)
-    return found
+    result: Floats = (centered / np.sqrt(states.var(axis=-1, keepdims=True) + EPSILON)).astype(np.float32)
+    return result
 
 
 def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: bool = True) -> Floats:
     """(L + 1, n, w) states and a weight for each layer to (n, w)."""
     layers = normed(states) if norm else states
-    found: Floats = (gamma * np.tensordot(np.asarray(weights(raw)), layers, axes=1)).astype(np.float32)
-    return found
+    result: Floats = (gamma * np.tensordot(np.asarray(weights(raw)), layers, axes=1)).astype(np.float32)
+    return result
 
 
 TASKS = ("speech", "relation", "next", "place")
@@ -117,14 +117,14 @@ def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: s
     names = sorted(set(answers))
     target = torch.tensor([names.index(answer) for answer in answers])
     layers = torch.from_numpy(normed(states).copy())
-    found: list[tuple[NDArray[np.float64], float, float, list[float], float]] = []
+    result: list[tuple[NDArray[np.float64], float, float, list[float], float]] = []
     for seed in range(SPLITS):
         test = torch.from_numpy(_kept(groups, seed))
         mix = _fit(layers, target, test, len(names), seed)
         alone = [_fit(layer[None], target, test, len(names), seed)[2] for layer in layers]
         usual = target[~test].mode().values
-        found.append((*mix, alone, float((target[test] == usual).float().mean())))
-    weights, gammas, accuracies, alone_all, usual_all = zip(*found, strict=True)
+        result.append((*mix, alone, float((target[test] == usual).float().mean())))
+    weights, gammas, accuracies, alone_all, usual_all = zip(*result, strict=True)
     return Learned(
         task,
         tuple(np.mean(weights, axis=0).tolist()),
@@ -162,8 +162,8 @@ def _fit(
 
     def scores(states: Tensor) -> Tensor:
         vectors = gamma * torch.tensordot(raw.softmax(0), states, dims=1)
-        found: Tensor = vectors @ matrix.T + bias
-        return found
+        result: Tensor = vectors @ matrix.T + bias
+        return result
 
     for _ in range(_STEPS):
         adam.zero_grad()

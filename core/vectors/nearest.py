@@ -111,24 +111,24 @@ def in_sentences(
     Args:
         own: for each vector the number among ``others`` that is itself, which is left out; -1 for none.
     """
-    found = []
+    result = []
     for row, itself in zip(cosines(vectors - mean, others - mean), own, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != itself]
-        found.append([(i, float(row[i])) for i in order[:k]])
-    return found
+        result.append([(i, float(row[i])) for i in order[:k]])
+    return result
 
 
 def units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     """(..., w) of length 1; those without a length stay so."""
     exact = vectors.astype(np.float64)
-    found: NDArray[np.float64] = exact / np.maximum(np.linalg.norm(exact, axis=-1, keepdims=True), 1e-12)
-    return found
+    result: NDArray[np.float64] = exact / np.maximum(np.linalg.norm(exact, axis=-1, keepdims=True), 1e-12)
+    return result
 
 
 def cosines(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
     """(P, w) and (W, w) to (P, W) cosines; 0 where a vector has no length."""
-    found: NDArray[np.float64] = np.clip(units(one) @ units(other).T, -1, 1)
-    return found
+    result: NDArray[np.float64] = np.clip(units(one) @ units(other).T, -1, 1)
+    return result
 
 
 def static(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:

@@ -59,7 +59,7 @@ class Gathered:
     """A word in its sentences; arrays are read-only."""
 
     word: str
-    found: tuple[Occurrence, ...]
+    occurrences: tuple[Occurrence, ...]
     vectors: Floats  # (L + 1, P, w)
     without: tuple[int, ...]
     """Numbers of the lines without the word."""
@@ -80,7 +80,7 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
         InputUnusable: the word occurs nowhere, or more often than `MOST`.
         AtlasError: what ``read`` raises, with the number of its line.
     """
-    found: list[Occurrence] = []
+    result: list[Occurrence] = []
     vectors: list[Floats] = []
     for line in lines:
         spans = find_word(word, line.text)
@@ -93,20 +93,20 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
                 continue
             name = str(line.number) + ("" if len(spans) == 1 else "abcdefgh"[min(number, 7)])
             ids = tuple(reading.tokens[i].id for i in pieces)
-            found.append(Occurrence(line, reading.text, start, end, ids, name))
+            result.append(Occurrence(line, reading.text, start, end, ids, name))
             vectors.append(reading.states[:, list(pieces)].mean(axis=1))
-    if not found:
+    if not result:
         where = f"none of the {len(lines)} sentences" if len(lines) > 1 else "no sentence here"
         raise InputUnusable(
             f"“{word}” occurs in {where}. "
             "Type a word that your sentences share, in the form in which it occurs there, or change the sentences."
         )
-    if len(found) > MOST:
-        raise InputUnusable(f"“{word}” occurs {len(found)} times in these sentences; up to {MOST} are taken.")
-    met = {one.line.number for one in found}
+    if len(result) > MOST:
+        raise InputUnusable(f"“{word}” occurs {len(result)} times in these sentences; up to {MOST} are taken.")
+    met = {occurrence.line.number for occurrence in result}
     return Gathered(
         word,
-        tuple(found),
+        tuple(result),
         frozen(np.stack(vectors, axis=1)),
         tuple(line.number for line in lines if line.number not in met),
     )
@@ -167,8 +167,8 @@ def words(lines: Sequence[Line], read: Callable[[str], Reading]) -> Words:
 
 def words_of(reading: Reading) -> tuple[tuple[Word, tuple[int, ...]], ...]:
     """The words of a text, without marks, each with its tokens; a word that has none is left out."""
-    found = ((word, inside(reading.tokens, word.start, word.end)) for word in split(reading.text))
-    return tuple((word, pieces) for word, pieces in found if pieces and any(c.isalnum() for c in word.text))
+    result = ((word, inside(reading.tokens, word.start, word.end)) for word in split(reading.text))
+    return tuple((word, pieces) for word, pieces in result if pieces and any(c.isalnum() for c in word.text))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +201,7 @@ class WordVectors:
             (line, start): number
             for number, (line, (start, _)) in enumerate(zip(self.around.lines, self.around.spans, strict=True))
         }
-        return tuple(known.get((one.line.number, one.start), -1) for one in self.own.found)
+        return tuple(known.get((occurrence.line.number, occurrence.start), -1) for occurrence in self.own.occurrences)
 
 
 def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
@@ -214,7 +214,7 @@ def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[s
 
     lines = parse(text)
     own, around = gather(checked(word), lines, read), words(lines, read)
-    tables = (static(checkpoint, [one.ids for one in own.found]), static(checkpoint, around.ids))
+    tables = (static(checkpoint, [occurrence.ids for occurrence in own.occurrences]), static(checkpoint, around.ids))
     return WordVectors(own, around, *tables)
 
 
@@ -245,13 +245,13 @@ def parse(text: str) -> tuple[Line, ...]:
         InputTooLong: more than `MAX_LINES` lines, or one of more than `MAX_LINE` characters.
     """
     written = clean(text, 100_000, newlines=True).split("\n")
-    found: list[Line] = []
+    result: list[Line] = []
     for raw in (line.strip() for line in written):
         sense, bar, sentence = raw.partition("|")
         sense, sentence = (sense.strip(), sentence.strip()) if bar else ("", raw)
         if not sentence:
             continue
-        number = len(found) + 1
+        number = len(result) + 1
         if len(sentence) > MAX_LINE:
             raise InputTooLong(
                 f"Line {number} has {len(sentence):,} characters; a sentence may have {MAX_LINE} here. Put one "
@@ -261,12 +261,12 @@ def parse(text: str) -> tuple[Line, ...]:
             raise InputTooLong(
                 f"In line {number} {len(sense):,} characters stand before the bar; a sense may have {MAX_SENSE}."
             )
-        found.append(Line(number, sense, sentence))
-    if not found:
+        result.append(Line(number, sense, sentence))
+    if not result:
         raise InputEmpty("There is no sentence here. Type one on each line, with the word in it.")
-    if len(found) > MAX_LINES:
-        raise InputTooLong(f"There are {len(found):,} lines; up to {MAX_LINES} are taken. Leave some out.")
-    return tuple(found)
+    if len(result) > MAX_LINES:
+        raise InputTooLong(f"There are {len(result):,} lines; up to {MAX_LINES} are taken. Leave some out.")
+    return tuple(result)
 
 
 def checked(word: str) -> str:
@@ -278,26 +278,26 @@ def checked(word: str) -> str:
     """
     if not word.strip():
         raise InputEmpty("There is no word to follow. Type one that your sentences have in common.")
-    found = clean(word)
-    if len(found) > MAX_WORD:
-        raise InputTooLong(f"This word has {len(found):,} characters; up to {MAX_WORD} are taken.")
-    if not any(unicodedata.category(letter)[0] in "LNSM" for letter in found):
-        raise InputUnusable(f"“{found}” has no letter, digit or sign to look for. Type a word of your sentences.")
-    return found
+    result = clean(word)
+    if len(result) > MAX_WORD:
+        raise InputTooLong(f"This word has {len(result):,} characters; up to {MAX_WORD} are taken.")
+    if not any(unicodedata.category(letter)[0] in "LNSM" for letter in result):
+        raise InputUnusable(f"“{result}” has no letter, digit or sign to look for. Type a word of your sentences.")
+    return result
 
 
 def find_word(word: str, text: str) -> tuple[tuple[int, int], ...]:
     """Where ``word`` occurs in ``text``: first character and the one after its last, in order, without overlaps."""
-    found, at = [], 0
+    result, at = [], 0
     pattern = re.compile(re.escape(word), re.IGNORECASE)
     while (match := pattern.search(text, at)) is not None:
         start, end = match.span()
         if _border(text, start - 1, start) and _border(text, end - 1, end):
-            found.append((start, end))
+            result.append((start, end))
             at = end
         else:
             at = start + 1
-    return tuple(found)
+    return tuple(result)
 
 
 def _border(text: str, before: int, after: int) -> bool:

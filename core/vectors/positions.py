@@ -101,8 +101,8 @@ def t5_bucket(distance: int, *, both: bool = True, buckets: int = 32, furthest: 
 
 def pair_angles(width: int, base: float = 10_000.0) -> Numbers:
     """(d / 2,) the angle by which each pair is rotated from one position to the next, in radians."""
-    found: Numbers = base ** (-2 * np.arange(width // 2) / width)
-    return found
+    result: Numbers = base ** (-2 * np.arange(width // 2) / width)
+    return result
 
 
 def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.0) -> Numbers:
@@ -117,8 +117,8 @@ def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.
 
 def rotary_cosines(distances: NDArray[np.integer], width: int, base: float = 10_000.0) -> Numbers:
     """The cosine of a vector, all pairs of one length, with itself rotated by so many positions: mean cos(Δ θ)."""
-    found: Numbers = np.cos(np.asarray(distances)[:, None] * pair_angles(width, base)).mean(axis=1)
-    return found
+    result: Numbers = np.cos(np.asarray(distances)[:, None] * pair_angles(width, base)).mean(axis=1)
+    return result
 
 
 def slopes(heads: int) -> tuple[float, ...]:
@@ -128,9 +128,9 @@ def slopes(heads: int) -> tuple[float, ...]:
     larger for the rest, as the authors' code does.
     """
     power = 2 ** int(math.log2(heads))
-    found = [2 ** (-8 * h / power) for h in range(1, power + 1)]
+    result = [2 ** (-8 * h / power) for h in range(1, power + 1)]
     more = [2 ** (-8 * h / (2 * power)) for h in range(1, 2 * power + 1, 2)]
-    return tuple((found + more)[:heads])
+    return tuple((result + more)[:heads])
 
 
 MOST = 128
@@ -195,8 +195,8 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
     tokens, _ = tokens_of(checkpoint, text)
     if remembers(checkpoint.model):
         tokens = tokens[:SEGMENT]  # what it reads at once: before that there is memory
-    found = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
-    layers = found["encoder"] if "encoder" in found else found["decoder"]
+    result = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
+    layers = result["encoder"] if "encoder" in result else result["decoder"]
     names = [name for name in TERMS if name in layers[0][1].terms]
     if not names:
         raise InputUnusable(f"No part of the scores of {checkpoint.spec.name} is about distance.")

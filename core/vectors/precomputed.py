@@ -67,13 +67,15 @@ def word_similarity(slug: str) -> tuple[tuple[str, int, tuple[float, ...]], ...]
 def learned(slug: str) -> dict[str, Learned]:
     """What was learned about mixing a model's layers, by task."""
     rows = _read(FOLDER / "mix" / f"{slug}.csv")
-    found = {}
+    result = {}
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         weights, alone = (tuple(float(row[name]) for row in own) for name in ("weight", "alone"))
         gamma, mix, commonest = (float(own[0][name]) for name in ("gamma", "mix", "commonest"))
-        found[task] = Learned(task, weights, gamma, mix, alone, commonest, int(own[0]["words"]), int(own[0]["classes"]))
-    return found
+        result[task] = Learned(
+            task, weights, gamma, mix, alone, commonest, int(own[0]["words"]), int(own[0]["classes"])
+        )
+    return result
 
 
 def _read(path: Path) -> tuple[dict[str, str], ...]:
@@ -164,21 +166,21 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
             )
     for slug in slugs:
         checkpoint = checkpoints.load(slug)
-        found = contextual(checkpoint, sentences())
+        measured = contextual(checkpoint, sentences())
         tasks = mixes(checkpoint, treebank.read(treebank.SHIPPED))
-        write(output or FOLDER, slug, found, tasks)
+        write(output or FOLDER, slug, measured, tasks)
         best = ", ".join(f"{one.task} {100 * one.accuracy:.0f} %" for one in tasks)
-        last = found.layers[-1].corrected("self_similarity") or 0.0
+        last = measured.layers[-1].corrected("self_similarity") or 0.0
         print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer; {best}", flush=True)
 
 
 @lru_cache(maxsize=1)
 def sentences() -> tuple[str, ...]:
     """The set; needs neither torch nor transformers."""
-    found = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
+    result = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
     for name in ("everyday.tsv", "everyday-2.tsv"):
         rows = _rows(ASSETS / "cloze" / name, "\t")
-        found += [row["sentence"].replace(GAP, row["answers"].split()[0]) for row in rows]
+        result += [row["sentence"].replace(GAP, row["answers"].split()[0]) for row in rows]
     for name, column in (("adapters", "text"), ("fusions", "whole"), ("translations", "en")):
-        found += [row[column] for row in _rows(ASSETS / "heldout" / f"{name}.tsv", "\t")]
-    return tuple(dict.fromkeys(found))
+        result += [row[column] for row in _rows(ASSETS / "heldout" / f"{name}.tsv", "\t")]
+    return tuple(dict.fromkeys(result))

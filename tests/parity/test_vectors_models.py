@@ -95,10 +95,10 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
 def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     made = word_vectors(checkpoint, "dog", "a | The dog barks.\nb | I saw a dog.", lambda text: read(checkpoint, text))
-    assert len(made.own.found) == 2
+    assert len(made.own.occurrences) == 2
     assert made.table_own.shape[1] == made.own.vectors.shape[2] == table(checkpoint).shape[1]
     assert np.isfinite(made.own.vectors).all()
-    ids = [one.ids for one in made.own.found]
+    ids = [one.ids for one in made.own.occurrences]
     if ids[0] == ids[1]:
         np.testing.assert_array_equal(made.table_own[0], made.table_own[1])
     # each model's own word is what its table's vector is nearest to

@@ -92,7 +92,7 @@ def test_a_word_is_checked() -> None:
 
 def test_a_word_of_several_pieces_has_their_mean() -> None:
     found = gather("ab", parse("ab c\nx\nc ab ab"), letters)
-    assert [one.name for one in found.found] == ["1", "3a", "3b"]
+    assert [one.name for one in found.occurrences] == ["1", "3a", "3b"]
     assert found.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the places of its two letters
     assert found.vectors[2, :, 1].tolist() == [2, 2, 2]
     assert found.without == (2,)

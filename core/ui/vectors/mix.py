@@ -126,7 +126,7 @@ def _points(
     plane = components(own)
     first, second = plane.shares or (0.0, 0.0)
     titles = (f"component 1: {100 * first:.0f} %", f"component 2: {100 * second:.0f} %")
-    senses = [one.line.sense for one in vectors.own.found]
+    senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     now = apart(own, senses, anisotropy_baseline(around, vectors.around.lines))
     each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
     hits = [(one.nearest, number) for number, one in enumerate(each) if one.nearest is not None]

@@ -54,23 +54,23 @@ def relative(view: View) -> None:
         name = next(iter(names))
         if len(names) > 1:
             name = TERM.with_(options=names, default=name).draw(state, tag=spec.slug)
-        found = terms[name]
+        by_distance = terms[name]
         layer = 1
         if scheme != "t5":
-            layer = LEVEL.with_(high=len(found.means)).draw(state, tag=spec.slug)
-    _bias_by_distance(view, found, layer - 1, TERMS[name], accent(spec.branch), scheme)
+            layer = LEVEL.with_(high=len(by_distance.means)).draw(state, tag=spec.slug)
+    _bias_by_distance(view, by_distance, layer - 1, TERMS[name], accent(spec.branch), scheme)
     view.try_and_notice("relative")
     view.note("Shown")
     view.how_it_works(f"How it works: {scheme}")
     if scheme == "t5":
-        _buckets(view, found.reach)
+        _buckets(view, by_distance.reach)
 
 
-def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, color: str, scheme: str) -> None:
-    means, spreads = found.means[layer], found.spreads[layer]
+def _bias_by_distance(view: View, by_distance: ByDistance, layer: int, title: str, color: str, scheme: str) -> None:
+    means, spreads = by_distance.means[layer], by_distance.spreads[layer]
     heads = len(means)
     known = [d for d in range(means.shape[1]) if not np.isnan(means[:, d]).any()]
-    distances = [d - found.reach for d in known]
+    distances = [d - by_distance.reach for d in known]
     left, right = st.columns(2, gap="large")
     with left:
         Panel(

@@ -65,7 +65,7 @@ def one_word(view: View) -> None:
         vectors = word_vectors(spec, word, text)
         planes = session.planes(spec.slug, word, text, seed)
         stop = _stop(view, vectors)
-        if projection == "neighbours" and len(vectors.own.found) < FEWEST:  # codespell:ignore
+        if projection == "neighbours" and len(vectors.own.occurrences) < FEWEST:  # codespell:ignore
             view.note("Few points", fewest=FEWEST)
         _points(view, vectors, planes, stop, spec)
     view.try_and_notice()
@@ -127,9 +127,9 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
 
 
 def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> str:
-    count, part = len(vectors.own.found), view.words.part
+    count, part = len(vectors.own.occurrences), view.words.part
     if stop == STATIC:
-        ways = len({one.ids for one in vectors.own.found})
+        ways = len({occurrence.ids for occurrence in vectors.own.occurrences})
         return part("Static: several", ways=ways, count=count) if ways > 1 else part("Static", count=count)
     if count == 1:
         return part("One occurrence")
@@ -142,22 +142,22 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
 def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
     """The occurrences as they are drawn."""
     return [
-        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
-        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+        pictures.Point(float(x), float(y), word.name, word.line.sense, around_word(word))
+        for word, (x, y) in zip(vectors.own.occurrences, plane.points, strict=True)
     ]
 
 
 def point_records(vectors: WordVectors, plane: Plane) -> list[dict[str, str | float]]:
     """The same as rows."""
     return [
-        {"line": one.name, "sense": one.line.sense, "sentence": one.text, "x": float(x), "y": float(y)}
-        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+        {"line": word.name, "sense": word.line.sense, "sentence": word.text, "x": float(x), "y": float(y)}
+        for word, (x, y) in zip(vectors.own.occurrences, plane.points, strict=True)
     ]
 
 
-def around_word(one: Occurrence) -> tuple[str, str, str]:
+def around_word(word: Occurrence) -> tuple[str, str, str]:
     """A sentence in three: before its word, the word, after it."""
-    return one.text[: one.start], one.text[one.start : one.end], one.text[one.end :]
+    return word.text[: word.start], word.text[word.start : word.end], word.text[word.end :]
 
 
 def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
@@ -169,11 +169,11 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
     sentences = in_sentences(own, around.mean(axis=0), around, vectors.itself, k=3)
     rows = [
         (
-            (f"{one.name} {one.line.sense}".strip(), _snippet(one)),
+            (f"{occurrence.name} {occurrence.line.sense}".strip(), _snippet(occurrence)),
             ", ".join(f"{word} {value:.2f}" for word, value in near),
             ", ".join(f"{vectors.around.texts[i]} ({vectors.around.lines[i]}) {value:.2f}" for i, value in beside),
         )
-        for one, near, beside in zip(vectors.own.found, vocabulary, sentences, strict=True)
+        for occurrence, near, beside in zip(vectors.own.occurrences, vocabulary, sentences, strict=True)
     ]
     text_table(
         TextTable(
@@ -187,8 +187,8 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
     table = Table(
         ("stop", "line", "sense", "rank", "word", "cosine"),
         tuple(
-            (stop, one.name, one.line.sense, rank, word, value)
-            for one, near in zip(vectors.own.found, vocabulary, strict=True)
+            (stop, occurrence.name, occurrence.line.sense, rank, word, value)
+            for occurrence, near in zip(vectors.own.occurrences, vocabulary, strict=True)
             for rank, (word, value) in enumerate(near, 1)
         ),
     )
@@ -198,7 +198,7 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
 def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
     own, _ = vectors.at(stop)
     matrix = cosines(own, own)
-    names = [f"{one.name} {one.line.sense}".strip() for one in vectors.own.found]
+    names = [f"{occurrence.name} {occurrence.line.sense}".strip() for occurrence in vectors.own.occurrences]
     if len(names) < 2:
         view.note("Two needed")
         return
@@ -222,7 +222,7 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
 
 def _cosine_table(vectors: WordVectors) -> Table:
     """Every pair of occurrences at every stop."""
-    ends = [(one.name, one.line.sense) for one in vectors.own.found]
+    ends = [(occurrence.name, occurrence.line.sense) for occurrence in vectors.own.occurrences]
     matrices = enumerate((cosines(layer, layer) for layer in vectors.stops), STATIC)
     return Table(
         ("stop", "line", "sense", "other line", "other sense", "cosine"),
@@ -235,7 +235,7 @@ def _cosine_table(vectors: WordVectors) -> Table:
 
 
 def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> None:
-    senses = [one.line.sense for one in vectors.own.found]
+    senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     layers = [
         apart(vector, senses, anisotropy_baseline(vectors.at(stop)[1], vectors.around.lines))
         for stop, vector in enumerate(vectors.stops, STATIC)
@@ -286,16 +286,16 @@ def _vectors_table(vectors: WordVectors) -> Table:
     return Table(
         ("stop", "line", *(f"n{i + 1}" for i in range(vectors.own.vectors.shape[-1]))),
         tuple(
-            (stop, one.name, *row.tolist())
+            (stop, occurrence.name, *row.tolist())
             for stop, layer in enumerate(vectors.stops, STATIC)
-            for one, row in zip(vectors.own.found, layer, strict=True)
+            for occurrence, row in zip(vectors.own.occurrences, layer, strict=True)
         ),
     )
 
 
-def _snippet(one: Occurrence) -> str:
+def _snippet(occurrence: Occurrence) -> str:
     """A part of the sentence around its word, which stands in brackets."""
-    before, word, after = around_word(one)
+    before, word, after = around_word(occurrence)
     start = before if len(before) <= _BEFORE else "…" + before[-_BEFORE:].partition(" ")[2]
     end = after if len(after) <= _AFTER else after[:_AFTER].rpartition(" ")[0] + "…"
     return f"{start}[{word}]{end}"
