@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -52,36 +54,27 @@ class Speculation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the text depends on besides the models and the prompt."""
-        return (self.length, self.ahead, self.temperature, self.seed, self.common)
+        """What the text depends on."""
+        slug = self.target.spec.slug
+        return (slug, self.prompt, self.length, self.ahead, self.temperature, self.seed, self.common)
 
     def generate(self, told: Callable[[Drafted], None] | None = None) -> Drafted:
         """The text; ``told`` is called with it after each round."""
         from core.language.decoding.draft import drafted
 
-        return drafted(
-            self.target,
-            self.draft,
-            self.prompt,
-            self.length,
-            ahead=self.ahead,
-            temperature=self.temperature,
-            seed=self.seed,
-            common=self.common,
-            told=told,
-        )
+        how: dict[str, Any] = {"ahead": self.ahead, "temperature": self.temperature, "seed": self.seed}
+        return drafted(self.target, self.draft, self.prompt, self.length, **how, common=self.common, told=told)
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
         """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
         from core.efficiency.timing import FIRST, by_turns
         from core.language.decoding.draft import plain
 
-        done = 0
+        steps, turns = count(1), FIRST + TURNS
 
         def step() -> None:
-            nonlocal done
-            done += 1
-            progress(min(1.0, done / (3 * (FIRST + TURNS))), f"Turn {(done + 2) // 3} of {FIRST + TURNS}")
+            done = next(steps)
+            progress(min(1.0, done / (3 * turns)), f"Turn {(done + 2) // 3} of {turns}")
 
         how = (self.temperature, self.seed)
         runs = (
@@ -121,17 +114,16 @@ def speculative_decoding(view: View) -> None:
         common.seed if temperature is not None else 0,
         Decoding(penalty=common.penalty, no_repeat=common.no_repeat, stop=common.stop),
     )
-    key = (*chosen.key, *run.key)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         look = LOOK.draw(state)
         bits_legend(look)
         button = st.empty()  # above the text, which moves what is below it while it grows
     place = st.empty()
     st.html(drafted_legend(look))
-    drafted = _text(chosen, run, key, place, button)
+    drafted = _text(chosen, run, place, button)
     if drafted is None:
         return
-    wording, bits = Wording(target.tokenizer), _bits(run, key, drafted)
+    wording, bits = Wording(target.tokenizer), _bits(run, drafted)
     html = drafted_html(chosen.text, drafted, wording, look, bits)
     place.html(html)
     parts = [html, f"<p>{drafted_legend(look)}</p>"]
@@ -139,7 +131,7 @@ def speculative_decoding(view: View) -> None:
         parts.append(f"<p>{view.words.part('Background', color=LOOKS[look].lower())}</p>")
     _counts(view, drafted, ahead)
     view.try_and_notice()
-    _times(view, run, key, drafted, timer)
+    _times(view, run, drafted, timer)
     download_html(html_page(f"{chosen.spec.name} with a draft model", parts), "draft", state.key("draft.html"))
     with st.expander("Every round as a table"):
         _rounds(drafted, bits, wording, state.key("draft.csv"))
@@ -162,12 +154,10 @@ def _about(chosen: Setup, run: Speculation) -> None:
         st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
 
-def _text(
-    chosen: Setup, run: Speculation, key: tuple[object, ...], place: DeltaGenerator, button: DeltaGenerator
-) -> Drafted | None:
+def _text(chosen: Setup, run: Speculation, place: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:
     """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
-    state, wording = chosen.state, Wording(run.target.tokenizer)
-    known: Drafted | None = session.results.get(("draft", *key))
+    state, wording, key = chosen.state, Wording(run.target.tokenizer), ("draft", *run.key)
+    known: Drafted | None = session.results.get(key)
     part = state.key("draft.part")
     if known is None and not going(state, "draft", key, button):
         known = st.session_state.get(part) or Drafted(())
@@ -178,7 +168,7 @@ def _text(
             place.html(drafted_html(chosen.text, now, wording, growing=True))
 
         known = run.generate(draw)
-        session.results.put(("draft", *key), known)
+        session.results.put(key, known)
         button.empty()
     if not known.rounds:
         place.html(drafted_html(chosen.text, known, wording))
@@ -186,10 +176,9 @@ def _text(
     return known
 
 
-def _bits(run: Speculation, key: tuple[object, ...], drafted: Drafted) -> tuple[RoundBits, ...]:
-    """Surprisal and entropy of the text's tokens, cached: the text stands through many changes of the page."""
-    # A text that was stopped is shorter.
-    key = ("draft bits", *key, len(drafted.ids))
+def _bits(run: Speculation, drafted: Drafted) -> tuple[RoundBits, ...]:
+    """Surprisal and entropy of the text's tokens."""
+    key = ("draft bits", *run.key, len(drafted.ids))  # a text that was stopped is shorter
     return session.results.found(key, lambda: bits(run.target, run.prompt, drafted))
 
 
@@ -216,10 +205,10 @@ def _counts(view: View, drafted: Drafted, ahead: int) -> None:
         view.say("Stopped")
 
 
-def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Drafted, button: DeltaGenerator) -> None:
+def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerator) -> None:
     """Both ways by turns, on request: a few seconds of computing."""
-    state = view.state
-    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(("draft seconds", *key))
+    state, key = view.state, ("draft seconds", *run.key)
+    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(key)
     if known is None and st.session_state.get(slot) != key:
         button.button(
             "Time it on this machine",
@@ -238,7 +227,7 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
         def progress(share: float, doing: str) -> None:
             bar.progress(share, doing)
 
-        known = session.measured(("draft seconds", *key), lambda: run.time(len(drafted.ids), progress), progress)
+        known = session.measured(key, lambda: run.time(len(drafted.ids), progress), progress)
         bar.empty()
     button.empty()
     _measured(view, known, drafted, run.ahead)

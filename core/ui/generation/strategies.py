@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.language.decoding.cards import (
     CUTS,
@@ -50,7 +49,11 @@ def strategies(view: View) -> None:
     cards, refused = read_all(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
-    color, removal, button = _color_row(state, cards)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        color = COLOR.draw(state)
+        bits_legend(color)
+        menu = st.container(horizontal=True, width="content")
+        button = st.empty()
     places, shown, numbers = [], [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
@@ -60,7 +63,8 @@ def strategies(view: View) -> None:
                 places.append(st.empty())
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == START else tuple(write(card) for card in shown))
-    _removal_menu(state, shown, removal)
+    with menu:
+        _change_menu(state, shown)
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         places[number].html(text_html(chosen.prefix, steps, color, growing=growing))
@@ -91,62 +95,38 @@ def strategies(view: View) -> None:
         view.note("Sources")
 
 
-def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator, DeltaGenerator]:
-    """The choice of a color, a place for the Remove menu, and one for the Stop button."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        color = COLOR.draw(state)
-        bits_legend(color)
-        st.button(
-            "Add",
-            icon=":material/add:",
-            key=state.key("add"),
-            disabled=len(cards) >= MOST,
-            on_click=_change(state, lambda words: [*words, _unused(words)]),
-            help=f"Add a strategy, up to {MOST}",
-        )
-        removal = st.container(width="content")
-        button = st.empty()
-    return color, removal, button
+def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
+    """Buttons that add or remove a strategy, drawn after the cards."""
+    words, used = [write(card) for card in cards], {card.kind for card in cards}
+    added = write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+    st.button(
+        "Add",
+        icon=":material/add:",
+        key=state.key("add"),
+        disabled=len(cards) >= MOST,
+        on_click=_use,
+        args=(state, [*words, added]),
+        help=f"Add a strategy, up to {MOST}",
+    )
+    along = state.number("along", 1)
+    with st.popover("Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy"):
+        for number, card in enumerate(cards, 1):
+            # the section of one step stays at the text that it showed
+            kept = along - 1 if along > number else min(along, len(cards) - 1)
+            st.button(
+                f"{number} · {card.name}",
+                key=state.key(f"card.{number}.remove"),
+                width="stretch",
+                on_click=_use,
+                args=(state, [*words[: number - 1], *words[number:]], kept),
+            )
 
 
-def _removal_menu(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> None:
-    """A button for each card, drawn after the cards."""
-    menu = place.popover("Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy")
-    for number, card in enumerate(cards):
-        menu.button(
-            f"{number + 1} · {card.name}",
-            key=state.key(f"card.{number}.remove"),
-            width="stretch",
-            on_click=_remove(state, number, len(cards)),
-        )
-
-
-def _unused(words: Sequence[str]) -> str:
-    """A strategy that is not there yet."""
-    used = {word.partition("-")[0] for word in words}
-    return write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
-
-
-def _remove(state: PageState, number: int, count: int) -> Callable[[], None]:
-    """A callback that removes one of ``count`` cards; the section of one step stays at the text that it showed."""
-    change = _change(state, lambda words: [*words[:number], *words[number + 1 :]])
-
-    def remove() -> None:
-        along = state.number("along", 1)
-        state.set(along=along - 1 if along > number + 1 else min(along, count - 1))
-        change()
-
-    return remove
-
-
-def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:
+def _use(state: PageState, words: Sequence[str], along: int | None = None) -> None:
     """A callback that replaces the cards; all widgets start afresh from them."""
-
-    def apply() -> None:
-        words = [write(card) for card in read_all(state.words(RULES.name))[0]]
-        take_up(state.page, {**state.values, RULES.name: tuple(change(words))}, state.memory)
-
-    return apply
+    if along is not None:
+        state.set(along=along)
+    take_up(state.page, {**state.values, RULES.name: tuple(words)}, state.memory)
 
 
 def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
