@@ -52,13 +52,13 @@ class View:
         """Show a part of the words as a small note."""
         st.caption(terms(self.words.part(part, **values)))
 
-    def how_it_works(self, *parts: str, note: str = "", **values: str | int | float) -> None:
-        """Show parts of the words, and one as a small ``note``, in a box that is closed at first."""
-        with st.expander("How it works"):
-            for part in parts:
+    def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
+        """The formulas with their symbols, and the paper, in a box that is closed at first; its label may be ``how``."""
+        with st.expander(self.words.front.get("how", "How it works")):
+            for part in parts or ("How it works",):
                 self.say(part, **values)
-            if note:
-                self.note(note, **values)
+            for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
+                self.note(note)
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """What to try and what it shows, side by side where there is room. ``variant``: of "Notice: variant"."""

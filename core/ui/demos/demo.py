@@ -165,14 +165,6 @@ class DemoView(View):
         """A table on the page; the label ``slug`` says what it holds."""
         data_table(rows, slug, alt=self.words.label(slug), column_config=column_config)
 
-    def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
-        """The formulas with their letters named, and the paper, behind the heading that the words call ``how``."""
-        with st.expander(self.words.label("how")):
-            for part in parts or ("How it works",):
-                self.say(part, **values)
-            for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
-                self.note(note)
-
 
 def word_judge(guess: Guess, truth: str = "") -> Judge:
     """What is said of a typed word beside a model's answers; ``truth`` is what stood there, where it is known."""

@@ -55,7 +55,7 @@ def kv_cache(view: View) -> None:
     view.note("Settings")
     size = bytes_a_token(checkpoint.model, ids, start.source)
     memory = "No keys and values" if size is None else "Memory"
-    view.how_it_works("Formula", memory, note="Sources", size=in_bytes(size or 0))
+    view.how_it_works("Formula", memory, notes=["Sources"], size=in_bytes(size or 0))
     part = state.key("grow.part")
     if (known := session.results.get(key)) is not None:
         _panel(chosen, picture, known, most)

@@ -135,9 +135,7 @@ def speculative_decoding(view: View) -> None:
     download_html(html_page(f"{chosen.spec.name} with a draft model", parts), "draft", state.key("draft.html"))
     with st.expander("Every round as a table"):
         _rounds(drafted, bits, wording, state.key("draft.csv"))
-    with st.expander(view.words.label("how")):
-        view.say("How it works")
-        view.note("Sources")
+    view.how_it_works(notes=["Sources"])
     _about(chosen, run)
 
 

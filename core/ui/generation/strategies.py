@@ -90,9 +90,7 @@ def strategies(view: View) -> None:
             parts.append(f"<p>{view.words.part('Colors', color=COLORS[color].lower())}</p>")
         download_html(html_page(view.words.label("file"), parts), "side-by-side", state.key("side.html"))
         _steps_table(state, shown, texts)
-    with st.expander(view.words.label("how")):
-        view.say("How it works")
-        view.note("Sources")
+    view.how_it_works(notes=["Sources"])
 
 
 def _change_menu(state: PageState, cards: Sequence[Card]) -> None:

@@ -147,7 +147,7 @@ def objective(view: View) -> None:
         st.caption(plain(f"{_about(view, slug, names, live)} {_unknown(chosen)}"))
         if entry.masks:
             _masks(entry, view, chosen, visible)
-        view.how_it_works("How it works", note="Paper")
+        view.how_it_works()
         if entry.shares is not None:
             _shares(entry, chosen, state, page.part("Proportions", draws=DRAWS))
         if not covered:

@@ -112,7 +112,7 @@ def points(view: View) -> None:
         _maps(view, kind, loss, count)
     view.try_and_notice(kind)
     view.note("Arrows")
-    view.how_it_works(f"How it works: {kind}", note=f"Paper: {kind}")
+    view.how_it_works(f"How it works: {kind}", notes=[f"Paper: {kind}"])
 
 
 def classes(count: int) -> list[int]:

@@ -167,7 +167,7 @@ def rounds(view: View) -> None:
         view.try_and_notice(kind)
         other = f" {view.words.part('No model')}" if kind == "order" else ""
         st.caption(plain(f"{name}: {view.words.part(f'Model: {slug}')}{other} {view.words.part('Source')}"))
-        view.how_it_works(f"How it works: {kind}", note=f"Paper: {kind}")
+        view.how_it_works(f"How it works: {kind}", notes=[f"Paper: {kind}"])
     focus(box, int(st.session_state.get("rounds.turn", 0)), state.key("rounds.focus"))
 
 

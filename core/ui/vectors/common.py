@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
+from numpy.typing import NDArray
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
@@ -19,7 +21,6 @@ from core.ui.panel import Panel
 from core.ui.param import Integer, Model, Text
 from core.ui.section import View
 from core.vectors.occurrences import EXAMPLES, MAX_WORD, WordVectors, missing, parse
-from core.vectors.positions import Numbers
 from core.vectors.reading import readable
 
 FIRST = next(iter(EXAMPLES))
@@ -116,7 +117,7 @@ def line_panel(
     Panel(slug, title, figure, alt, Table.from_columns(columns), note=note).draw(view.state)
 
 
-def signed_strips(values: Numbers, rows: Sequence[str], columns: Sequence[str], **look: Any) -> go.Figure:
+def signed_strips(values: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], **look: Any) -> go.Figure:
     """A map of signed values without digits in its cells."""
     return strips(values, rows, columns, signed=True, digits=None, theme=theme(), **look)
 

@@ -77,7 +77,7 @@ def contextuality(view: View) -> None:
     view.try_and_notice(measure)
     if over == "kept" and layers:
         _words(view, layers)
-    view.how_it_works("How it works", note="Paper")
+    view.how_it_works()
 
 
 def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:

@@ -57,7 +57,7 @@ def scalar_mix(view: View) -> None:
     view.try_and_notice()
     st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
     _learned(view, spec)
-    view.how_it_works("Formula", note="Paper")
+    view.how_it_works("Formula")
 
 
 def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:

@@ -145,7 +145,7 @@ def _formula(view: View, sums: InputEmbeddings) -> None:
     """The sum as a formula, then the norm and the share."""
     symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     norm = ["Norm"] if "norm" in sums.after else []
-    view.how_it_works("Sum", *norm, "Share", note="Paper", formula=" + ".join(sums.formulas.values()), symbols=symbols)
+    view.how_it_works("Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols)
 
 
 def _short_name(spec: CheckpointSpec) -> str:
