@@ -53,7 +53,7 @@ class View:
         st.caption(terms(self.words.part(part, **values)))
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
-        """The formulas with their symbols, and the paper, in a box that is closed at first and may be labeled ``how``."""
+        """The formulas with their symbols, and the paper, in a box that is closed at first; ``how`` may label it."""
         with st.expander(self.words.front.get("how", "How it works")):
             for part in parts or ("How it works",):
                 self.say(part, **values)
