@@ -140,36 +140,32 @@ def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTra
 def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
     """What each head is worth to the answer of ``slug`` to ``text``, one switched off at a time."""
     from core.attention.ablation.ablate import rank
-    from core.attention.ablation.question import Where
 
-    return rank(checkpoint(slug), text, where=Where(task=task))
+    return rank(checkpoint(slug), text, task=task)
 
 
 @cached()
 def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None) -> Ablation:
     """The answer of ``slug`` to ``text`` with all heads and without those that are ``off``."""
     from core.attention.ablation.ablate import switch_off
-    from core.attention.ablation.question import Where
 
-    return switch_off(checkpoint(slug), text, off, where=Where(task=task))
+    return switch_off(checkpoint(slug), text, off, task=task)
 
 
 @cached()
 def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Block:
     """One layer of ``slug`` over ``text``, tensor by tensor."""
-    from core.attention.ablation.question import Where
     from core.attention.inside.block import block
 
-    return block(checkpoint(slug), text, layer, side, Where(task=task))
+    return block(checkpoint(slug), text, layer, side, task)
 
 
 @cached()
 def trajectory(slug: str, text: str, task: str | None) -> LensTrajectory:
     """What each layer of ``slug`` would already answer to ``text``."""
-    from core.attention.ablation.question import Where
     from core.attention.inside.lens import trajectory
 
-    return trajectory(checkpoint(slug), text, Where(task=task))
+    return trajectory(checkpoint(slug), text, task)
 
 
 @cached()

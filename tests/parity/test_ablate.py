@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 from core.attention import heads as on_maps
 from core.attention.ablation.ablate import Head, HeadMask, heads_of, lost, rank, sharpness, switch_off
-from core.attention.ablation.question import Reader, Where, ask
+from core.attention.ablation.question import Reader, ask
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.lens import lens
@@ -101,12 +102,9 @@ def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: 
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
     monkeypatch.setattr("core.attention.ablation.ablate.AT_ONCE", 45)
-    told: list[tuple[int, int]] = []
-    found = rank(checkpoint, text, progress=lambda done, of: told.append((done, of)))
+    found = rank(checkpoint, text)
     every = heads_of(checkpoint)
     assert {effect.head for effect in found} == set(every)
-    assert told[-1] == (len(every), len(every))
-    assert len(told) > 1
     assert [effect.bits for effect in found] == sorted((effect.bits for effect in found), reverse=True)
     for effect in (found[0], found[-1]):
         one = switch_off(checkpoint, text, [effect.head])
@@ -123,20 +121,10 @@ def test_bits_by_hand() -> None:
     assert float(lost(before, after)) == pytest.approx(1.0)
     assert float(lost(before, before)) == 0.0
     checkpoint = tinyfamilies.make("bert")
-    found = switch_off(checkpoint, MASKED, heads_of(checkpoint, layer=0), k=211)
+    found = switch_off(checkpoint, MASKED, [head for head in heads_of(checkpoint) if head.layer == 0], k=211)
     p, q = (np.array([getattr(change, when) for change in found.changes]) for when in ("before", "after"))
     assert found.bits == pytest.approx(float((p * np.log2(p / q)).sum()), rel=1e-4)
     assert p.sum() == pytest.approx(1.0, abs=1e-5)
-
-
-def test_only_kept_heads_run() -> None:
-    checkpoint = tinyfamilies.make("bart")
-    kept = [Head("cross", 0, 0), Head("encoder", 1, 3)]
-    found = switch_off(checkpoint, PLAIN, keep=kept)
-    rest = [head for head in heads_of(checkpoint) if head not in kept]
-    assert found == switch_off(checkpoint, PLAIN, rest)
-    assert found.off == tuple(rest)
-    assert switch_off(checkpoint, PLAIN).bits == 0.0
 
 
 def test_streams_run_through_the_same_heads() -> None:
@@ -145,8 +133,8 @@ def test_streams_run_through_the_same_heads() -> None:
     with torch.no_grad():
         for layer in xlnet.model.transformer.layer:  # type: ignore[attr-defined, union-attr]
             layer.rel_attn.o.mul_(8)  # else the first layer's heads are worth no more than rounding
-    kinds = {kind: heads_of(xlnet, kind) for kind in ("encoder", "decoder", "query")}  # type: ignore[arg-type]
-    assert {kind: len(heads) for kind, heads in kinds.items()} == {"encoder": 4, "decoder": 4, "query": 4}
+    kinds = Counter(head.kind for head in heads_of(xlnet))
+    assert kinds == {"encoder": 4, "decoder": 4, "query": 4}
     both = switch_off(xlnet, MASKED, [Head("encoder", 0, 1)])
     apart = switch_off(xlnet, MASKED, [Head("decoder", 0, 1), Head("query", 0, 1)])
     assert both.after.tokens == apart.after.tokens
@@ -156,21 +144,15 @@ def test_streams_run_through_the_same_heads() -> None:
         assert effects[Head("decoder", 1, head)].bits == pytest.approx(0.0, abs=3e-6)
         assert effects[Head("query", 1, head)].bits == pytest.approx(effects[Head("encoder", 1, head)].bits)
     assert max(effects[Head("decoder", 0, head)].bits for head in (0, 1)) > 1e-4
-    sharp = [effects[Head(kind, 0, 0)].sharpness for kind in kinds]  # type: ignore[arg-type]
+    sharp = [effects[Head(kind, 0, 0)].sharpness for kind in kinds]
     assert sharp[0] == sharp[1] != sharp[2]
     assert None not in sharp
-    # to keep a head in one stream is not to switch it off in both, and to keep it in both is to keep it in each
-    one = switch_off(xlnet, MASKED, keep=[Head("query", 0, 1)])
-    assert {head for head in one.off if head[1:] == (0, 1)} == {Head("decoder", 0, 1)}
-    all_of_it = switch_off(xlnet, MASKED, keep=[Head("encoder", 0, 1)])
-    assert not {head for head in all_of_it.off if head[1:] == (0, 1)}
-    assert len(all_of_it.off) == 9
 
 
 @pytest.mark.parametrize("task", tinyadapters.TASKS)
 def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them(task: str, tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
-    question = ask(checkpoint, PLAIN, Where(task=task))
+    question = ask(checkpoint, PLAIN, task)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
     reader = Reader(question)
@@ -186,10 +168,10 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     assert ((found[1:] - found[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
     whole = judge(checkpoint, PLAIN, task)
     assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
-    one = switch_off(checkpoint, PLAIN, [every[1]], where=Where(task=task))
+    one = switch_off(checkpoint, PLAIN, [every[1]], task=task)
     assert {change.token for change in one.changes} == set(whole.task.answers)
     assert one.before.tokens[0] == whole.answer
-    effect = next(effect for effect in rank(checkpoint, PLAIN, where=Where(task=task)) if effect.head == every[1])
+    effect = next(effect for effect in rank(checkpoint, PLAIN, task=task) if effect.head == every[1])
     assert effect.bits == pytest.approx(one.bits, abs=1e-6)
 
 
@@ -199,13 +181,13 @@ def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path:
     assert (question.task, question.answers, question.place) == ("sentiment", ("negative", "positive"), 0)
     assert question.tokens[:2] == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
-        rank(checkpoint, PLAIN, where=Where(task="speech"))
+        rank(checkpoint, PLAIN, task="speech")
     with pytest.raises(InputEmpty):
         switch_off(checkpoint, " ")
     with pytest.raises(InputTooLong, match="48"):
         switch_off(checkpoint, "cat " * 60)
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
-        lens(checkpoint, PLAIN, Where(task="speech"))
+        lens(checkpoint, PLAIN, "speech")
 
 
 def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_path: Path) -> None:
@@ -230,7 +212,7 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
             torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
             expected = sharpness(own, None)
             assert expected != pytest.approx(sharpness(bare, None), abs=1e-3)
-            effects = {effect.head: effect for effect in rank(checkpoint, PLAIN, where=Where(task=task))}
+            effects = {effect.head: effect for effect in rank(checkpoint, PLAIN, task=task)}
             for head in (0, 1):
                 assert effects[Head("encoder", 1, head)].sharpness == pytest.approx(expected[head], abs=1e-5)
     without = capture(checkpoint, PLAIN).encoder
@@ -272,30 +254,23 @@ def test_sharpness_by_hand() -> None:
 def test_other_answers_of_the_same_text() -> None:
     t5, bert = tinyfamilies.make("t5", num_decoder_layers=2), tinyfamilies.make("bert")
     assert ask(t5, PLAIN).tokens == ("<pad>",)
-    third = ask(t5, PLAIN, Where(step=2))
+    third = ask(t5, PLAIN, step=2)
     assert len(third.tokens) == 3
     with torch.inference_mode():
         written = t5.model.generate(third.inputs["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
     assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
-    hidden = ask(bert, PLAIN, Where(position=2))
-    assert hidden.tokens[2] == "[MASK]"
     assert ask(bert, MASKED).place == 3
     judge = tinyfamilies.make("electra-judge")
-    assert ask(judge, PLAIN, Where(position=4)).place == 4
     assert switch_off(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
-    bert, gpt2, t5 = (tinyfamilies.make(name) for name in ("bert", "gpt2", "t5"))
+    bert, t5 = (tinyfamilies.make(name) for name in ("bert", "t5"))
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
         switch_off(bert, PLAIN)
-    with pytest.raises(InputUnusable, match="special token"):
-        switch_off(bert, PLAIN, where=Where(position=0))
     with pytest.raises(OutOfRange, match="no head 3 in layer 1"):
         switch_off(bert, MASKED, [Head("encoder", 0, 2)])
     with pytest.raises(OutOfRange, match="no head 1 in layer 3 of its cross"):
-        switch_off(bert, MASKED, keep=[Head("cross", 2, 0)])
-    with pytest.raises(OutOfRange, match="no token 99"):
-        rank(gpt2, PLAIN, where=Where(position=99))
-    with pytest.raises(OutOfRange):
-        rank(t5, PLAIN, where=Where(step=10_000))
+        switch_off(bert, MASKED, [Head("cross", 2, 0)])
+    with pytest.raises(OutOfRange, match="no token 10000"):
+        rank(t5, PLAIN, step=10_000)

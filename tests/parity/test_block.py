@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.ablation.question import Where
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.block import Block, block, inputs_of
@@ -40,7 +39,7 @@ def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
     """(n, w) after the embedding and after each layer, as transformers gives them."""
     model: Any = copy.deepcopy(checkpoint.model)
     if checkpoint.spec.kind == "seq2seq-lm":
-        given = inputs_of(checkpoint, TEXT, Where())
+        given = inputs_of(checkpoint, TEXT)
     else:
         ids = checkpoint.tokenizer(TEXT, return_tensors="pt")["input_ids"]
         given = {"input_ids": ids}
@@ -274,7 +273,7 @@ def test_the_adapters_of_a_task_stand_in_its_block() -> None:
     with running(model.tasks["order"]):
         after = model.trunk(input_ids=ids, output_hidden_states=True).hidden_states
     for layer in range(len(after) - 1):
-        found = block(adapted, TEXT, layer, where=Where(task="order"))
+        found = block(adapted, TEXT, layer, task="order")
         np.testing.assert_allclose(found.steps[-1].values, after[layer + 1][0], atol=1e-5)
         for part, number in (("attention", 2 * layer), ("feed-forward", 2 * layer + 1)):
             own = model.tasks["order"].adapters[number]
@@ -288,14 +287,7 @@ def test_the_adapters_of_a_task_stand_in_its_block() -> None:
             assert [found.steps[i].name for i in hang[at].of] == [found.steps[at - 4].name, "adapter: up"]
             assert [found.steps[i].name for i in hang[at + 1].of][-1] == "adapted"
     with pytest.raises(OutOfRange, match="no adapters for"):
-        block(adapted, TEXT, 0, where=Where(task="weather"))
-
-
-def test_a_decoder_reads_as_much_of_its_output_as_it_is_told() -> None:
-    t5 = tinyfamilies.make("t5", num_decoder_layers=2)
-    two = block(t5, TEXT, 1, "decoder", Where(step=2))
-    assert len(two.tokens) == 3
-    assert of(two, "cross-attention", "weights").shape == (2, 3, len(two.source))
+        block(adapted, TEXT, 0, task="weather")
 
 
 def test_what_is_not_there_is_refused_in_a_sentence() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.ablation.question import Reader, Where, ask
+from core.attention.ablation.question import Reader, ask
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.lens import by_layer, guesses_by_layer, lens, trajectory
 from core.checkpoints.spec import Checkpoint
@@ -56,8 +56,8 @@ def test_each_reading_is_the_answer_of_a_model_cut_off_there(name: str) -> None:
 def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: str, tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
     model: Any = checkpoint.model
-    found = lens(checkpoint, PLAIN, Where(task=task))
-    inputs = ask(checkpoint, PLAIN, Where(task=task)).inputs
+    found = lens(checkpoint, PLAIN, task)
+    inputs = ask(checkpoint, PLAIN, task).inputs
     whole = model.trunk.encoder.layer
     assert len(found) == len(whole) + 1
     for layer, guess in enumerate(found):
@@ -87,13 +87,6 @@ def test_the_embeddings_are_read_as_well() -> None:
     assert first.ids[0] == int(expected.argmax())
     assert sum(first.probabilities) == pytest.approx(1.0, abs=1e-5)
     assert first.probabilities[0] == pytest.approx(float(expected.max()), rel=1e-4)
-
-
-def test_other_places_have_other_answers() -> None:
-    bart = tinyfamilies.make("bart")
-    assert len(lens(bart, PLAIN, Where(step=3))) == 1 + 3
-    gpt2 = tinyfamilies.make("gpt2")
-    assert lens(gpt2, PLAIN, Where(position=2)) != lens(gpt2, PLAIN)
 
 
 def test_the_demo_of_shared_layers_reads_the_same() -> None:

@@ -11,7 +11,6 @@ import pytest
 from core import checkpoints
 from core.attention.ablation.ablate import heads_of, rank
 from core.attention.ablation.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
-from core.attention.ablation.question import Where
 from core.attention.roles import rolefiles
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.registry import bundled_root
@@ -53,10 +52,7 @@ def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: 
     done: list[int] = []
     lost = measure(checkpoint, [asked, "", other], lambda: done.append(1))
     assert len(done) == 3
-    expected = [
-        {effect.head: effect.bits for effect in rank(checkpoint, text, where=Where(step=STEP))}
-        for text in (asked, other)
-    ]
+    expected = [{effect.head: effect.bits for effect in rank(checkpoint, text, step=STEP)} for text in (asked, other)]
     assert lost.keys() == set(heads_of(checkpoint))
     for head, bits in lost.items():
         assert bits == pytest.approx([found[head] for found in expected])
@@ -67,7 +63,7 @@ def test_adapters_are_asked_under_each_of_their_tasks(tmp_path: Path) -> None:
     lost = measure(checkpoint, ["The cat sat on the mat.", "?", "The dog ran."])
     # “?” has nothing before its mark, so that one of the four tasks cannot be asked about it
     expected = [
-        {effect.head: effect.bits for effect in rank(checkpoint, text, where=Where(task=task))}
+        {effect.head: effect.bits for effect in rank(checkpoint, text, task=task)}
         for text, tasks in (
             ("The cat sat on the mat.", tinyadapters.TASKS),
             ("?", ("sentiment", "genre", "words")),

@@ -33,11 +33,11 @@ Legend: R rows, H heads, n tokens, d width of a head.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.attention.ablation.question import Question, Reader, Where, ask, best, names
+from core.attention.ablation.question import Question, Reader, ask, best, names
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.vectors import attention_layers
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1_024
 """Tokens of all rows of one pass."""
-Progress = Callable[[int, int], None]
-"""Called after each pass with (heads done, heads in all); what it raises stops the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,41 +96,33 @@ class HeadEffect:
 
 
 def switch_off(
-    checkpoint: Checkpoint,
-    text: str,
-    off: Collection[Head] = (),
-    *,
-    keep: Collection[Head] | None = None,
-    where: Where | None = None,
-    k: int = 5,
+    checkpoint: Checkpoint, text: str, off: Collection[Head] = (), *, task: str | None = None, k: int = 5
 ) -> Ablation:
-    """The answer to ``text`` with all heads, and without some.
+    """The answer to ``text`` with all heads, and without those of ``off``.
 
     Args:
-        off: heads to switch off; `heads_of` gives those of a layer.
-        keep: the only heads that stay on, of all kinds; ``off`` is switched off of these, too. One that XLNet keeps in
-            a stream does not go off in both.
-        where: which answer is meant.
+        task: as for `core.attention.ablation.question.ask`.
         k: answers to report.
 
     Raises:
-        OutOfRange: a head, a position or a step that the model does not have.
+        OutOfRange: a head that the model does not have.
         NoAttentionMatrix: it is not known where the architecture's heads are.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.attention.ablation.question.ask`.
     """
-    question = ask(checkpoint, text, where)
-    reader = Reader(question)
-    mask = HeadMask(reader.model, checkpoint)
+    question = ask(checkpoint, text, task)
     every = heads_of(checkpoint)
-    check({*off, *(keep or ())}, every)
-    kept = set(every) if keep is None else together(checkpoint, keep)
-    ablated = {*off, *(head for head in every if head not in kept)}
-    mask.ablate([(), ablated])
+    for head in off:
+        if head not in every:
+            raise OutOfRange(
+                f"This model has no head {head.head + 1} in layer {head.layer + 1} of its {head.kind} attention."
+            )
+    reader = Reader(question)
+    HeadMask(reader.model, checkpoint).ablate([(), off])
     before, after = reader.answers(2)
     first, second = best(question, before, k), best(question, after, k)
     ids = sorted({*first.ids, *second.ids}, key=lambda i: (-float(before[i]), i))
     return Ablation(
-        tuple(head for head in every if head in ablated),
+        tuple(head for head in every if head in off),
         first,
         second,
         tuple(
@@ -143,14 +133,12 @@ def switch_off(
     )
 
 
-def rank(
-    checkpoint: Checkpoint, text: str, *, where: Where | None = None, progress: Progress | None = None
-) -> tuple[HeadEffect, ...]:
-    """Every head's effect on the answer to ``text``, one switched off at a time; the largest first.
+def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
+    """Every head's effect on the answer to ``text``, one ablated at a time; the largest first.
 
-    Arguments and errors as :func:`switch_off`.
+    Arguments as for `core.attention.ablation.question.ask`, errors as :func:`switch_off`.
     """
-    question = ask(checkpoint, text, where)
+    question = ask(checkpoint, text, task, step)
     reader = Reader(question)
     mask = HeadMask(reader.model, checkpoint)
     whole = reader.answers()[0]
@@ -176,8 +164,6 @@ def rank(
                     sharp.get(head),
                 )
             )
-        if progress is not None:
-            progress(len(found), len(every))
     return tuple(sorted(found, key=lambda effect: -effect.bits))
 
 
@@ -227,52 +213,23 @@ class Head(NamedTuple):
     head: int
 
 
-def heads_of(checkpoint: Checkpoint, kind: MapKind | None = None, layer: int | None = None) -> tuple[Head, ...]:
-    """All heads of a checkpoint, of a kind of attention, of a layer; encoder, decoder, cross or query, from below.
+def heads_of(checkpoint: Checkpoint) -> tuple[Head, ...]:
+    """All heads of a checkpoint: encoder, decoder, cross or query, from below.
 
     Raises:
         NoAttentionMatrix: it is not known where the architecture's heads are.
     """
-    return tuple(
-        Head(its_kind, its_layer, head)
-        for (its_kind, its_layer), heads in _counts(checkpoint).items()
-        if kind in (None, its_kind) and layer in (None, its_layer)
-        for head in range(heads)
-    )
+    return tuple(Head(*layer, head) for layer, heads in _counts(checkpoint).items() for head in range(heads))
 
 
 def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
     """How many heads each layer has, by kind and layer."""
-    found = {
+    counts = {
         (layer.kind, layer.layer): layer.heads for layers in attention_layers(checkpoint).values() for layer in layers
     }
     if checkpoint.spec.offers("two streams"):
-        found |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in found.items()}
-    return found
-
-
-def together(checkpoint: Checkpoint, heads: Collection[Head]) -> set[Head]:
-    """``heads`` with those that would be off, at least in part, if one of them was: XLNet's in both streams and in one.
-
-    Raises:
-        NoAttentionMatrix: as :func:`heads_of`.
-    """
-    if not checkpoint.spec.offers("two streams"):
-        return set(heads)
-    return {
-        Head(kind, layer, head)
-        for own, layer, head in heads
-        for kind in ((own, "encoder") if own in STREAMS else (own, *STREAMS))
-    }
-
-
-def check(heads: Collection[Head], every: Collection[Head]) -> None:
-    """Raises :class:`OutOfRange` for a head that is not among ``every`` head of a model."""
-    for head in heads:
-        if head not in every:
-            raise OutOfRange(
-                f"This model has no head {head.head + 1} in layer {head.layer + 1} of its {head.kind} attention."
-            )
+        counts |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in counts.items()}
+    return counts
 
 
 class HeadMask:

@@ -34,7 +34,6 @@ from statistics import fmean
 from typing import NamedTuple
 
 from core.attention.ablation.ablate import Head, rank
-from core.attention.ablation.question import Where
 from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind
 from core.checkpoints.families import ModelFamily
@@ -83,13 +82,6 @@ def texts(family: ModelFamily) -> tuple[str, ...]:
     )
 
 
-def answers(checkpoint: Checkpoint) -> tuple[Where, ...]:
-    """Which answers to each text are meant."""
-    if checkpoint.spec.offers("classifies texts"):
-        return tuple(Where(task=task.slug) for task in tasks(checkpoint))
-    return (Where(step=STEP),)
-
-
 def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Lost:
     """Every head's bits over ``texts``; one that the model cannot be asked is left out. ``done`` follows each text.
 
@@ -99,10 +91,12 @@ def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], obj
     """
     lost: Lost = {}
     reason = ""
+    adapted = checkpoint.spec.offers("classifies texts")
+    own_tasks = [task.slug for task in tasks(checkpoint)] if adapted else [None]
     for text in texts:
         try:
-            for where in answers(checkpoint):
-                for effect in rank(checkpoint, text, where=where):
+            for task in own_tasks:
+                for effect in rank(checkpoint, text, task=task, step=0 if adapted else STEP):
                     lost.setdefault(effect.head, []).append(effect.bits)
         except (InputEmpty, InputTooLong, InputUnusable, OutOfRange) as error:
             reason = str(error)

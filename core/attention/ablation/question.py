@@ -1,4 +1,4 @@
-"""What a model is asked, and its answer: a hidden word, the next one, one of the output, which is wrong, or a class.
+"""What a model predicts: a masked token, the next one, one of the output, which one is replaced, or a class.
 
 Whatever changes a model and wants to know what that does to its answer asks here: :func:`ask` prepares a text as the
 demo of its kind does, a :class:`Reader` is a twin that gives the answer's probabilities, for one row or for many.
@@ -11,7 +11,7 @@ Legend: R rows, n tokens, V possible answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
 from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
-from core.checkpoints.families import Ability
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
@@ -41,20 +40,6 @@ VERDICTS = ("replaced", "original")
 """The two answers of a model that looks for replaced tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which answer of a text is meant; what does not apply to a model is not looked at."""
-
-    position: int | None = None
-    """The token to hide, to judge, or to continue after; by default the first mask, the most suspicious, the last."""
-    step: int = 0
-    """Which token of an encoder-decoder's output, from 0; those before it are the model's own."""
-    task: str | None = None
-    """What an encoder-decoder is asked to do, or whose adapters run; by default the first of a model's tasks."""
-    code: str | None = None
-    """The control code that a text is continued under."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """One text, ready for one model."""
@@ -74,28 +59,40 @@ class Question:
     """Whose adapters run; None for a model without."""
 
 
-def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Question:
-    """Prepares ``text``.
+def ask(checkpoint: Checkpoint, text: str, task: str | None = None, step: int = 0) -> Question:
+    """Prepares ``text``: its first mask, its most suspicious token, its end, or its class is what is predicted.
+
+    Args:
+        task: of an encoder-decoder, or whose adapters run; by default the first of a model's tasks.
+        step: the token of an encoder-decoder's output, from 0; those before it are the model's own.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model or `MAX_TOKENS` allows.
         InputUnusable: there is no mask to fill.
-        OutOfRange: a position or a step that is not there, or adapters.
+        OutOfRange: a step that is not there, or adapters.
         UnknownTask: the checkpoint does not offer it.
     """
-    where = where or Where()
-    questions: dict[Ability, Callable[[Checkpoint, str, Where], Question]] = {
-        "predicts masked tokens": _masked,
-        "detects replaced tokens": _judged,
-        "continues": _continued,
-        "rewrites": _written,
-        "classifies texts": _sorted,
-    }
-    asked = next(make for ability, make in questions.items() if checkpoint.spec.offers(ability))(
-        checkpoint, text, where
-    )
-    check_size(checkpoint, max(len(asked.tokens), len(asked.source)))
-    return asked
+    offers = checkpoint.spec.offers
+    if offers("predicts masked tokens"):
+        question = masked_question(checkpoint, prepare(checkpoint, text))
+    elif offers("detects replaced tokens"):
+        question = _verdict(checkpoint, text)
+    elif offers("continues"):
+        ids = prompt_ids(checkpoint, text)
+        question = Question(checkpoint, {"input_ids": row_of(ids)}, len(ids) - 1, labels(checkpoint.tokenizer, ids))
+    elif offers("rewrites"):
+        question = _output(checkpoint, text, task or tasks(checkpoint)[0].slug, step)
+    else:
+        question = _class(checkpoint, text, task or adapters.tasks(checkpoint)[0].slug)
+    check_size(checkpoint, max(len(question.tokens), len(question.source)))
+    return question
+
+
+def row_of(ids: Sequence[int]) -> Tensor:
+    """(1, n)."""
+    import torch
+
+    return torch.tensor([list(ids)])
 
 
 def check_size(checkpoint: Checkpoint, count: int) -> None:
@@ -109,20 +106,17 @@ def check_size(checkpoint: Checkpoint, count: int) -> None:
         )
 
 
-def _masked(checkpoint: Checkpoint, text: str, where: Where) -> Question:
-    masked = prepare(checkpoint, text, () if where.position is None else (where.position,))
-    if where.position is not None and where.position not in masked.positions:
-        raise InputUnusable("This is a special token, not a word to mask. Choose a word of the text.")
-    if not masked.positions:
-        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word, or choose a word to mask.")
-    return masked_question(checkpoint, masked, masked.positions[0] if where.position is None else where.position)
+def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
+    """The first masked token of ``masked``.
 
-
-def masked_question(checkpoint: Checkpoint, masked: MaskedText, place: int) -> Question:
-    """What is hidden at ``place``, one of the positions of ``masked``."""
+    Raises:
+        InputUnusable: no token is masked.
+    """
     import torch
 
-    ids = torch.tensor([masked.ids])
+    if not masked.positions:
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
+    ids, place = row_of(masked.ids), masked.positions[0]
     if checkpoint.spec.offers("two streams"):
         import numpy as np
 
@@ -134,55 +128,37 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText, place: int) -> Q
     return Question(checkpoint, {"input_ids": ids, **more}, place, labels(checkpoint.tokenizer, masked.ids))
 
 
-def _judged(checkpoint: Checkpoint, text: str, where: Where) -> Question:
-    import torch
-
+def _verdict(checkpoint: Checkpoint, text: str) -> Question:
     judged = judge_own(checkpoint, text)
     ids = [token.id for token in judged.after]
     ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
-    place = max(ordinary, key=judged.verdicts.__getitem__) if where.position is None else where.position
-    _check(place, len(ids))
-    given = {"input_ids": torch.tensor([ids])}
-    return Question(checkpoint, given, place, labels(checkpoint.tokenizer, ids), answers=VERDICTS)
+    place = max(ordinary, key=judged.verdicts.__getitem__)
+    tokens = labels(checkpoint.tokenizer, ids)
+    return Question(checkpoint, {"input_ids": row_of(ids)}, place, tokens, answers=VERDICTS)
 
 
-def _sorted(checkpoint: Checkpoint, text: str, where: Where) -> Question:
-    task, _, given = adapters.prepare(checkpoint, text, where.task or adapters.tasks(checkpoint)[0].slug)
-    read = labels(checkpoint.tokenizer, given["input_ids"][0].tolist())
-    return Question(checkpoint, given, 0, read, answers=task.answers, task=task.slug)
+def _class(checkpoint: Checkpoint, text: str, task: str) -> Question:
+    own, _, inputs = adapters.prepare(checkpoint, text, task)
+    tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
+    return Question(checkpoint, inputs, 0, tokens, answers=own.answers, task=own.slug)
 
 
-def _continued(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+def _output(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question:
     import torch
 
-    ids = prompt_ids(checkpoint, text, where.code)
-    place = len(ids) - 1 if where.position is None else where.position
-    _check(place, len(ids))
-    return Question(checkpoint, {"input_ids": torch.tensor([ids])}, place, labels(checkpoint.tokenizer, ids))
-
-
-def _written(checkpoint: Checkpoint, text: str, where: Where) -> Question:
-    import torch
-
-    task = where.task or tasks(checkpoint)[0].slug
     request = translate.prepare(checkpoint, text, task)
     before: Sequence[int] = ()
-    if where.step:
-        _check(where.step, MAX_TOKENS)
-        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=where.step)))
+    if step:
+        if not 0 < step < MAX_TOKENS:
+            raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {MAX_TOKENS - 1}.")
+        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=step)))
         before = steps[-1].ids if steps else ()
-        if len(before) < where.step or steps[-1].reason == "end":
-            raise OutOfRange(f"The output ends after {len(before)} tokens; there is no token {where.step + 1}.")
-    source, read = list(request.source), [*request.prompt, *before]
-    ids = torch.tensor([source])
-    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
-    tokenizer = checkpoint.tokenizer
-    return Question(checkpoint, given, len(read) - 1, labels(tokenizer, read), labels(tokenizer, source))
-
-
-def _check(place: int, count: int) -> None:
-    if not 0 <= place < count:
-        raise OutOfRange(f"There is no token {place} here: tokens are counted from 0 to {count - 1}.")
+        if len(before) < step or steps[-1].reason == "end":
+            raise OutOfRange(f"The output ends after {len(before)} tokens; there is no token {step + 1}.")
+    read, source = [*request.prompt, *before], row_of(request.source)
+    inputs = {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
+    tokens, of_source = (labels(checkpoint.tokenizer, ids) for ids in (read, request.source))
+    return Question(checkpoint, inputs, len(read) - 1, tokens, of_source)
 
 
 class Reader:

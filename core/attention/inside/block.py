@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.attention.ablation.question import Where, check_size
+from core.attention.ablation.question import check_size, row_of
 from core.attention.architectures.layout import AttentionLayer, blueprint_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import attention_scores, record_layer
@@ -48,8 +48,8 @@ from core.language.types import Decoding
 if TYPE_CHECKING:
     from torch import Tensor
 
-MAX_WRITTEN = 24
-"""Tokens that an encoder-decoder writes on its own for its decoder to read."""
+MAX_GENERATED = 24
+"""Tokens that an encoder-decoder generates for its decoder to read."""
 Side = Literal["encoder", "decoder"]
 BEFORE = "the layer before"
 
@@ -73,13 +73,12 @@ class Block:
     """Whether norms stand inside the parts, and not on the residual stream after the sums."""
 
 
-def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = None, where: Where | None = None) -> Block:
+def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = None, task: str | None = None) -> Block:
     """The tensors of layer ``layer``, from 0.
 
     Args:
         side: of an encoder-decoder; other models have one.
-        where: the task and how many tokens of the output a decoder reads (all, up to `MAX_WRITTEN`, at step 0), the
-            task whose adapters run (none by default), or the control code.
+        task: of an encoder-decoder, by default its first, or whose adapters run, by default none.
 
     Raises:
         OutOfRange: no such layer or side, no adapters for the task.
@@ -96,7 +95,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
             f"{checkpoint.spec.name} has {len(own)} layers on the side of its {side}; from 0, not {layer}."
         )
     plan = blueprint_of(own[layer])
-    inputs = inputs_of(checkpoint, text, where or Where())
+    inputs = inputs_of(checkpoint, text, task)
     names = {
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
     }
@@ -105,9 +104,9 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     count = sum(1 for before in own[:layer] if before.module == attn.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
     recorder = Recorder(private_twin(checkpoint))
-    task = where.task if where and checkpoint.spec.offers("classifies texts") else None
-    with through(checkpoint, task, recorder.model):
-        scene = Scene(recorder, plan, attn, count, task)
+    adapted = task if checkpoint.spec.offers("classifies texts") else None
+    with through(checkpoint, adapted, recorder.model):
+        scene = Scene(recorder, plan, attn, count, adapted)
         _record_layer(scene, crossing)
         run_as_drawn(recorder, inputs)
     with torch.inference_mode():
@@ -118,26 +117,24 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     )
 
 
-def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tensor]:
+def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dict[str, Tensor]:
     """One row, named as the forward pass takes it; masks may be in the text and need not."""
     import torch
 
-    model: Any = checkpoint.model
     if checkpoint.spec.offers("rewrites"):
-        task = where.task or tasks(checkpoint)[0].slug
+        task = task or tasks(checkpoint)[0].slug
         request = translate.prepare(checkpoint, text, task)
-        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=where.step or MAX_WRITTEN)))
-        written = steps[-1].ids[: where.step or -1] if steps else ()  # the last token is written, but not read
-        source = torch.tensor([list(request.source)])
-        read = torch.tensor([[*request.prompt, *written]])
-        return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": read}
+        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_GENERATED)))
+        read = [*request.prompt, *(steps[-1].ids[:-1] if steps else ())]  # the last token is predicted, but not read
+        source = row_of(request.source)
+        return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
     if checkpoint.spec.offers("continues"):
-        ids = torch.tensor([prompt_ids(checkpoint, text, where.code)])
+        ids = row_of(prompt_ids(checkpoint, text))
     elif checkpoint.spec.offers("detects replaced tokens"):
-        ids = torch.tensor([[token.id for token in judge_own(checkpoint, text).after]])
+        ids = row_of([token.id for token in judge_own(checkpoint, text).after])
     else:
-        ids = torch.tensor([prepare(checkpoint, text).ids])
-    return {"input_ids": ids, **own_language(model, ids)}
+        ids = row_of(prepare(checkpoint, text).ids)
+    return {"input_ids": ids, **own_language(checkpoint.model, ids)}
 
 
 def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.attention.ablation.question import Question, Reader, Where, ask, best, masked_question
+from core.attention.ablation.question import Question, Reader, ask, best, masked_question
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin
 from core.attention.inside.states import by_layer as by_layer_of
@@ -69,13 +69,13 @@ class LensTrajectory:
     """Where among them the answer is read."""
 
 
-def trajectory(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> LensTrajectory:
+def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5) -> LensTrajectory:
     """:func:`lens`, and what becomes of the model's own answer on the way to it.
 
     Raises:
         As :func:`lens`.
     """
-    question = ask(checkpoint, text, where)
+    question = ask(checkpoint, text, task)
     logs = Reader(question).answers_of(states(question))
     predictions = _best(question, logs, k)
     own = logs[:, predictions[-1].ids[0]]
@@ -91,21 +91,18 @@ def trajectory(checkpoint: Checkpoint, text: str, where: Where | None = None, k:
     )
 
 
-def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> tuple[LayerPrediction, ...]:
+def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5) -> tuple[LayerPrediction, ...]:
     """The ``k`` best answers to ``text`` after each layer, embeddings first.
-
-    Args:
-        where: which answer is meant.
 
     Raises:
         InputUnusable: no mask, or a model whose head cannot be put after each layer.
         InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.ask`.
     """
-    return by_layer(ask(checkpoint, text, where), k)
+    return by_layer(ask(checkpoint, text, task), k)
 
 
 def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
-    """:func:`lens` for a question that is already asked."""
+    """:func:`lens` for a question that is already prepared."""
     return _best(question, Reader(question).answers_of(states(question)), k)
 
 
@@ -157,6 +154,4 @@ def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> 
 
     :raises InputUnusable: no mask, or a head that cannot be put after each layer.
     """
-    if not masked.positions:
-        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
-    return by_layer(masked_question(checkpoint, masked, masked.positions[0]), k)
+    return by_layer(masked_question(checkpoint, masked), k)
