@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +33,10 @@ def _listed() -> tuple[list[Path], str | None]:
     if root is None:
         return [], None
     try:
-        with os.scandir(root) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        if any(entry.name == "config.json" for entry in found):
+        entries = sorted(root.iterdir())
+        if root / "config.json" in entries:
             return [root], None
-        return [Path(entry.path) for entry in found if not entry.name.startswith(".") and entry.is_dir()], None
+        return [entry for entry in entries if not entry.name.startswith(".") and entry.is_dir()], None
     except FileNotFoundError:
         wrong = "does not exist"
     except NotADirectoryError:
@@ -62,37 +60,34 @@ def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
     slugs: set[str] = set()
     for folder in folders:
         try:
-            if not signature(folder):
-                continue
-            inspected: Inspected | str = inspect_again(folder, root)
+            if signature(folder):
+                specs.append(_spec(folder, inspect_again(folder, root), _slug(folder.name, slugs)))
         except FileNotFoundError:  # it left while the folders were listed
             continue
         except CheckpointRefused as error:
-            inspected = str(error)
+            others.append(Refused(_slug(folder.name, slugs), folder.name, str(error)))
         except OSError:
-            inspected = f"The folder “{folder.name}” cannot be read by this process."
-        slug = _slug(folder.name, slugs)
-        if isinstance(inspected, str):
-            others.append(Refused(slug, folder.name, inspected))
-            continue
-        specs.append(
-            CheckpointSpec(
-                slug=slug,
-                name=folder.name,
-                system=system_of(inspected.config),
-                branch=branch_of(inspected.kind, inspected.config),
-                kind=inspected.kind,
-                source="directory",
-                origin=f"the host's folder “{folder.name}”",
-                location=str(folder),
-                ready=True,
-                size_bytes=inspected.size_bytes,
-                max_positions=positions_of(inspected.config),
-                tasks=tasks_of(inspected.config),
-                architecture=architecture_of(inspected.config),
-            )
-        )
+            reason = f"The folder “{folder.name}” cannot be read by this process."
+            others.append(Refused(_slug(folder.name, slugs), folder.name, reason))
     return specs, tuple(others)
+
+
+def _spec(folder: Path, inspected: Inspected, slug: str) -> CheckpointSpec:
+    return CheckpointSpec(
+        slug=slug,
+        name=folder.name,
+        system=system_of(inspected.config),
+        branch=branch_of(inspected.kind, inspected.config),
+        kind=inspected.kind,
+        source="directory",
+        origin=f"the host's folder “{folder.name}”",
+        location=str(folder),
+        ready=True,
+        size_bytes=inspected.size_bytes,
+        max_positions=positions_of(inspected.config),
+        tasks=tasks_of(inspected.config),
+        architecture=architecture_of(inspected.config),
+    )
 
 
 def _slug(name: str, taken: set[str]) -> str:

@@ -98,16 +98,9 @@ def inspect_again(folder: Path, root: Path, kind: Kind | None = None) -> Inspect
 
 
 def signature(folder: Path) -> State:
-    """Name, modification time and size of each file in ``folder``, links followed; broken links count as empty."""
-    found: list[tuple[str, int, int]] = []
+    """The state of the files in ``folder``, links followed; broken links are left out."""
     with os.scandir(folder) as entries:
-        for entry in entries:
-            try:
-                state = entry.stat()
-                found.append((entry.name, state.st_mtime_ns, state.st_size))
-            except OSError:
-                found.append((entry.name, 0, 0))
-    return tuple(sorted(found))
+        return state_of_files(Path(entry.path) for entry in entries if Path(entry.path).exists())
 
 
 def state_of_files(files: Iterable[Path]) -> State:

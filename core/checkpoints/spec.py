@@ -112,8 +112,7 @@ class Checkpoint:
         return self.spec.source
 
 
-_TUPLES = ("data", "data_licence", "strengths", "weaknesses")
-_FIELDS = ("name", "summary", "recipe", "steps", "tokens", "seed", "licence")
+_LISTS = ("data", "data_licence", "strengths", "weaknesses")
 
 
 def read_card(file: Path) -> Card:
@@ -139,14 +138,12 @@ def _card(name: str, text: str) -> Card:
         table: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:
         raise CheckpointRefused(f"The card “{name}” is damaged: {error}.") from None
+    extra = table.pop("extra", {}) | {key: table.pop(key) for key in table.keys() - Card.__slots__}
+    for key in _LISTS:
+        value = table.get(key, ())
+        table[key] = (value,) if isinstance(value, str) else tuple(value)
     try:
-        values: dict[str, Any] = {field: table.pop(field) for field in _FIELDS}
-        for field in _TUPLES:
-            value = table.pop(field, ())
-            values[field] = (value,) if isinstance(value, str) else tuple(value)
         measures = tuple(Measure(**measure) for measure in table.pop("measures", ()))
-        base = table.pop("base", None)
-    except (KeyError, TypeError) as error:
+        return Card(**table, measures=measures, extra=extra)
+    except TypeError as error:
         raise CheckpointRefused(f"The card “{name}” lacks or misnames a field: {error}.") from None
-    extra = table.pop("extra", {}) | table
-    return Card(**values, measures=measures, base=base, extra=extra)

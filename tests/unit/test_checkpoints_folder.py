@@ -320,18 +320,6 @@ def test_a_folder_is_looked_at_again_when_it_changes(bert: Path, use_checkpoints
     assert checkpoints.get("dir-tiny-bert").ready
 
 
-def test_looking_again_reads_nothing(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
-    from core.checkpoints import folder as module
-
-    use_checkpoints(bert.parent)
-    checkpoints.available()
-    before = module._inspected.cache_info()
-    checkpoints.available()
-    after = module._inspected.cache_info()
-    assert after.misses == before.misses
-    assert after.hits > before.hits
-
-
 def test_a_refusal_does_not_tell_where_the_folder_lies(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
     (bert / "tokenizer.json").unlink()
     (bert / "vocab.json").write_text("not json")

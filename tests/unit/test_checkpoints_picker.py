@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -114,23 +113,3 @@ def test_on_asks_for_the_size_then_downloads(server: Hub) -> None:
     download.wait(60)
     assert download.state == "finished", download.sentence
     assert "has been downloaded" in words(run(published))
-
-
-def test_a_hub_that_is_down_is_explained(server: Hub) -> None:
-    server.down = True
-    app = run(published)
-    app.button(key="hub.size.bert-base-uncased").click().run()
-    assert "answered with an error \\(503\\)" in words(app)
-    assert not app.exception
-
-
-def test_a_download_can_be_stopped(server: Hub) -> None:
-    server.delay = 1.0
-    spec = next(spec for spec in registry.published() if spec.location == BERT)
-    download = hub.start(spec)
-    app = run(published)
-    app.button(key="hub.stop.bert-base-uncased").click().run()
-    started = time.monotonic()
-    download.wait(20)
-    assert time.monotonic() - started < 10
-    assert "was stopped" in download.sentence

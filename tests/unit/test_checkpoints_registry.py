@@ -86,11 +86,6 @@ def test_folder_names_become_safe_and_distinct_slugs(
     assert slugs == ["dir-my-model", "dir-my-model-2", "dir-script"]
 
 
-def test_a_missing_directory_offers_nothing(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:
-    use_checkpoints(tmp_path / "nowhere")
-    assert not [spec for spec in checkpoints.available() if spec.source == "directory"]
-
-
 def test_sharded_weights_load(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:
     from transformers import AutoModelForCausalLM
 

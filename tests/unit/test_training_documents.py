@@ -45,17 +45,6 @@ def test_chunks_cover_every_sentence_once_and_stay_within_a_document(corpus: Pat
     assert book.startswith(tokenizer.decode(train.text(0, 1).tolist()).replace(" .", "."))  # type: ignore[attr-defined]
 
 
-def test_held_out_text_is_disjoint_by_document(corpus: Path) -> None:
-    _, train, test = prepared(corpus)
-    assert len(test) > 0
-    seen = {tuple(train.text(i, i + 1)) for i in range(len(train.sentences))}
-    # sentences made at random can repeat; whole documents cannot
-    for number in set(test.document[test.document >= 0].tolist()):
-        rows = np.flatnonzero(test.document == number)
-        span = range(int(test.bounds[rows[0], 0]), int(test.bounds[rows[-1], 1]))
-        assert not all(tuple(test.text(i, i + 1)) in seen for i in span)
-
-
 def test_the_next_segment_follows_or_is_from_another_document(corpus: Path) -> None:
     _, train, _ = prepared(corpus)
     pairs = Pairs(train, "next")

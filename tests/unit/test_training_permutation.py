@@ -12,7 +12,6 @@ from torch.nn import functional
 
 from core import patterns
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import permuted
 from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives.permutation import PermutationModel, found_tokens
@@ -34,31 +33,6 @@ def random_model(**more: int) -> Any:
         if parameter.requires_grad and parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=0.3)
     return made
-
-
-def shown(rank: Any, place: list[int]) -> dict[str, torch.Tensor]:
-    return {
-        "perm_mask": torch.from_numpy(patterns.blind(rank))[None].float(),
-        "target_mapping": torch.from_numpy(permuted.mapping(np.array(place), len(rank)))[None],
-    }
-
-
-def test_neither_its_own_token_nor_later_ones_move_a_score() -> None:
-    model = random_model()
-    place = [4, 1, 6]  # the order in which they are found
-    rank = patterns.ranks(place, 8)
-    ids = torch.arange(10, 18)[None]
-    with torch.no_grad():
-        before = model(ids, **shown(rank, place)).logits[0]
-        for number, at in enumerate(place):
-            changed = ids.clone()
-            changed[0, at] = 50
-            moved = (model(changed, **shown(rank, place)).logits[0] - before).abs().amax(1) > 1e-4
-            # only those found after it have seen it
-            assert moved.tolist() == [later > number for later in range(3)]
-        known = ids.clone()
-        known[0, 3] = 50
-        assert ((model(known, **shown(rank, place)).logits[0] - before).abs().amax(1) > 1e-4).all()
 
 
 def batch_of(ids: torch.Tensor, place: torch.Tensor, real: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -89,28 +63,6 @@ def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
     after = xlnet_model.whole(model).state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-def test_pad_moves_no_score() -> None:
-    model = PermutationModel(random_model())
-    ids, place = torch.arange(10, 18)[None], torch.tensor([[4, 1]])
-    padded = torch.cat([ids, torch.full((1, 5), 59)], dim=1)
-    real = torch.arange(13)[None] < 8
-    with torch.no_grad():
-        alone = model(batch_of(ids, place, real[:, :8]))
-        torch.testing.assert_close(model(batch_of(padded, place, real)), alone, atol=1e-5, rtol=1e-4)
-
-
-def test_scores_depend_on_distances_alone_and_know_left_from_right() -> None:
-    model = PermutationModel(random_model())
-    ids, place = torch.arange(10, 18)[None], torch.tensor([[4, 1]])
-    with torch.no_grad():
-        here = model(batch_of(ids, place, torch.ones(1, 8, dtype=torch.bool)))
-        shifted = torch.cat([torch.full((1, 3), 59), ids], dim=1)
-        there = model(batch_of(shifted, place + 3, torch.arange(11)[None] >= 3))
-        torch.testing.assert_close(there, here, atol=1e-5, rtol=1e-4)
-        back = model(batch_of(ids.flip(1), 7 - place, torch.ones(1, 8, dtype=torch.bool)))
-    assert (back - here).abs().max() > 0.01
 
 
 def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: Any) -> None:

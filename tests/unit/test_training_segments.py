@@ -37,43 +37,6 @@ def random_model(segment: int = 8, **more: int) -> SegmentModel:
 IDS = torch.randint(1, 60, (2, 32), generator=torch.Generator().manual_seed(1))
 
 
-def test_segments_with_full_memory_equal_one_pass() -> None:
-    model = random_model()
-    with torch.no_grad():
-        whole, _ = xlnet_model.content(model.full, IDS)
-        torch.testing.assert_close(model(IDS), whole, atol=1e-5, rtol=1e-4)
-        uneven = random_model(segment=5)  # 5, 5, ..., 2: the length of a segment does not matter
-        torch.testing.assert_close(uneven(IDS[:, :24]), whole[:, :24], atol=1e-5, rtol=1e-4)
-
-
-def test_a_short_memory_loses_what_lies_further_back_than_it_reaches() -> None:
-    full, short = random_model(), random_model(mem_len=4)
-    changed = IDS.clone()
-    changed[:, 0] = 59
-    with torch.no_grad():
-        moved = [(m(changed) - m(IDS)).abs().amax((0, 2)) > 1e-6 for m in (full, short)]
-        one = random_model(mem_len=4, n_layer=1)
-        moved.append((one(changed) - one(IDS)).abs().amax((0, 2)) > 1e-6)
-    assert moved[0].all()
-    # the first layer mixes token 0 into the last 4 states of its segment, which the second layer remembers: once
-    assert moved[1][:16].all()
-    assert not moved[1][16:].any()
-    # a single layer reads the words themselves: token 0 is none of the last 4 of its segment
-    assert moved[2][:8].all()
-    assert not moved[2][8:].any()
-
-
-def test_nothing_sees_the_future() -> None:
-    model = random_model()
-    for at in (3, 8, 20):  # within the first segment, at the beginning of one, within a later one
-        changed = IDS.clone()
-        changed[:, at] = 59
-        with torch.no_grad():
-            moved = (model(changed) - model(IDS)).abs().amax((0, 2)) > 1e-6
-        assert not moved[:at].any()
-        assert moved[at:].all()
-
-
 def test_without_memory_every_segment_is_a_text_of_its_own() -> None:
     model = random_model()
     with torch.no_grad():

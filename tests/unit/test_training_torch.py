@@ -19,7 +19,7 @@ from core.checkpoints.bundled import apply
 from core.checkpoints.spec import Measure
 from core.training import lowrank, masking, measures, optimizers, train
 from core.training.documents import Vocabulary
-from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
+from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, linears
 from core.training.objectives.causal import window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
@@ -77,17 +77,6 @@ def test_low_rank_update_is_what_the_loader_adds() -> None:
         update.lora_B.copy_(torch.randn(4, 2))
     stored = {"0.weight.lora_A": update.lora_A.detach(), "0.weight.lora_B": update.lora_B.detach()}
     torch.testing.assert_close(apply(base, stored)["0.weight"], layer[0].weight.detach())
-
-
-def test_factors_are_the_nearest_of_their_rank() -> None:
-    torch.manual_seed(0)
-    update = torch.randn(6, 2) @ torch.randn(2, 5)
-    left, right = factors(update, 2)
-    torch.testing.assert_close(left @ right, update)
-    # of diag(3, 2, 1), rank 2 keeps the two largest, shared evenly between the factors
-    left, right = factors(torch.diag(torch.tensor([3.0, 1.0, 2.0])), 2)
-    torch.testing.assert_close(left @ right, torch.diag(torch.tensor([3.0, 0.0, 2.0])))
-    torch.testing.assert_close(left.norm(dim=0), right.norm(dim=1))
 
 
 def tiny_masked(
