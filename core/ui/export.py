@@ -8,6 +8,7 @@ what it has drawn; the chart's table travels when somebody opens the menu, not b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -27,42 +28,6 @@ Lazy = str | bytes | Callable[[], str | bytes]
 """The content of a file, or what makes it when somebody clicks."""
 
 
-def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads ``atlas-NAME.csv``.
-
-    Args:
-        table: or what makes it when somebody clicks.
-        of: which of several files of this kind that stand side by side.
-        tip: what the file holds, for a pointer that rests on the button.
-    """
-    _download("CSV", table.csv() if isinstance(table, Table) else lambda: table().csv(), name, key, of, tip)
-
-
-def download_markdown(text: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads ``atlas-NAME.md``."""
-    _download("Markdown", text, name, key, of, tip)
-
-
-def download_html(page: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads a complete page as ``atlas-NAME.html``."""
-    _download("HTML", page, name, key, of, tip)
-
-
-def download_svg(picture: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads ``atlas-NAME.svg``."""
-    _download("SVG", picture, name, key, of, tip)
-
-
-def download_npz(archive: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads numpy arrays as ``atlas-NAME.npz``."""
-    _download("NPZ", archive, name, key, of, tip)
-
-
-def download_json(content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads ``atlas-NAME.json``."""
-    _download("JSON", content, name, key, of, tip)
-
-
 _KINDS = {
     "CSV": ("csv", "text/csv"),
     "HTML": ("html", "text/html"),
@@ -74,7 +39,14 @@ _KINDS = {
 """The ending and the type of each kind of file."""
 
 
-def _download(kind: str, content: Lazy, name: str, key: str, of: str, tip: str) -> None:
+def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads ``atlas-NAME`` with the ending of its kind.
+
+    Args:
+        kind: a key of ``_KINDS``.
+        of: which of several files of this kind that stand side by side.
+        tip: what the file holds, for a pointer that rests on the button.
+    """
     ending, mime = _KINDS[kind]
     st.download_button(
         f"Download {kind}" + (f": {of}" if of else ""),
@@ -86,6 +58,20 @@ def _download(kind: str, content: Lazy, name: str, key: str, of: str, tip: str) 
         on_click="ignore",
         help=tip or None,
     )
+
+
+def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """The same for a table, or for what makes it when somebody clicks."""
+    download("CSV", table.csv() if isinstance(table, Table) else lambda: table().csv(), name, key, of=of, tip=tip)
+
+
+download_markdown = partial(download, "Markdown")
+download_html = partial(download, "HTML")
+"""A complete page."""
+download_svg = partial(download, "SVG")
+download_npz = partial(download, "NPZ")
+"""An archive of numpy arrays."""
+download_json = partial(download, "JSON")
 
 
 def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[], Table] | None) -> None:

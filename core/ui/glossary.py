@@ -17,7 +17,7 @@ import streamlit as st
 from core import links
 from core.catalogue import glossary
 from core.catalogue.glossary import Term
-from core.ui.page import plain
+from core.ui.page import base_path, plain
 from core.ui.text_table import Link, Rich
 
 _SLOT = "glossary.linked"
@@ -105,8 +105,7 @@ def begin_page() -> None:
 
 def href(found: Term) -> str:
     """The link to a term's place in the glossary."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return (f"/{base}" if base else "") + links.url("glossary", {"term": found.slug})
+    return base_path() + links.url("glossary", {"term": found.slug})
 
 
 def tip(found: Term) -> str:

@@ -26,7 +26,7 @@ class Link:
 class Rich:
     """A text with links and marks in it."""
 
-    parts: tuple[str | Link | Mark | Rich, ...]
+    parts: tuple[str | Link | Mark | Code | Rich, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,19 @@ class Mark:
     part: str | Rich
 
 
-Part = str | Link | Rich | Mark
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A name of the code, such as the path of a module; it may break after each dot."""
+
+    text: str
+
+
+Part = str | Link | Rich | Mark | Code
 Cell = Part | tuple[Part, ...]
 """A text, or a text and smaller remarks under it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
 
-_STYLE = """
+STYLE = """
 <style>
 .atlas-table{width:100%;border-collapse:collapse;table-layout:fixed;font-size:.92rem;line-height:1.45;margin:0 0 .6rem}
 .atlas-table caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
@@ -50,6 +57,7 @@ _STYLE = """
 .atlas-table th{font-weight:600}
 .atlas-table small{display:block;font-size:.82rem;opacity:.78}
 .atlas-table th small{font-weight:400}
+.atlas-table code{font-size:.9em;overflow-wrap:anywhere}
 .atlas-table a{color:inherit;text-decoration:underline;text-underline-offset:.2em}
 .atlas-table mark{color:inherit;background:color-mix(in srgb,var(--atlas-orange) 24%,transparent);
   text-decoration:underline 2px;text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
@@ -90,7 +98,7 @@ class TextTable:
 
 def text_table(content: TextTable) -> None:
     """Draw the table."""
-    st.html(_STYLE + html(content))
+    st.html(STYLE + html(content))
 
 
 def html(content: TextTable) -> str:
@@ -127,6 +135,8 @@ def inline(part: Part) -> str:
     """A part as HTML, escaped."""
     if isinstance(part, Rich):
         return "".join(map(inline, part.parts))
+    if isinstance(part, Code):
+        return f"<code>{escape(part.text).replace('.', '.<wbr>')}</code>"
     if isinstance(part, Mark):
         return f"<mark>{inline(part.part)}</mark>"
     if isinstance(part, Link):

@@ -27,6 +27,8 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.text_table import STYLE, Cell, Code, Part, TextTable, html
+from core.ui.text_table import Row as TableRow
 from core.ui.unbuilt import unbuilt
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
@@ -131,37 +133,14 @@ def _record(system: System) -> None:
 _MOST = 2
 """So many modules of one side are named; the rest is counted."""
 _STYLE = """<style>
-.atlas-two{font-size:.9rem;line-height:1.45}
 .atlas-two details{border:1px solid color-mix(in srgb,currentColor 22%,transparent);
-  border-radius:.5rem;margin:0 0 .6rem}
-.atlas-two summary{cursor:pointer;padding:.55rem .8rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
+  border-radius:.5rem;margin:0 0 .6rem;padding:0 .8rem}
+.atlas-two summary{cursor:pointer;padding:.55rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
 .atlas-two summary::before{content:"▸";width:.7rem}
 .atlas-two details[open]>summary::before{content:"▾"}
 .atlas-two summary:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px;border-radius:.5rem}
 .atlas-two summary b{flex:1 1 14rem}
 .atlas-two summary span{font-size:.84rem}
-.atlas-two table{width:100%;border-collapse:collapse;table-layout:fixed}
-.atlas-two caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.atlas-two th,.atlas-two td{text-align:left;vertical-align:top;padding:.5rem .8rem;overflow-wrap:anywhere;
-  border-top:1px solid color-mix(in srgb,currentColor 14%,transparent)}
-.atlas-two th{font-weight:600}
-.atlas-two small{display:block;font-size:.8rem;font-weight:400;opacity:.82}
-.atlas-two code{font-size:.8rem;overflow-wrap:anywhere}
-.atlas-two .sign{display:inline-block;min-width:1.5rem;font-weight:700;font-size:1rem}
-.atlas-two .row{border-left:.3rem solid transparent}
-.atlas-two .v-size,.atlas-two .v-copies{border-left-color:var(--atlas-sky)}
-.atlas-two .v-kind,.atlas-two .v-moved,.atlas-two .v-fused{border-left-color:var(--atlas-orange)}
-.atlas-two .v-left{border-left-color:var(--atlas-vermilion)}
-.atlas-two .v-right{border-left-color:var(--atlas-green)}
-.atlas-two .nothing{opacity:.7}
-@media (max-width:640px){
-  .atlas-two thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-  .atlas-two table,.atlas-two tbody{display:block}
-  .atlas-two colgroup{display:none}
-  .atlas-two tr{display:block;padding:.4rem 0;border-top:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-  .atlas-two th,.atlas-two td{display:block;border-top:0;padding:.15rem .8rem}
-  .atlas-two td::before{content:attr(data-h);display:block;font-size:.78rem;opacity:.8}
-}
 </style>"""
 
 
@@ -172,7 +151,7 @@ def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> s
         rows = [row for row in section.rows if not (differences_only and row.verdict == "same")]
         if rows:
             shown.append(_group(section, rows, comparison))
-    return f'{_STYLE}<div class="atlas-two">{"".join(shown)}</div>'
+    return f'{STYLE}{_STYLE}<div class="atlas-two">{"".join(shown)}</div>'
 
 
 def _in_words(verdict: Verdict, comparison: Comparison) -> str:
@@ -182,53 +161,44 @@ def _in_words(verdict: Verdict, comparison: Comparison) -> str:
 
 def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
     left, right = section.parameters
-    told = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
-    said = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
+    counts = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
+    spoken = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
     amount = f"{in_words(left)} each" if left == right else f"{in_words(left)} → {in_words(right)}"
     opened = "" if all(row.verdict == "same" for row in rows) else " open"
-    names = (comparison.left.name, comparison.right.name)
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ("Component", *names))
-    body = "".join(_row(row, comparison) for row in rows)
+    headings = ("Component", comparison.left.name, comparison.right.name)
+    table = TextTable(headings, [_row(row, comparison) for row in rows], section.name, widths=(28, 36, 36))
     return (
         f"<details{opened}><summary><b>{escape(section.name)}</b><span>{escape(amount)} parameters</span>"
-        f'<span title="{escape(said)}" aria-label="{escape(said)}">{escape(told)}</span></summary>'
-        f'<table><caption>{escape(section.name)}</caption><colgroup><col style="width:28%"><col style="width:36%">'
-        f'<col style="width:36%"></colgroup><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>'
+        f'<span title="{escape(spoken)}" aria-label="{escape(spoken)}">{escape(counts)}</span></summary>'
+        f"{html(table)}</details>"
     )
 
 
-def _row(row: Row, comparison: Comparison) -> str:
-    sign = VERDICTS[row.verdict][0]
-    said = "".join(f"<small>{escape(text)}</small>" for text in (_in_words(row.verdict, comparison), *row.remarks))
-    sides = zip((comparison.left.name, comparison.right.name), (row.left, row.right), row.parameters, strict=True)
-    cells = "".join(f'<td data-h="{escape(name)}">{_side(pieces, amount)}</td>' for name, pieces, amount in sides)
-    return (
-        f'<tr><th scope="row" class="row v-{row.verdict}"><span class="sign" aria-hidden="true">{sign}</span>'
-        f"{escape(row.name)}{said}</th>{cells}</tr>"
-    )
+def _row(row: Row, comparison: Comparison) -> TableRow:
+    name = f"{VERDICTS[row.verdict][0]} {row.name}"
+    sides = map(_side, (row.left, row.right), row.parameters)
+    return ((name, _in_words(row.verdict, comparison), *row.remarks), *sides)
 
 
-def _side(pieces: Sequence[Piece], amount: int) -> str:
+def _side(pieces: Sequence[Piece], amount: int) -> Cell:
     if not pieces:
-        return '<span class="nothing">none</span>'
-    shown = "".join(_piece(piece) for piece in pieces[:_MOST])
-    rest = len(pieces) - _MOST
-    more = f"<small>and {rest} more {'module' if rest == 1 else 'modules'}</small>" if rest > 0 else ""
-    total = f"{amount:,} parameters" if amount else "no own parameters"
-    return f"{shown}{more}<small>{total}</small>"
+        return "none"
+    parts: list[Part] = []
+    for piece in pieces[:_MOST]:
+        parts += [Code(piece.path or piece.cls), _tensors(piece)]
+    if (rest := len(pieces) - _MOST) > 0:
+        parts.append(f"and {rest} more {'module' if rest == 1 else 'modules'}")
+    return (*parts, f"{amount:,} parameters" if amount else "no own parameters")
 
 
-def _piece(piece: Piece) -> str:
+def _tensors(piece: Piece) -> str:
+    """The class of a module with the shapes of its tensors."""
     names = [name for name, _ in piece.tensors]
-    alone = set(names) <= {"weight", "bias"}
     shapes = [" × ".join(f"{extent:,}" for extent in shape) for _, shape in piece.tensors]
-    told = " + ".join(shapes if alone else [f"{name} {shape}" for name, shape in zip(names, shapes, strict=True)])
+    if not set(names) <= {"weight", "bias"}:
+        shapes = [f"{name} {shape}" for name, shape in zip(names, shapes, strict=True)]
     copies = f", {piece.copies} copies" if piece.copies > 1 else ""
-    # a break may come after each dot of a long path
-    path = escape(piece.path or piece.cls).replace(".", ".<wbr>")
-    return (
-        f"<div><code>{path}</code><small>{escape(piece.cls)}{': ' if told else ''}{escape(told)}{copies}</small></div>"
-    )
+    return f"{piece.cls}{': ' if shapes else ''}{' + '.join(shapes)}{copies}"
 
 
 TREES = Section("trees", two_trees, (LEFT, LEFT_SIZE, RIGHT, RIGHT_SIZE, BARS, ROWS))

@@ -66,11 +66,11 @@ def over_time(view: View) -> None:
         _keep(state, until)
     seen = tuple(entry for entry in shown if entry.at <= until)
     view.try_and_notice(growth=plain(growth(seen)))
-    view.note("Counted")
     if line:
         _line_of_descent(view, line, names[chosen], chosen)
     with st.expander("As a table", icon=":material/table_rows:"):
         _table(seen, names)
+        view.note("Counted")
         download_csv(family_table(seen), "family", state.key("csv"))
 
 

@@ -71,7 +71,7 @@ def share(view: View) -> None:
     headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
     with st.expander("All systems"):
         text_table(TextTable(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
-    view.note("Counting")
+        view.note("Counting")
     formula_of("share")
 
 

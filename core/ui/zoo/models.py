@@ -71,8 +71,9 @@ def models_table(view: View) -> None:
         else:
             view.note("Unmeasured", models=count)
     view.try_and_notice()
-    view.note("Columns")
-    view.note("Time")
+    with st.expander("How it is measured"):
+        view.note("Columns")
+        view.note("Time")
     plan: _Plan | None = st.session_state.get(_PLANNED)
     if plan is not None:
         known = {model.spec.slug for model in models}
