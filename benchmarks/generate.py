@@ -25,8 +25,9 @@ from _harness import Comparison, compare, report
 
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import decode, segments
+from core.language import segments
 from core.language.decoding.reader import Start
+from core.language.generate import steps as decode
 from core.language.types import Decoding
 
 PROMPT = "Once upon a time there was a little girl who lived in a house near the river. One day"
@@ -67,7 +68,7 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
 
     def ours() -> Any:
-        steps = list(decode.steps(checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding))
+        steps = list(decode(checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding))
         assert len(steps) == TOKENS, len(steps)
 
     def theirs() -> Any:

@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.decode import steps
 from core.language.decoding.reader import Start
-from core.language.generate import prompted
+from core.language.generate import prompted, steps
 from core.language.limits import check_length, max_tokens
 from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean

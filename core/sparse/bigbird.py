@@ -28,7 +28,18 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from core.errors import NoAttentionMatrix
-from core.sparse.encoder import Encoded, Progress, Run, by_mask, check, first_head, head_by_head, through, timed
+from core.sparse.encoder import (
+    Encoded,
+    Progress,
+    Run,
+    by_mask,
+    check,
+    first_head,
+    head_by_head,
+    measure_peak,
+    through,
+    timed,
+)
 from core.sparse.layout import NONE, Sparsity
 
 
@@ -134,15 +145,13 @@ def forward(
 
 def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at the peak of its attention, measured."""
-    from core.sparse.memory import measure_peak
-
     check(len(ids), shape_of(model)[2])
     query, key, value = (part[0, 0] for part in first_head(model, ids))
     with torch.inference_mode():
         if sparsity is None:
-            return measure_peak(lambda: by_mask(query, key, value, None))[1]
+            return measure_peak(lambda: by_mask(query, key, value, None))
         gather = Gather(sparsity, len(ids), 0, 0)
-        return measure_peak(lambda: sparse_attention(query, key, value, gather))[1]
+        return measure_peak(lambda: sparse_attention(query, key, value, gather))
 
 
 @torch.inference_mode()

@@ -24,6 +24,7 @@ from core.sparse.encoder import (
     check,
     first_head,
     head_by_head,
+    measure_peak,
     split_heads,
     through,
     timed,
@@ -117,14 +118,12 @@ def forward(
 
 def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at its peak; ``side`` None is full attention."""
-    from core.sparse.memory import measure_peak
-
     check(len(ids), shape_of(model)[2])
     query, key, value = first_head(model, ids)
     with torch.inference_mode():
         if side is None:
-            return measure_peak(lambda: by_mask(query, key, value, None))[1]
-        return measure_peak(lambda: by_blocks(query, key, value, side, fused=False))[1]
+            return measure_peak(lambda: by_mask(query, key, value, None))
+        return measure_peak(lambda: by_blocks(query, key, value, side, fused=False))
 
 
 @torch.inference_mode()

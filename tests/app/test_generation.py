@@ -12,11 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, links, session
 from core.checkpoints.spec import Checkpoint
-from core.language.decode import together
 from core.language.decoding import step as one_step
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
-from core.language.generate import prompt_ids
+from core.language.generate import prompt_ids, together
 from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding

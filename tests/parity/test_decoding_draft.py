@@ -11,10 +11,10 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decode import together
 from core.language.decoding.draft import Drafted, Round, _until, bits, drafted, expected, plain, speed_up
 from core.language.decoding.reader import Start
 from core.language.decoding.rules import penalized
+from core.language.generate import together
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 from tests.parity.test_generate import PROMPT, VOCABULARY, random_checkpoint

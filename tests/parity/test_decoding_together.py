@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decode import along, steps, together
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
 from core.language.decoding.step import each, look, scores_at
+from core.language.generate import along, steps, together
 from core.language.types import Decoding
 from tests import tiny
 from tests.parity.test_decoding_rules import processors

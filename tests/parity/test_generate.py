@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint
-from core.language import decode
 from core.language.decoding.reader import Start
-from core.language.generate import generate, prompted
+from core.language.generate import along, generate, prompted, steps
 from core.language.types import Decoding
 from tests import tiny, tinyfamilies
 
@@ -50,8 +49,8 @@ def _theirs(checkpoint: Checkpoint, rewriting: bool, **settings: Any) -> list[in
 def _ours(checkpoint: Checkpoint, rewriting: bool, decoding: Decoding, **settings: Any) -> list[Any]:
     if rewriting:
         start = checkpoint.model.generation_config.decoder_start_token_id
-        return list(decode.steps(checkpoint, Start((start,), PROMPT), decoding, **settings))
-    return list(decode.steps(checkpoint, Start(PROMPT), decoding, **settings))
+        return list(steps(checkpoint, Start((start,), PROMPT), decoding, **settings))
+    return list(steps(checkpoint, Start(PROMPT), decoding, **settings))
 
 
 def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
@@ -117,5 +116,5 @@ def test_a_prompt_of_text_and_its_replay() -> None:
     checkpoint.model.resize_token_embeddings(len(checkpoint.tokenizer))
     prompt = "Once upon a time"
     beam = list(generate(checkpoint, prompt, Decoding(strategy="beam", beams=3, max_new_tokens=6)))
-    again = decode.along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids)
+    again = along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids)
     assert again[-1].ids == beam[-1].ids

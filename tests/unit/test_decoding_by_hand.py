@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from core.errors import OutOfRange
-from core.language.decoding import picking, rules
-from core.language.decoding.picking import draw, pick, spread_of
+from core.language.decoding import rules
+from core.language.decoding.rules import draw, pick, spread_of
 from core.language.tokens import Wording
 from core.language.types import Decoding
 
@@ -115,4 +115,4 @@ def test_greedy_takes_the_first_of_the_highest_scores() -> None:
 )
 def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
     with pytest.raises(OutOfRange, match=r"\.$"):
-        picking.check(Decoding(**wrong))  # type: ignore[arg-type]
+        rules.check(Decoding(**wrong))  # type: ignore[arg-type]

@@ -10,9 +10,10 @@ import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language import decode, segments
+from core.language import segments
 from core.language.decoding.reader import Start
 from core.language.generate import generate
+from core.language.generate import steps as decode
 from core.language.types import Decoding
 from tests import tiny
 
@@ -118,7 +119,7 @@ def test_reading(xl: Checkpoint) -> None:
 @pytest.mark.parametrize("prompt", [5, 70])
 def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint, prompt: int) -> None:
     ids = ids_of(xl, prompt)
-    steps = list(decode.steps(xl, Start(tuple(ids)), Decoding(max_new_tokens=12)))
+    steps = list(decode(xl, Start(tuple(ids)), Decoding(max_new_tokens=12)))
     written = list(ids)
     for step in steps:
         logs = whole(xl, written)[-1]
@@ -130,7 +131,7 @@ def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint,
 
 def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
     ids = ids_of(xl, 5)
-    best = list(decode.steps(xl, Start(tuple(ids)), Decoding("beam", beams=3, max_new_tokens=5)))[-1]
+    best = list(decode(xl, Start(tuple(ids)), Decoding("beam", beams=3, max_new_tokens=5)))[-1]
     written = list(ids)
     score = 0.0
     for token in best.ids:

@@ -40,7 +40,7 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decoding import picking
+from core.language.decoding import rules
 from core.language.decoding.reader import banned_ids, without
 from core.language.tokens import Wording
 from core.language.types import Decoding
@@ -173,7 +173,7 @@ def drafted(
         raise OutOfRange(f"A draft has 1 to {MOST_AHEAD} tokens here, not {ahead}.")
     if length < 1:
         raise OutOfRange("At least one new token must be asked for.")
-    picking.check(common)
+    rules.check(common)
     check(checkpoint, draft)
     rounds: list[Round] = []
     wording = Wording(checkpoint.tokenizer)

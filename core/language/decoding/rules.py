@@ -1,4 +1,4 @@
-r"""The rules between a model's scores and its next token, each a function from scores to scores.
+r"""From scores to the next token: the rules between, each a function from scores to scores, and the choice.
 
 With :math:`z_w` the score of token :math:`w`, :math:`p = \mathrm{softmax}(z)` and :math:`x` what was read before:
 
@@ -12,40 +12,69 @@ min_p        keeps :math:`p_w \ge m \max_v p_v` (Nguyen et al. 2024, arXiv 2407.
 typical      keeps the smallest set of tokens whose surprise is nearest the entropy H, by
              :math:`|-\ln p_w - H|`, that reaches the mass (Meister et al. 2023, arXiv 2202.00666)
 
-What is cut is minus infinity. The order is that of transformers' ``generate``: penalty, no_repeat, then for sampling
-temperature, top_k, top_p, min_p, typical; each works on what the one before it left. All scores have shape (V,).
+Truncated scores are minus infinity. The order is that of transformers' ``generate``: penalty, no_repeat, then for
+sampling temperature, top_k, top_p, min_p, typical; each works on what the one before it left. Scores have shape (V,).
+
+From the remaining probabilities the next token is taken, or sampled with a random number that depends on the seed and
+the number of the step alone. So a step that is taken back and taken again falls the same way, and a change at step 5
+leaves the random number of step 6 as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from core.language.types import Decoding
+import numpy as np
+
+from core.errors import OutOfRange
+from core.language.tokens import Wording
+from core.language.types import Alternative, Alternatives, Decoding, Spread
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Rule = Literal["penalty", "no_repeat", "temperature", "top_k", "top_p", "min_p", "typical"]
 ORDER: tuple[Rule, ...] = ("penalty", "no_repeat", "temperature", "top_k", "top_p", "min_p", "typical")
-_OFF: dict[Rule, float] = {
-    "penalty": 1.0,
-    "no_repeat": 0,
-    "temperature": 1.0,
-    "top_k": 0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "typical": 1.0,
-}
+_OFF = Decoding()
+"""Its values change nothing."""
 _ALWAYS: tuple[Rule, ...] = ("penalty", "no_repeat")
 """Rules of every strategy; the others are for sampling."""
 _NEVER = float("-inf")
+MAX_STOPS = 8
+MAX_STOP_CHARS = 60
+ALTERNATIVES = 10
+"""How many of a step's most probable tokens are reported."""
+_ALLOWED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("temperature", lambda t: 0.01 <= t <= 100, "The temperature must lie from 0.01 to 100"),
+    ("top_k", lambda k: k >= 0, "Top-k must be 0 (no truncation) or more"),
+    ("top_p", lambda p: 0 < p <= 1, "Top-p must lie above 0 and be at most 1 (no truncation)"),
+    ("min_p", lambda m: 0 <= m <= 1, "Min-p must lie from 0 (no truncation) to 1"),
+    ("typical", lambda m: 0 < m <= 1, "The typical mass must lie above 0 and be at most 1 (no truncation)"),
+    ("penalty", lambda p: 0.1 <= p <= 10, "The repetition penalty must lie from 0.1 to 10 (1: none)"),
+    ("no_repeat", lambda n: 0 <= n <= 100, "N-grams that may not repeat have 1 to 100 tokens (0: all may)"),
+    ("length_penalty", lambda a: a is None or -10 <= a <= 10, "The length penalty must lie from -10 to 10"),
+    ("beams", lambda b: 1 <= b <= 64, "The number of beams must lie from 1 to 64"),
+    ("max_new_tokens", lambda n: n >= 1, "At least one new token must be generated"),
+    ("seed", lambda seed: seed >= 0, "The seed must be 0 or more"),
+)
+"""Fields of a `Decoding`, what they may be, and the sentence that says so."""
+
+
+def check(decoding: Decoding) -> None:
+    """Raise :class:`OutOfRange`, saying what is allowed, when a setting makes no sense."""
+    for name, allows, sentence in _ALLOWED:
+        if not allows(value := getattr(decoding, name)):
+            raise OutOfRange(f"{sentence}, not {value:g}.")
+    if len(decoding.stop) > MAX_STOPS or any(not 0 < len(stop) <= MAX_STOP_CHARS for stop in decoding.stop):
+        raise OutOfRange(f"Up to {MAX_STOPS} texts of 1 to {MAX_STOP_CHARS} characters may end a generation.")
 
 
 def in_force(decoding: Decoding) -> tuple[tuple[Rule, float], ...]:
     """The rules that change something under ``decoding``, each with its value, in order."""
     rules = ORDER if decoding.strategy == "sample" else _ALWAYS
-    return tuple((rule, getattr(decoding, rule)) for rule in rules if getattr(decoding, rule) != _OFF[rule])
+    return tuple((rule, getattr(decoding, rule)) for rule in rules if getattr(decoding, rule) != getattr(_OFF, rule))
 
 
 def chain(scores: Tensor, decoding: Decoding, before: Sequence[int]) -> Tensor:
@@ -130,3 +159,74 @@ def typical(scores: Tensor, mass: float) -> Tensor:
     out = distance > distance[last]
     out[0] = False
     return scores.masked_fill(out.new_zeros(len(out)).scatter(0, order, out), _NEVER)
+
+
+def draw(chances: Tensor, seed: int, step: int) -> int:
+    """A token sampled from ``chances`` (V,), which sum to one, with the random number of this seed and step."""
+    sums = chances.double().cumsum(-1)
+    point = np.random.default_rng((seed, step)).random() * float(sums[-1])
+    return min(int((sums <= point).sum()), chances.shape[-1] - 1)
+
+
+def pick(
+    scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording, before: Sequence[int]
+) -> tuple[Alternative, Alternatives, Spread]:
+    """The token taken at step ``index``, the most probable ones, and how the probabilities are spread.
+
+    Args:
+        scores: (V,) of the model.
+        forced: the token to take whatever the scores say.
+        before: the ids that the decoder has read.
+    """
+    import torch
+
+    with torch.inference_mode():
+        chances = scores.softmax(-1)
+        best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
+        top: list[int] = best.indices.tolist()
+        own: list[float] = best.values.tolist()
+        ruled = chain(scores, decoding, before)
+        untouched = ruled is scores and decoding.strategy != "sample"
+        kept = chances if untouched else ruled.softmax(-1)
+        if decoding.strategy == "sample":
+            token = draw(kept, decoding.seed, index) if forced is None else forced
+            after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
+        else:
+            # The first of the highest scores; where the two most probable tokens differ, that is known already.
+            winner = top[0] if untouched and own[0] > own[min(1, len(own) - 1)] else int(ruled.argmax())
+            token = winner if forced is None else forced
+            after = [float(i == winner) for i in (*top, token)]
+        own.append(own[top.index(token)] if token in top else float(chances[token]))
+        entropy, left = spread_of(chances, scores, (top[0], own[0]))
+        kept_entropy = entropy
+        if not untouched:
+            kept_entropy, left = spread_of(kept, ruled)
+        # A probability may be too small for its number; its logarithm is not.
+        surprise = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
+    taken = Alternative(token, wording.token(token), own.pop(), after.pop())
+    spread = Spread(surprise, entropy, kept_entropy, left)
+    return taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
+
+
+def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:
+    r"""The entropy in bits of ``chances`` (V,), the softmax of ``scores`` (V,), and how many tokens are possible.
+
+    :math:`\log Z - \sum_w p_w z_w`, one product over the vocabulary, with :math:`\log Z = z_w - \log p_w`. A score of
+    minus infinity adds nothing.
+
+    Args:
+        best: the most probable w and its probability, where they are known.
+    """
+    at, chance = best or (at := int(chances.argmax()), float(chances[at]))
+    mean, possible = float(chances @ scores), len(scores)
+    if math.isnan(mean):  # 0 times minus infinity
+        never = scores.isneginf()
+        mean, possible = float(chances @ scores.masked_fill(never, 0)), possible - int(never.sum())
+    return max(0.0, float(scores[at]) - math.log(chance) - mean) / math.log(2), possible
+
+
+def why(token: int, text: str, decoding: Decoding, ends: Collection[int], otherwise: str) -> str:
+    """Why the generation is over with this token and text; ``otherwise`` where neither ends it."""
+    if token in ends:
+        return "end"
+    return "stop" if any(stop in text for stop in decoding.stop) else otherwise

@@ -23,10 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decoding import picking
-from core.language.decoding.picking import ALTERNATIVES, why
 from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
-from core.language.decoding.rules import chain
+from core.language.decoding.rules import ALTERNATIVES, chain, check, why
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
 
@@ -38,21 +36,16 @@ Fate = Literal["kept", "finished", "pruned"]
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A beginning of a text: its ids, the sum of their log-probabilities, and the rank it is ordered by."""
+    """A beginning of a text that was looked at."""
 
     ids: tuple[int, ...]
-    score: float
-    rank: float
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A continuation that was looked at."""
-
-    parent: int
+    score: float = 0.0
+    """Sum of the log-probabilities of its tokens."""
+    rank: float = 0.0
+    """What finished hypotheses are ordered by."""
+    parent: int = 0
     """Which running hypothesis of the round before it continues."""
-    hypothesis: Hypothesis
-    fate: Fate
+    fate: Fate = "kept"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +55,15 @@ class Round:
     index: int
     scores: Tensor
     """(B, V) log-probabilities of the tokens after each hypothesis that ran before, rules included."""
-    candidates: tuple[Candidate, ...]
-    running: tuple[Hypothesis, ...]
+    candidates: tuple[Hypothesis, ...]
     finished: tuple[Hypothesis, ...]
     reason: str
     """Why the search is over; empty while it is not."""
+
+    @property
+    def running(self) -> tuple[Hypothesis, ...]:
+        """The hypotheses that go on."""
+        return tuple(h for h in self.candidates if h.fate == "kept")
 
 
 def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
@@ -84,10 +81,11 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
     own = getattr(config, "length_penalty", None)
     alpha = float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
     stop_at_once = getattr(config, "early_stopping", False) is True
-    running, finished = [Hypothesis((), 0.0, 0.0)], []
+    running: tuple[Hypothesis, ...] = (Hypothesis(()),)
+    finished: tuple[Hypothesis, ...] = ()
     feed = torch.tensor([begun.prompt], device=model.device)
     for index in range(budget):
-        last = index == budget - 1
+        last = full if index == budget - 1 else ""
         with torch.inference_mode():
             logs = reader.read(feed).log_softmax(-1)
             logs = torch.stack(
@@ -95,39 +93,35 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
             )
             logs = without(logs, banned)
         if index < len(forced):
-            only = Hypothesis((*running[0].ids, forced[index]), 0.0, 0.0)
-            reason = why(forced[index], wording.text(only.ids), decoding, ends, full if last else "")
-            fate: Fate = "finished" if reason else "kept"
-            yield Round(index, logs, (Candidate(0, only, fate),), (only,), (only,) if reason else (), reason)
+            ids = (*running[0].ids, forced[index])
+            reason = why(forced[index], wording.text(ids), decoding, ends, last)
+            running = (Hypothesis(ids, fate="finished" if reason else "kept"),)
+            yield Round(index, logs, running, running if reason else (), reason)
             if reason:
                 return
-            running, feed = [only], torch.tensor([[forced[index]]], device=model.device)
+            feed = torch.tensor([[forced[index]]], device=model.device)
             continue
-        best = _best(logs, running, decoding.beams * max(2, 1 + len(ends)))
-        looked: list[Candidate] = []
-        for place, (parent, token, score) in enumerate(best):
+        candidates: list[Hypothesis] = []
+        for place, (parent, token, score) in enumerate(_best(logs, running, decoding.beams * max(2, 1 + len(ends)))):
             ids = (*running[parent].ids, token)
-            found = Hypothesis(ids, score, score / (index + 1 - len(forced)) ** alpha)
-            kept = sum(one.fate == "kept" for one in looked)
-            if why(token, wording.text(ids) if decoding.stop else "", decoding, ends, full if last else ""):
+            fate: Fate = "pruned"
+            if why(token, wording.text(ids) if decoding.stop else "", decoding, ends, last):
                 fate = "finished" if place < decoding.beams else "pruned"
-            else:
-                fate = "kept" if kept < decoding.beams else "pruned"
-            looked.append(Candidate(parent, found, fate))
-        finished += [one.hypothesis for one in looked if one.fate == "finished"]
-        finished = sorted(finished, key=lambda h: -h.rank)[: decoding.beams]
-        grown = [one for one in looked if one.fate == "kept"]
+            elif sum(h.fate == "kept" for h in candidates) < decoding.beams:
+                fate = "kept"
+            candidates.append(Hypothesis(ids, score, score / (index + 1 - len(forced)) ** alpha, parent, fate))
+        ended = (*finished, *(h for h in candidates if h.fate == "finished"))
+        finished = tuple(sorted(ended, key=lambda h: -h.rank)[: decoding.beams])
+        running = tuple(h for h in candidates if h.fate == "kept")
         enough = len(finished) == decoding.beams
-        over = last or not grown or (enough and (stop_at_once or grown[0].hypothesis.rank <= finished[-1].rank))
         reason = ""
-        if over:
-            ids = finished[0].ids if finished else grown[0].hypothesis.ids
+        if last or not running or (enough and (stop_at_once or running[0].rank <= finished[-1].rank)):
+            ids = (finished or running)[0].ids
             reason = why(ids[-1], wording.text(ids), decoding, ends, full)
-        running = [one.hypothesis for one in grown]
-        yield Round(index, logs, tuple(looked), tuple(running), tuple(finished), reason)
-        if over:
+        yield Round(index, logs, tuple(candidates), finished, reason)
+        if reason:
             return
-        reader.keep([one.parent for one in grown])
+        reader.keep([h.parent for h in running])
         feed = torch.tensor([[h.ids[-1]] for h in running], device=model.device)
 
 
@@ -158,9 +152,10 @@ def beam_steps(
     wording = Wording(checkpoint.tokenizer)
     for now in rounds(checkpoint, begun, decoding, forced):
         shown = now.finished if now.reason and now.finished else now.running
-        parent, chosen = _parent(now), shown[0].ids[-1]
+        # the hypothesis of the round before that the best one which goes on grew from
+        parent, chosen = (now.running or now.candidates)[0].parent, shown[0].ids[-1]
         own = float(now.scores[parent, chosen].exp())
-        survivors = {c.hypothesis.ids[-1] for c in now.candidates if c.fate == "kept" and c.parent == parent}
+        survivors = {h.ids[-1] for h in now.running if h.parent == parent}
         if now.index < len(forced):
             survivors = {chosen}
         yield GenerationStep(
@@ -169,19 +164,10 @@ def beam_steps(
             _options(now.scores[parent], survivors, wording),
             wording.text(shown[0].ids),
             shown[0].ids,
-            beams=_told(shown, wording),
+            beams=tuple((wording.text(h.ids), h.score) for h in shown),
             finished=bool(now.reason),
             reason=now.reason,
         )
-
-
-def _parent(now: Round) -> int:
-    """The hypothesis of the round before that the best one which goes on grew from."""
-    return next((c.parent for c in now.candidates if c.fate == "kept"), now.candidates[0].parent)
-
-
-def _told(hypotheses: Sequence[Hypothesis], wording: Wording) -> tuple[tuple[str, float], ...]:
-    return tuple((wording.text(h.ids), h.score) for h in hypotheses)
 
 
 def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Alternatives:
@@ -229,23 +215,20 @@ def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
     Raises:
         OutOfRange: a setting makes no sense.
     """
-    picking.check(decoding)
+    check(decoding)
     wording = Wording(checkpoint.tokenizer)
     before: dict[tuple[int, ...], float] = {(): 0.0}
-    found: list[list[tuple[tuple[int, ...], float, float, float, Fate]]] = []
+    looked: list[list[tuple[Hypothesis, float]]] = []
     for now in rounds(checkpoint, begun, decoding):
-        found.append([])
-        for candidate in now.candidates:
-            h = candidate.hypothesis
-            found[-1].append((h.ids, h.score - before[h.ids[:-1]], h.score, h.rank, candidate.fate))
+        looked.append([(h, h.score - before[h.ids[:-1]]) for h in now.candidates])
         before = {h.ids: h.score for h in now.running}
     best = now.finished or now.running
     ids = best[0].ids
     rows = tuple(
         tuple(
-            Node(path, wording.token(path[-1]), own, score, rank, fate, ids[: len(path)] == path)
-            for path, own, score, rank, fate in row
+            Node(h.ids, wording.token(h.ids[-1]), own, h.score, h.rank, h.fate, ids[: len(h.ids)] == h.ids)
+            for h, own in row
         )
-        for row in found
+        for row in looked
     )
     return Tree(rows, tuple((wording.text(h.ids), h.score, h.rank) for h in best), ids, now.reason)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
-from core.language.decoding.picking import spread_of
 from core.language.decoding.reader import Reader, Start, banned_ids, without
-from core.language.decoding.rules import Rule
+from core.language.decoding.rules import Rule, spread_of
 from core.language.tokens import Wording
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.errors import OutOfRange
-from core.language.decode import along
-from core.language.generate import generate, prompt_ids, prompted, repetition
+from core.language.generate import along, generate, prompt_ids, prompted, repetition
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
 from core.language import translate
-from core.language.decode import along
+from core.language.generate import along
 from core.language.noise import EVERYDAY, NOISES, Noise, noisy
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean

@@ -13,8 +13,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.language import decode
-from core.language.decode import along, together
+from core.language.generate import along, together
+from core.language.generate import steps as decode
 from core.language.types import Decoding, GenerationStep
 from core.ui.demos.steps import going
 from core.ui.generation.setup import Setup
@@ -67,7 +67,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             canvas.steps(number, growing[number], not step.finished)
             drawn[number] = time.monotonic()
     for number in (number for number in missing if number not in rows):
-        for step in decode.steps(checkpoint, start, decodings[number]):
+        for step in decode(checkpoint, start, decodings[number]):
             if time.monotonic() - drawn[number] > _PAUSE:
                 canvas.text(number, step.text)
                 drawn[number] = time.monotonic()
