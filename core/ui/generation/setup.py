@@ -10,7 +10,6 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.language.decoding.cards import Number
 from core.language.decoding.reader import Start
-from core.language.decoding.rules import MAX_STOP_CHARS, MAX_STOPS
 from core.language.tasks import tasks
 from core.language.types import Decoding
 from core.links import parameters as link
