@@ -123,7 +123,7 @@ def test_grammar_reads_a_sentence_with_the_best_head() -> None:
     best = rolefiles.measured("minilm")["coreference"]
     assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {best.accuracy:.0%}" in shown(at)
     links = at.dataframe[0].value
-    assert set(links.columns) == {"word", "should find", "finds", "weight", "right"}
+    assert set(links.columns) == {"word", "correct", "head attends to", "weight", "right"}
     widget(at.selectbox, "Relation").set_value("det").run()  # type: ignore[attr-defined]
     assert not at.exception
     assert at.query_params["relation"] == "det"
@@ -135,7 +135,7 @@ def test_grammar_over_universal_dependencies() -> None:
     assert one.n > 1000
     assert f"{one.accuracy:.0%} of {one.n:,} links" in shown(at)
     assert "5,363 sentences of Universal Dependencies" in shown(at)
-    assert "Try obj, then coreference" not in words(shown(at)).replace("*", "")
+    assert "Choose obj, then coreference" not in words(shown(at))
     lacking = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")
     assert "“coreference”" in words(lacking.warning[0].value)
     assert widget(lacking.selectbox, "Relation").value == "obj"  # type: ignore[attr-defined]

@@ -32,10 +32,10 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     board.focus()
     for pressed in ("Home", "ArrowDown", "End", "Enter"):
         page.keyboard.press(pressed)
-    expect(page.get_by_text("two (1) sees three (2), changed by hand")).to_be_visible()
+    expect(page.get_by_text("two (1) attends to three (2), changed by hand")).to_be_visible()
     expect(page).to_have_url(re.compile(r"flips=2\.5"))
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text("two (1) sees two (1)", exact=True)).to_be_visible()
+    expect(page.get_by_text("two (1) attends to two (1)", exact=True)).to_be_visible()
     page.keyboard.press(" ")
     expect(page).to_have_url(re.compile(r"flips=2\.4\.5"))
     page.keyboard.press(" ")
@@ -43,9 +43,9 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     visitor.settle()
 
     page.get_by_text("Reach", exact=True).click()
-    expect(page.get_by_text("every pair", exact=False)).to_be_visible()
+    expect(page.get_by_text("Every pair is connected", exact=False)).to_be_visible()
     expect(
-        page.get_by_role("figure", name=re.compile("^After 2 layers the output at two rests on: all"))
+        page.get_by_role("figure", name=re.compile("^After 2 layers the output at two can depend on: all"))
     ).to_be_visible()
     visitor.settle()
 

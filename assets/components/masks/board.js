@@ -97,7 +97,7 @@ function say(state, place) {
   const cell = q * data.cols.length + k;
   const by = state.flips.has(cell) ? ", changed by hand" : "";
   state.said.textContent =
-    `${data.rows[q]} (${q}) ${allowed(state, cell) ? "sees" : "does not see"} ${data.cols[k]} (${k})${by}`;
+    `${data.rows[q]} (${q}) ${allowed(state, cell) ? "attends to" : "does not attend to"} ${data.cols[k]} (${k})${by}`;
 }
 
 function turn(state, place) {

@@ -91,8 +91,16 @@ class Choice:
         """Padding tokens that the axes need."""
         return max((term.numbers[0] for term in self.terms if term.kind == "padding"), default=0)
 
+    def can_be_joined(self, kind: str) -> bool:
+        """Whether the pattern ``kind`` can be joined to this choice."""
+        try:
+            Choice((*self.terms, Term(kind, usual(kind))), (*self.joins, JOINS[0]))
+        except OutOfRange:
+            return False
+        return True
+
     def pattern(self, axes: Axes) -> Pattern:
-        """The predicate over places, for these axes."""
+        """The predicate over positions, for these axes."""
         found, *others = (KINDS[term.kind].build(axes, term.numbers) for term in self.terms)
         joined: dict[Join, Callable[..., Pattern]] = {"and": both, "or": union, "without": without}
         for join, other in zip(self.joins, others, strict=True):

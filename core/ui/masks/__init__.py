@@ -1,1 +1,1 @@
-"""The masks: who may look at whom, drawn, joined, changed by hand, followed through layers, and counted."""
+"""Attention masks: drawn, combined, edited, followed through layers, and counted."""

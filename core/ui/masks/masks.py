@@ -1,4 +1,4 @@
-"""The section Masks of the page Objectives: who may look at whom.
+"""The section Masks of the page Objectives: which token attends to which.
 
 A mask is drawn on a board whose cells a click turns over; beside it stand what it is for, its predicate with every
 symbol named, how many pairs it leaves, who uses it, and its paper. Below: three things called a mask, reach, counts,
@@ -87,7 +87,7 @@ def masks(view: View) -> None:
         AtlasError: what the text does not allow, as a sentence.
     """
     state = view.state
-    choice, axes = chosen(state)
+    choice, axes = chosen(view)
     key = state.key("masks.board")
     board = lay(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
     state.set(flips=board.flips)
@@ -156,13 +156,13 @@ def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) 
             on_click=BOARD.put,
             args=(key, Turned(flips=[])),
             disabled=not board.flips,
-            help="Turn every cell back that was changed by hand",
+            help="Restore every cell that was changed by hand",
         )
         download_csv(
             mask_table(board),
             f"mask-{write(choice)}",
             state.key("masks.csv"),
-            tip="1 where the row may attend to the column",
+            tip="1 where the query (row) may attend to the key (column)",
         )
 
 
@@ -214,9 +214,9 @@ def _papers(words: Description) -> list[str]:
 
 
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
-    """The tokens in the order in which they are found."""
+    """The tokens in the order in which they are predicted."""
     order = patterns.drawn(len(tokens), term.numbers[0])
-    return "Found in this order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
+    return "Prediction order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
 
 
 def _joined(choice: Mask) -> str:

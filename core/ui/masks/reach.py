@@ -1,4 +1,4 @@
-"""Which token can learn of which after a number of layers: one token's view, all pairs, and the formula beside it."""
+"""Which token can depend on which after a number of layers: one token's view, all pairs, and the formula beside it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
 from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
+from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
 from core.table import Table
 from core.ui.chips import token_chips
@@ -25,37 +26,42 @@ LAYERS = Integer(name="layers", label="Layers", default=2, low=1, high=_MOST_LAY
 
 def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     """Draw the part; the link carries ``layers`` and ``place``."""
-    state, levels, axes = view.state, levels_of(choice, board), board.axes
-    rows = len(axes.queries)
+    state, axes, stream = view.state, board.axes, _stream(choice)
+    levels = _levels(choice, board)
     top = min(_MOST_LAYERS, max(4, influence.enough(levels)))
     state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = LAYERS.with_(high=top).draw(state, tag=str(top))
-    place = chosen_place(axes.queries, rows // 2, "Query token", color, state)
-    _said(levels, layers, place, board)
+    place = chosen_place(axes.queries, len(axes.queries) // 2, "Query token", color, state)
+    now, token = influence.within(levels, layers), axes.queries[place]
+    name = plain(f"“{short(token, 24)}”")
+    after = f"{layers} {'layer' if layers == 1 else 'layers'}"
+    reached = f"**{int(now[place].sum())} of {len(axes.keys)}**"
+    never = int((levels == influence.NEVER).sum())
+    enough = view.words.part("Reach: enough" if never else "Reach: all", layers=influence.enough(levels), never=never)
+    pairs = view.words.part("Reach: pairs", reached=f"{int(now.sum()):,}", pairs=f"{now.size:,}")
+    st.markdown(f"After {after}, the output at {name} can depend on {reached} tokens. {pairs} {enough}")
     left, right = st.columns(2, gap="large")
-    token = axes.queries[place]
     with left:
-        st.markdown(f"**What {plain(_called(token))} can rest on**, after so many layers")
+        st.markdown(f"**Tokens that the output at {name} can depend on**, layer by layer")
         Panel(
             "mask-growing",
-            "What a token can rest on, after so many layers",
+            "Tokens that an output can depend on, layer by layer",
             growing_map(levels[place], token, axes.keys, layers, color, theme=theme()),
-            f"After {layers} layers the output at {token} rests on: "
-            f"{seen(influence.within(levels, layers)[place], axes.keys)}.",
+            f"After {after} the output at {token} can depend on: {seen(now[place], axes.keys)}.",
         ).draw(state)
     with right:
         Panel(
             "mask-reach",
-            "Layers until news arrives, from each column at each row",
+            "Layers needed for information at a key (column) to reach a query (row)",
             levels_map(levels, axes.queries, axes.keys, layers, place, theme=theme()),
-            f"Pairs of tokens by the layers that news needs, up to {layers}; the table has the numbers.",
+            view.words.part("Reach: alt", layers=layers),
             Table.from_records(levels_table(levels, axes.queries, axes.keys, layers)),
             heading=True,
         ).draw(state)
     st.markdown(_formula(view, choice, board, levels, layers))
-    if _stream(choice) is not None:
-        _streams(choice.terms[0], board.axes.keys, state, color)
+    if stream is not None:
+        _streams(choice.terms[0], axes.keys, state, color)
     view.try_and_notice("reach")
     with st.expander("How it is computed"):
         view.say("Reach: how it is computed")
@@ -71,8 +77,8 @@ def chosen_place(tokens: tuple[str, ...], usual: int, label: str, color: str, st
     return place
 
 
-def levels_of(choice: Choice, board: Board) -> Levels:
-    """Layers that news needs, by what kind of mask it is."""
+def _levels(choice: Choice, board: Board) -> Levels:
+    """Layers that information needs from each key to each query, by the kind of mask."""
     if not board.axes.square:
         return influence.of_cross(board.allowed, patterns.mask(patterns.causal, len(board.axes.queries)))
     if _stream(choice) == QUERY:
@@ -87,51 +93,32 @@ def _stream(choice: Choice) -> int | None:
     return choice.terms[0].numbers[1] if alone else None
 
 
-def _said(levels: Levels, layers: int, place: int, board: Board) -> None:
-    now = influence.within(levels, layers)
-    enough, never = influence.enough(levels), int((levels == influence.NEVER).sum())
-    keys = board.axes.keys
-    after = f"{layers} {'layer' if layers == 1 else 'layers'}"
-    said = (
-        f"After {after} {plain(_called(board.axes.queries[place]))} can know of **{int(now[place].sum())} of "
-        f"{len(keys)}** tokens, and {int(now.sum()):,} of {now.size:,} pairs are joined. "
-    )
-    said += f"{enough} {'layer is' if enough == 1 else 'layers are'} enough for all that can be reached"
-    said += f"; {never:,} pairs never are." if never else ": every pair."
-    st.markdown(said)
-
-
 def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: int) -> str:
     """What a published formula says beside what was counted, where there is one for this mask; else what flows."""
     stream, words = _stream(choice), view.words
     if stream is not None:
-        said = words.part("Reach: query stream" if stream == QUERY else "Reach: content stream")
-        return said if board.flips else f"{said} {words.part('Reach: one layer')}"
+        text = words.part("Reach: query stream" if stream == QUERY else "Reach: content stream")
+        return text if board.flips else f"{text} {words.part('Reach: one layer')}"
     if not board.axes.square:
         return words.part("Reach: cross")
-    term = choice.terms[0]
-    n = len(board.axes.keys)
+    term, n = choice.terms[0], len(board.axes.keys)
     if len(choice.terms) > 1 or board.flips or term.kind not in ("window", "dilated"):
         return ""
-    middle = n // 2
-    found = int(influence.within(levels, layers)[middle].sum()) - 1
-    first, second = term.numbers
-    if term.kind == "window":
-        left, right, wide = layers * first, layers * second, layers * (first + second)
-        numbers = {"width": first + second, "reached": wide}
-    else:
-        left = right = layers * second * first
-        numbers = {"width": 2 * first, "reached": layers * 2 * first, "span": 2 * left}
-    cut = ", cut off at the end of the text" if middle - left < 0 or middle + right >= n else ""
-    every = {1: "one", 2: "second", 3: "third"}.get(second, f"{second}th")
+    (first, second), middle = term.numbers, n // 2
+    left, right = (first, second) if term.kind == "window" else (first * second, first * second)
+    width = first + second if term.kind == "window" else 2 * first
+    cut = middle < layers * left or middle + layers * right >= n
     return words.part(
-        f"Reach: {term.kind}", first=first, second=second, layers=layers, found=found, cut=cut, every=every, **numbers
+        f"Reach: {term.kind}",
+        first=first,
+        second=second,
+        layers=layers,
+        width=width,
+        reached=layers * width,
+        span=layers * (left + right),
+        found=int(influence.within(levels, layers)[middle].sum()) - 1,
+        cut=words.label("cut") if cut else "",
     )
-
-
-def _called(token: str) -> str:
-    shown = token if len(token) <= 24 else token[:23] + "…"
-    return f"“{shown}”"
 
 
 def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) -> None:
@@ -139,11 +126,10 @@ def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) 
     n = len(tokens)
     order = patterns.drawn(n, term.numbers[0])
     rank = patterns.ranks(order, n).tolist()
-    content = patterns.mask(patterns.content_stream(order, n), n)
-    query = patterns.mask(patterns.query_stream(order, n), n)
+    content, query = (patterns.mask(stream(order, n), n) for stream in (patterns.content_stream, patterns.query_stream))
     Panel(
         "mask-streams",
-        "Both streams; in brackets the turn in which a token is found",
+        "Both streams; in brackets the step in which a token is predicted",
         stream_maps(tokens, rank, content, query, color, theme=theme()),
         stream_words(tokens, rank),
         heading=True,
