@@ -69,7 +69,7 @@ def grammar(view: View) -> None:
             options={name: RELATION.options[name] for name in found}, default="obj" if "obj" in found else ""
         ).draw(state, tag=f"{spec.slug}.{bank}")
         one = found[relation]
-        numbers = {
+        numbers: dict[str, int | str] = {
             "layer": one.best[0] + 1,
             "head": one.best[1] + 1,
             "right": f"{one.accuracy:.0%}",
