@@ -75,10 +75,10 @@ def tree(
     ] = False,
 ) -> None:
     """Print a system's module tree as torch prints it."""
-    from core.anatomy import keep
+    from core.anatomy import store
 
     if write:
-        for slug, counts in keep.write_all().items():
+        for slug, counts in store.write_all().items():
             print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
         from core.costs import shape as shapes
 
@@ -86,7 +86,7 @@ def tree(
         return
     if system is None:
         raise AtlasError("Name a system, for example “python -m core tree bert”, or give --write.")
-    node = keep.tree(system, size)
+    node = store.tree(system, size)
     print(node.text())
     print(f"{node.parameters:,} parameters, shared weights once")
 

@@ -8,7 +8,7 @@ from the ones that source 000 prints.
 
 from __future__ import annotations
 
-from core.anatomy.keep import counts, faults, module_tree, printed_tree, tree, trees
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import counts, faults, module_tree, printed_tree, tree, trees
 
 __all__ = ["ModuleNode", "counts", "faults", "module_tree", "printed_tree", "tree", "trees"]

@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from core.anatomy.keep import tree
+from core.anatomy.store import tree
 
 _COUNT = re.compile(r"\{([a-z0-9.-]+)/([^{}]+)\}")
 _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {

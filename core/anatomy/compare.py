@@ -17,10 +17,9 @@ from functools import lru_cache
 from typing import Literal
 
 from core import catalogue
-from core.anatomy.keep import size_of, tree
 from core.anatomy.meaning import HEAD, Group, Piece, Stack, groups, parts, pieces, stacks
 from core.anatomy.node import ModuleNode
-from core.catalogue.shape import shape
+from core.anatomy.store import size_of, tree
 
 Pieces = tuple[Piece, ...]
 Names = tuple[str, str]
@@ -256,13 +255,13 @@ def align(
 def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
     chosen, system = size_of(slug, size), catalogue.get(slug)
     name = f"{system.name} {chosen.name}"
-    stated = [int(number) if number.isdigit() else 0 for number in shape(chosen)[0].split(" + ")]
+    stated = [int(number) if number.isdigit() else 0 for number in chosen.shape[0].split(" + ")]
     found, held = [], pieces(root)
     for at, stack in enumerate(stacks(root)):
         stored = _stored(held, stack.slug)
-        told = stated[at] if at < len(stated) else 0
+        published = stated[at] if at < len(stated) else 0
         # a configuration that says less than the tree holds counts something else (the layers of one half)
-        found.append(Layers(stack.name, stored, max(stored, told)))
+        found.append(Layers(stack.name, stored, max(stored, published)))
     return Side(slug, chosen.name, name, root.cls, root.total, tuple(found), system.name if alone else name)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import catalogue
-from core.anatomy.keep import counts, tree
 from core.anatomy.meaning import Piece, pieces, stacks
+from core.anatomy.store import counts, tree
 from core.catalogue import Citation, Statement, System
 from core.catalogue.load import shared
 from core.errors import AtlasError
@@ -155,7 +155,7 @@ def _row(system: System) -> SheetRow:
         words = max(map(_words, pieces(root)), default=0)
     except (AtlasError, OSError):  # a system whose trees are not kept yet still has a row
         counted, kinds, words = {}, [], 0
-    cells = {column.slug: _told(system, getattr(system, column.field)) for column in COLUMNS if column.field}
+    cells = {column.slug: _statement(system, getattr(system, column.field)) for column in COLUMNS if column.field}
     cells["name"] = Cell((system.name, f"{system.year}, {system.organization}"))
     cells["type"] = _type(system, kinds)
     cells["parameters"] = _parameters(system, counted)
@@ -169,7 +169,7 @@ def _words(piece: Piece) -> int:
     return max((shape[0] for _, shape in piece.tensors), default=0) if is_table else 0
 
 
-def _told(system: System, statement: Statement | None) -> Cell:
+def _statement(system: System, statement: Statement | None) -> Cell:
     if statement is None or (statement.sources == ("words",) and MISSING in statement.text.lower()):
         return Cell(())
     return Cell((statement.text,), tuple(system.citation(key) for key in statement.sources))
@@ -187,8 +187,8 @@ def _type(system: System, kinds: list[str]) -> Cell:
 def _parameters(system: System, counted: Mapping[str, int]) -> Cell:
     """Every size as published and as counted; where no architecture was published, the sentence that says so."""
     if system.undisclosed:
-        told = system.undisclosed.partition(". ")[0].removesuffix(".") + "."
-        return Cell((told,), tuple(system.citation(key) for key in system.attention.sources))
+        sentence = system.undisclosed.partition(". ")[0].removesuffix(".") + "."
+        return Cell((sentence,), tuple(system.citation(key) for key in system.attention.sources))
     lines = []
     keys: dict[str, Citation] = {}
     for size in system.sizes:

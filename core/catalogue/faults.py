@@ -53,7 +53,7 @@ def _place(loc: tuple[int | str, ...], table: Any) -> str:
 
 
 def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    kind, given, told = detail["type"], detail["input"], detail.get("ctx", {})
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
@@ -62,14 +62,14 @@ def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
         close = get_close_matches(str(name), fields, n=1, cutoff=0.6)
         return f"is no field of this table{f'; is {close[0]} meant?' if close else ', which has: ' + ', '.join(fields)}"
     if kind in _WANTED:
-        return f"must be {_WANTED[kind]}, and it is {_described(given)}"
+        return f"must be {_WANTED[kind]}, and it is {_described(value)}"
     if kind == "literal_error":
-        return f"must be one of {told['expected']}, and it is {_described(given)}"
+        return f"must be one of {context['expected']}, and it is {_described(value)}"
     if kind == "value_error":
-        return str(told["error"])
+        return str(context["error"])
     if kind == "too_short":
         return "must have at least one entry"
-    return f"{detail['msg'].replace('Input should be', 'must be')}, and it is {_described(given)}"
+    return f"{detail['msg'].replace('Input should be', 'must be')}, and it is {_described(value)}"
 
 
 def _described(value: Any) -> str:

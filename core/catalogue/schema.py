@@ -213,6 +213,36 @@ class Size(Row):
                 raise ValueError(f"overrides.{half} must be a table that names its config")
         return self
 
+    @property
+    def shape(self) -> tuple[str, str, str]:
+        """Layers, hidden size and attention heads as text, "" for what the record leaves to the library's default.
+
+        Encoder-decoders state their layers as ``"6 + 6"``, and two towers everything so: the text's, the image's.
+        """
+        values = self.overrides
+        if "text_config" in values:
+            towers = [values["text_config"], values["vision_config"]]
+            layers, width, heads = (" + ".join(_first(tower, names) for tower in towers) for names in _SHAPE)
+            return layers, width, heads
+        layers, width, heads = (_first(values, names) for names in _SHAPE)
+        if "encoder_layers" in values:
+            layers = f"{values['encoder_layers']} + {values['decoder_layers']}"
+        elif layers and "T5" in self.architecture:
+            layers = f"{layers} + {values.get('num_decoder_layers', layers)}"
+        return layers, width, heads
+
+
+_SHAPE = (
+    ("num_hidden_layers", "n_layers", "n_layer", "num_layers"),
+    ("hidden_size", "d_model", "n_embd", "emb_dim", "dim"),
+    ("num_attention_heads", "num_heads", "n_heads", "n_head", "encoder_attention_heads"),
+)
+"""What configurations call layers, hidden size and heads."""
+
+
+def _first(values: dict[str, Any], names: Sequence[str]) -> str:
+    return next((f"{values[name]:,}" for name in names if name in values), "")
+
 
 class HubCheckpoint(Row):
     """A published checkpoint on the Hugging Face Hub that a host may allow to be downloaded."""

@@ -182,7 +182,7 @@ def cache_bytes(shape: Shape, tokens: int, *, batch: int = 1, width: float = 2, 
     return float(numbers * batch * width)
 
 
-def kept_by_one_token(shape: Shape, width: float = 2) -> float:
+def cache_bytes_per_token(shape: Shape, width: float = 2) -> float:
     """Bytes that one further token adds while no window is full."""
     stack = shape.stack("decoder")
     return 0 if stack is None else stack.layers * stack.kept * width

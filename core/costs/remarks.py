@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core import anatomy, catalogue
-from core.anatomy.keep import size_of
+from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
 from core.costs.shape import shape_of
 from core.costs.special import towers, word_work

@@ -19,8 +19,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from core import anatomy, catalogue
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
 
 Side = Literal["encoder", "decoder"]
@@ -253,7 +253,7 @@ def _remembers(config: Any) -> bool:
     return getattr(config, "attn_type", "") == "uni" or config.model_type == "transformer-xl"
 
 
-KEPT = Path(__file__).parent / "data" / "shapes.json"
+STORED = Path(__file__).parent / "data" / "shapes.json"
 
 
 def shape_of(slug: str, size: str | None = None) -> Shape | None:
@@ -264,7 +264,7 @@ def shape_of(slug: str, size: str | None = None) -> Shape | None:
     """
     chosen = size_of(slug, size)
     key = f"{slug} {chosen.name}"
-    return _kept()[key] if key in _kept() else _live(slug, chosen.name)
+    return _stored()[key] if key in _stored() else _live(slug, chosen.name)
 
 
 @lru_cache(maxsize=256)
@@ -284,7 +284,7 @@ def read_shape(system: System, size: Size) -> Shape | None:
         return None
 
 
-def write_all(path: Path = KEPT) -> int:
+def write_all(path: Path = STORED) -> int:
     """Read every size of every system and write the file; returns how many sizes have a shape."""
     rows = {
         f"{system.slug} {size.name}": read_shape(system, size)
@@ -292,7 +292,7 @@ def write_all(path: Path = KEPT) -> int:
         for size in system.sizes
     }
     path.write_text(dump(rows), encoding="utf-8")
-    _kept.cache_clear()
+    _stored.cache_clear()
     return sum(shape is not None for shape in rows.values())
 
 
@@ -306,7 +306,7 @@ def dump(shapes: dict[str, Shape | None]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _kept() -> dict[str, Shape | None]:
-    if not KEPT.is_file():
+def _stored() -> dict[str, Shape | None]:
+    if not STORED.is_file():
         return {}
-    return TypeAdapter(dict[str, Shape | None]).validate_json(KEPT.read_text(encoding="utf-8"))
+    return TypeAdapter(dict[str, Shape | None]).validate_json(STORED.read_text(encoding="utf-8"))

@@ -46,8 +46,8 @@ from dataclasses import dataclass
 from math import prod
 
 from core import anatomy
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import size_of
 from core.costs.flops import Work, forward
 from core.costs.shape import Shape, Stack
 
@@ -150,7 +150,7 @@ def word_work(slug: str, size: str | None = None) -> WordWork | None:
     return of_tree(anatomy.tree(slug, size))
 
 
-def kept_by_word(root: ModuleNode) -> float:
+def activation_bytes_per_word(root: ModuleNode) -> float:
     """Bytes that all LSTMs of a tree keep of one word for the way back; 0 for a tree without them."""
     kept = 0
     for _, node, copies in root.walk():
@@ -178,14 +178,14 @@ def of_tree(root: ModuleNode) -> WordWork | None:
     return WordWork(letters, recurrent) if has_lstm else None
 
 
-def kept_by_token(root: ModuleNode) -> float:
+def activation_bytes_per_token(root: ModuleNode) -> float:
     """Bytes that all layers of a tree keep of one token; 0 for a tree without such layers."""
     return 2.0 * sum(
         copies * (2 * width + 9 * inner + rank + 2 * states) for copies, width, inner, rank, states in _mixers(root)
     )
 
 
-def states_by_token(root: ModuleNode) -> float:
+def state_bytes_per_token(root: ModuleNode) -> float:
     """Bytes of the states of a token in all layers, if they were kept: n e numbers each."""
     return 2.0 * sum(copies * inner * states for copies, _, inner, _, states in _mixers(root))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import anatomy
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import size_of
 from core.costs.configuration import STYLES, Configuration, Head, style_of
 from core.costs.remarks import no_editor
 from core.costs.shape import Shape, shape_of

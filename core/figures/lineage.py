@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from core import catalogue
-from core.anatomy.keep import counts
+from core.anatomy.store import counts
 from core.catalogue.schema import Ancestor, Branch, System
 
 

@@ -13,10 +13,17 @@ from core.content import content
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
-from core.costs.memory import kept_by_one_token
+from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import Shape, usual_length
-from core.costs.special import LETTERS, kept_by_token, kept_by_word, states_by_token, towers, word_work
+from core.costs.special import (
+    LETTERS,
+    activation_bytes_per_token,
+    activation_bytes_per_word,
+    state_bytes_per_token,
+    towers,
+    word_work,
+)
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
@@ -52,13 +59,13 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     text = f"{length:,} source and {length:,} target tokens" if two else f"a text of {length:,} tokens"
     if shape.main.heads:
         found.append(_activations("Activations", shape, length, text))
-    elif selective := kept_by_token(root):
-        states_kept = in_bytes(states_by_token(root))
+    elif selective := activation_bytes_per_token(root):
+        states_kept = in_bytes(state_bytes_per_token(root))
         note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
         found.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
     if shape.stack("decoder") is not None:
         total = in_bytes(cache_bytes(shape, length, source=length))
-        value = f"{in_bytes(kept_by_one_token(shape))} per token"
+        value = f"{in_bytes(cache_bytes_per_token(shape))} per token"
         found.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
     tokens = 2 * length if two else length
     there = forward(shape, root, length, length if two else 0)
@@ -108,7 +115,7 @@ def _by_word(slug: str, size: str) -> list[Line]:
     work = word_work(slug, size)
     if work is None:
         return []
-    kept = kept_by_word(anatomy.tree(slug, size))
+    kept = activation_bytes_per_word(anatomy.tree(slug, size))
     operations = _note(
         "Word operations",
         recurrent=in_operations(work.recurrent),

@@ -11,7 +11,6 @@ from core import anatomy, catalogue, checkpoints
 from core.catalogue import Citation, Size, System
 from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
-from core.catalogue.shape import shape
 from core.content import Content, content
 from core.errors import AtlasError
 from core.ui.costs import computed_panel
@@ -125,7 +124,7 @@ def _sizes(system: System, words: Content) -> None:
         rows.append(
             (
                 size.name,
-                " / ".join(filter(None, shape(size))) or "as its two halves",
+                " / ".join(filter(None, size.shape)) or "as its two halves",
                 (size.published_as or "none found", system.citation(size.source).evidence if size.source else ""),
                 f"{count:,}" if count else "not counted",
                 size_difference(size, count),

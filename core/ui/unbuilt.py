@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.anatomy.keep import faults
+from core.anatomy.store import faults
 from core.ui.notices import warning
 
 

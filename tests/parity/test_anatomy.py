@@ -9,7 +9,7 @@ from torch import nn
 
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
-from core.anatomy.keep import KEPT, SOURCE, dump
+from core.anatomy.store import FOLDER, SOURCE, dump
 from core.anatomy.texts import printed
 
 TINY = {
@@ -44,13 +44,13 @@ def test_kept_trees_equal_a_fresh_build_of_every_size_and_print_as_torch_prints(
     for system in (system for system in catalogue.systems() if system.sizes):
         models = {size.name: build_model(size.architecture, size.config, size.overrides) for size in system.sizes}
         trees = {name: describe(model) for name, model in models.items()}
-        assert (KEPT / f"{system.slug}.json").read_text(encoding="utf-8") == dump(trees), (
+        assert (FOLDER / f"{system.slug}.json").read_text(encoding="utf-8") == dump(trees), (
             f"{system.slug}: run python -m core tree --write"
         )
         first = system.default_size.name
         assert trees[first].text() == str(models[first])
     built = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in printed().items()}
-    assert (KEPT / f"{SOURCE}.json").read_text(encoding="utf-8") == dump(built)
+    assert (FOLDER / f"{SOURCE}.json").read_text(encoding="utf-8") == dump(built)
 
 
 def test_shapes_and_ties_equal_those_of_a_model_with_real_weights() -> None:

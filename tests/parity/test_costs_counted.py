@@ -14,7 +14,7 @@ from core.anatomy.build import describe
 from core.anatomy.own import ElmoConfig, ElmoModel
 from core.catalogue.schema import System
 from core.costs import Shape, cache_bytes, forward
-from core.costs import shape as keep
+from core.costs import shape as shapes
 from core.costs.shape import read
 from core.costs.special import LETTERS, of_tree, towers
 
@@ -160,8 +160,8 @@ def test_a_decoder_keeps_what_the_encoder_read_as_well(case: str) -> None:
 @pytest.mark.parametrize("system", catalogue.systems(), ids=lambda system: system.slug)
 def test_kept_shapes_are_those_of_the_configurations(system: System) -> None:
     for size in system.sizes:
-        assert f"{system.slug} {size.name}" in keep._kept(), "run: python -m core tree --write"
-        assert keep.shape_of(system.slug, size.name) == keep.read_shape(system, size)
+        assert f"{system.slug} {size.name}" in shapes._stored(), "run: python -m core tree --write"
+        assert shapes.shape_of(system.slug, size.name) == shapes.read_shape(system, size)
 
 
 def test_a_window_bounds_what_is_kept() -> None:

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from core.anatomy.build import describe
 from core.anatomy.own import ProjectedLSTM
-from core.costs.special import kept_by_token, kept_by_word, states_by_token
+from core.costs.special import activation_bytes_per_token, activation_bytes_per_word, state_bytes_per_token
 
 
 class Kept:
@@ -56,7 +56,7 @@ def test_an_lstm_keeps_two_inputs_and_seven_times_its_units_of_a_word() -> None:
         after = f * cell + i * g
         lstm.projection(o * torch.tanh(after))
     assert kept.numbers == 2 * d + 7 * c  # of the two cells, the one before is kept here
-    assert kept_by_word(describe(lstm)) == 2 * (2 * d + 7 * c)
+    assert activation_bytes_per_word(describe(lstm)) == 2 * (2 * d + 7 * c)
 
 
 class Scan(torch.autograd.Function):
@@ -94,5 +94,5 @@ def test_mamba_keeps_nine_times_its_inner_width_of_a_token() -> None:
         mixer.out_proj(y * functional.silu(z))
     norm = tokens * d  # what came into the norm, which is no part of the mixer
     root = describe(mixer)
-    assert 2 * (kept.numbers + norm) == tokens * kept_by_token(root)
-    assert states_by_token(root) == 2 * n * e
+    assert 2 * (kept.numbers + norm) == tokens * activation_bytes_per_token(root)
+    assert state_bytes_per_token(root) == 2 * n * e

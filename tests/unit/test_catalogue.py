@@ -9,7 +9,6 @@ import pytest
 from core import anatomy, catalogue, checkpoints
 from core.catalogue import load
 from core.catalogue.schema import UNVERIFIED
-from core.catalogue.shape import shape
 from core.errors import UnknownSystem
 from core.figures.lineage import family
 
@@ -234,14 +233,14 @@ def test_counts_are_near_the_published_figures_or_the_note_says_why_not() -> Non
 
 
 def test_shapes_read_the_same_for_every_naming() -> None:
-    assert shape(catalogue.get("bert").size("base")) == ("12", "768", "12")
-    assert shape(catalogue.get("gpt-3").size("175B")) == ("96", "12,288", "96")
-    assert shape(catalogue.get("t5").size("small")) == ("6 + 6", "512", "8")
-    assert shape(catalogue.get("bart").size("base")) == ("6 + 6", "768", "12")
-    assert shape(catalogue.get("xlm").size("100-1280")) == ("16", "1,280", "16")
-    assert shape(catalogue.get("bert2bert").default_size) == ("", "", "")
-    assert shape(catalogue.get("clip").size("ViT-L/14")) == ("12 + 24", "768 + 1,024", "12 + 16")
-    assert shape(catalogue.get("elmo").default_size) == ("2", "512", "")
+    assert catalogue.get("bert").size("base").shape == ("12", "768", "12")
+    assert catalogue.get("gpt-3").size("175B").shape == ("96", "12,288", "96")
+    assert catalogue.get("t5").size("small").shape == ("6 + 6", "512", "8")
+    assert catalogue.get("bart").size("base").shape == ("6 + 6", "768", "12")
+    assert catalogue.get("xlm").size("100-1280").shape == ("16", "1,280", "16")
+    assert catalogue.get("bert2bert").default_size.shape == ("", "", "")
+    assert catalogue.get("clip").size("ViT-L/14").shape == ("12 + 24", "768 + 1,024", "12 + 16")
+    assert catalogue.get("elmo").default_size.shape == ("2", "512", "")
 
 
 def test_the_first_llama_s_figures_are_its_own() -> None:

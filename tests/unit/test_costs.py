@@ -7,9 +7,9 @@ import pytest
 from core import anatomy, catalogue
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
 from core.costs.known import devices, formulas
-from core.costs.memory import kept_by_one_token, layer
+from core.costs.memory import cache_bytes_per_token, layer
 from core.costs.remarks import differences, rounds_to
-from core.costs.shape import KEPT, Shape, Stack, dump
+from core.costs.shape import STORED, Shape, Stack, dump
 from core.efficiency.epoch import epoch
 from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, zero
 from core.errors import OutOfRange
@@ -27,7 +27,7 @@ def shape(slug: str, size: str | None = None) -> Shape:
 def test_gpt_3_by_hand() -> None:
     count = anatomy.counts("gpt-3")["175B"]
     assert in_bytes(2 * count) == "349 GB"
-    assert kept_by_one_token(shape(*GPT3)) == 2 * 96 * 12288 * 2 == 4_718_592
+    assert cache_bytes_per_token(shape(*GPT3)) == 2 * 96 * 12288 * 2 == 4_718_592
     assert cache_bytes(shape(*GPT3), 2048) == 2048 * 4_718_592
     work = forward(shape(*GPT3), anatomy.tree(*GPT3), 2048)
     # 12 d² in each layer and the words; 4 L s d for attention
@@ -41,8 +41,8 @@ def test_gpt_3_by_hand() -> None:
 
 
 def test_grouped_queries_keep_a_quarter() -> None:
-    assert kept_by_one_token(shape("llama", "7B")) == 2 * 32 * 4096 * 2
-    assert kept_by_one_token(shape("llama", "3-8B")) == 2 * 32 * 1024 * 2
+    assert cache_bytes_per_token(shape("llama", "7B")) == 2 * 32 * 4096 * 2
+    assert cache_bytes_per_token(shape("llama", "3-8B")) == 2 * 32 * 1024 * 2
 
 
 def test_windows_bound_the_keys() -> None:
@@ -158,7 +158,7 @@ def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
 
 
 def test_shapes_come_back_as_they_were_kept() -> None:
-    rows = KEPT.read_text(encoding="utf-8").splitlines()
+    rows = STORED.read_text(encoding="utf-8").splitlines()
     for slug, size in (("gpt-neo", "125M"), ("t5", "small"), ("albert", "base")):
         line = dump({f"{slug} {size}": shape(slug, size)}).splitlines()[1]
         assert line in [row.removesuffix(",") for row in rows]

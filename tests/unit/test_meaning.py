@@ -6,9 +6,9 @@ import pytest
 
 from core import catalogue
 from core.anatomy import meaning
-from core.anatomy.keep import tree
 from core.anatomy.meaning import Piece, pieces, stacks
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import tree
 from core.attention.inside import modules
 from core.checkpoints.families import FAMILIES
 

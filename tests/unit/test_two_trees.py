@@ -8,8 +8,8 @@ import pytest
 
 from core import anatomy, catalogue
 from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, align, compare
-from core.anatomy.keep import tree
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import tree
 from core.anatomy.summary import summarize
 from core.errors import OutOfRange, UnknownSystem
 from core.figures.parameters import butterfly, butterfly_table, pairs

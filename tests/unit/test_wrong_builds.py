@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import anatomy, settings
-from core.anatomy import keep
+from core.anatomy import store
 from core.anatomy.build import build_model
 from core.anatomy.sheet import sheet
 from core.catalogue import load
@@ -20,7 +20,7 @@ from tests.words import words
 
 GPT2 = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
 BERT = (load.SYSTEMS / "bert.toml").read_text(encoding="utf-8")
-CACHES = (load.load_all, keep._live, family, sheet)
+CACHES = (load.load_all, store._live, family, sheet)
 
 
 @pytest.fixture
@@ -145,10 +145,10 @@ def test_a_tree_that_is_not_kept_is_built_once(records: Callable[..., Path], mon
     records()
     first = anatomy.counts("gpt-9")
     assert first["small"] == 124_439_808
-    monkeypatch.setattr(keep, "build_model", None)
+    monkeypatch.setattr(store, "build_model", None)
     assert anatomy.counts("gpt-9") == first
     records(("n_layer = 24", "n_layer = 25"))  # another record of that name is another tree
-    monkeypatch.setattr(keep, "build_model", build_model)
+    monkeypatch.setattr(store, "build_model", build_model)
     assert anatomy.counts("gpt-9")["medium"] > first["medium"]
 
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from core import catalogue
 from core.anatomy import tree
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
+from core.anatomy.store import size_of
 from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, SubLayer
 from core.attention.inside.steps import GLOBALS
 from core.checkpoints.families import ModelFamily

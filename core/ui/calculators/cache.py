@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import anatomy, catalogue
 from core.costs import Shape, cache_bytes, shape_of
-from core.costs.memory import kept_by_one_token
+from core.costs.memory import cache_bytes_per_token
 from core.costs.shape import Stack
 from core.efficiency.fit import WIDTHS
 from core.errors import OutOfRange
@@ -61,7 +61,7 @@ def cache(view: View) -> None:
                 names[name],
                 known[name].main.layers,
                 known[name].main.kept,
-                kept_by_one_token(known[name], width),
+                cache_bytes_per_token(known[name], width),
                 length,
                 batch,
                 size(name, length),
@@ -81,7 +81,7 @@ def cache(view: View) -> None:
         (
             names[name],
             _layout(known[name].main),
-            in_bytes(kept_by_one_token(known[name], width)),
+            in_bytes(cache_bytes_per_token(known[name], width)),
             in_bytes(size(name, length)),
         )
         for name in chosen

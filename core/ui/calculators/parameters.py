@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES, by_role
+from core.anatomy.store import size_of
 from core.costs.blueprint import tree, used
 from core.costs.configuration import STYLES, Configuration, meaning
 from core.costs.start import start

@@ -7,7 +7,7 @@ from typing import Any
 from core import anatomy, catalogue
 from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
-from core.costs.memory import kept_by_one_token
+from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
 from core.costs.special import towers, word_work
@@ -67,7 +67,7 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
     found["length of the text"] = length
     found["operations of a token"] = forward(shape, root, length, source).total / (length + source)
     if shape.stack("decoder") is not None:
-        found["cache of a token, bytes"] = kept_by_one_token(shape)
+        found["cache of a token, bytes"] = cache_bytes_per_token(shape)
         found["cache of the text, bytes"] = cache_bytes(shape, length, source=source)
     return found
 

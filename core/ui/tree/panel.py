@@ -8,9 +8,9 @@ from math import prod
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
+from core.anatomy.store import size_of
 from core.anatomy.texts import explain, printed
 from core.catalogue.schema import System
 from core.content import content

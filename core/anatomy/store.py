@@ -1,4 +1,4 @@
-"""Kept trees: every size of every system, computed once and stored as small JSON, so that reading needs no torch.
+"""Stored trees: every size of every system, computed once and stored as small JSON, so that reading needs no torch.
 
 One file a system, ``data/<slug>.json``; ``write_all`` makes them from live builds (``python -m core tree --write``). A
 node is stored with short keys and without what follows from the rest: parameters are counted anew from the shapes.
@@ -40,9 +40,9 @@ def size_of(slug: str, size: str | None = None) -> Size:
     raise OutOfRange(f"{system.name} has no size “{size[:40]}”. It has: {names}.")
 
 
-KEPT = Path(__file__).parent / "data"
+FOLDER = Path(__file__).parent / "data"
 SOURCE = "source-000"
-"""Stem of the file that keeps the four trees which source 000 prints, by slug."""
+"""Stem of the file of the four trees which source 000 prints, by slug."""
 _SLUG = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 Packed = dict[str, Any]
@@ -51,7 +51,7 @@ Packed = dict[str, Any]
 def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool = False) -> ModuleNode:
     """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
 
-    A system's tree is the kept one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
+    A system's tree is the stored one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
     Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks,
     :class:`core.errors.OutOfRange` for a size that the system lacks and :class:`core.errors.NoArchitecture` for a
     system that has none because its architecture was never published.
@@ -66,16 +66,16 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
 
 
 def tree(slug: str, size: str | None = None) -> ModuleNode:
-    """The kept tree of a system at one of its sizes (its default size without one).
+    """The stored tree of a system at one of its sizes (its default size without one).
 
     A system that was added since the trees were written is built live, which imports torch, once a process. Raises
     :class:`core.errors.UnknownSystem`, :class:`core.errors.OutOfRange` or :class:`core.errors.NoArchitecture`, as the
     catalogue has it, and :class:`core.errors.RecordUnusable` where the record makes no network.
     """
     chosen = size_of(slug, size)
-    kept = _kept(slug)
-    if chosen.name in kept:
-        return kept[chosen.name]
+    stored = _stored(slug)
+    if chosen.name in stored:
+        return stored[chosen.name]
     found = _live(slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str))
     if isinstance(found, str):
         raise RecordUnusable(found)
@@ -84,7 +84,7 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
 
 @lru_cache(maxsize=256)
 def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
-    """A tree that is not kept, or why there is none; ``built_of`` makes another record of that name another tree."""
+    """A tree that is not stored, or why there is none; ``built_of`` makes another record of that name another tree."""
     try:
         return module_tree(slug, name, live=True)
     except RecordUnusable as error:
@@ -92,8 +92,8 @@ def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
 
 
 def printed_tree(slug: str) -> ModuleNode | None:
-    """The kept tree of the very class and size that source 000 prints for this system; None where it prints none."""
-    return _kept(SOURCE).get(slug)
+    """The stored tree of the very class and size that source 000 prints for this system; None where it prints none."""
+    return _stored(SOURCE).get(slug)
 
 
 def counts(slug: str) -> dict[str, int]:
@@ -122,8 +122,8 @@ def faults() -> tuple[str, ...]:
     return tuple(found)
 
 
-def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
-    """Build every size of every system and write the kept trees; returns the counts by slug and size."""
+def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
+    """Build every size of every system and write the stored trees; returns the counts by slug and size."""
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, int]] = {}
     for system in (system for system in catalogue.systems() if system.sizes):
@@ -134,7 +134,7 @@ def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
     (folder / f"{SOURCE}.json").write_text(dump(from_source), encoding="utf-8")
     for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
         (folder / f"{stale}.json").unlink()
-    _kept.cache_clear()
+    _stored.cache_clear()
     return written
 
 
@@ -170,9 +170,9 @@ def unpack(packed: Packed) -> ModuleNode:
 
 
 @lru_cache(maxsize=64)
-def _kept(slug: str) -> dict[str, ModuleNode]:
+def _stored(slug: str) -> dict[str, ModuleNode]:
     """The stored trees of a system by size; empty where nothing is stored."""
-    path = KEPT / f"{slug}.json"
+    path = FOLDER / f"{slug}.json"
     if not _SLUG.fullmatch(slug) or not path.is_file():
         return {}
     return {name: unpack(packed) for name, packed in json.loads(path.read_text(encoding="utf-8")).items()}

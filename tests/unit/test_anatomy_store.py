@@ -8,7 +8,7 @@ import re
 import pytest
 
 from core import anatomy, catalogue
-from core.anatomy import keep
+from core.anatomy import store
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, FEED_FORWARD, OTHER, STATE_SPACE, by_role, parts
 from core.anatomy.texts import explain, explanations
@@ -20,8 +20,8 @@ ALL = [(system.slug, size.name) for system in catalogue.systems() for size in sy
 def stored() -> dict[str, set[str]]:
     return {
         path.stem: set(json.loads(path.read_text(encoding="utf-8")))
-        for path in keep.KEPT.glob("*.json")
-        if path.stem != keep.SOURCE
+        for path in store.FOLDER.glob("*.json")
+        if path.stem != store.SOURCE
     }
 
 
@@ -204,4 +204,4 @@ def test_pack_and_unpack_are_inverse() -> None:
         buffers=(("ids", (1, 4)),),
     ).counted()
     assert node.parameters == 6
-    assert keep.unpack(json.loads(json.dumps(keep.pack(node)))) == node
+    assert store.unpack(json.loads(json.dumps(store.pack(node)))) == node
