@@ -2,13 +2,10 @@
 
 from core.ui.branch import branch_page
 from core.ui.demos.adapters import TASKS
-from core.ui.demos.beside import BESIDE
-from core.ui.demos.bilingual import TRANSLATION
 from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.pairs import PAIRS
-from core.ui.demos.parts import PARTS
 from core.ui.demos.replaced import REPLACED
-from core.ui.demos.shared_layer import PASSES
+from core.ui.demos.variants import BESIDE, PARTS, PASSES, TRANSLATION
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, BESIDE, REPLACED, TASKS)
 PAGE = branch_page("encoder", *DEMOS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import anatomy, catalogue
+from core import catalogue
 from tests.app.test_branches import opened
 from tests.words import words
 
@@ -27,20 +27,6 @@ def test_the_demo_says_what_runs_instead(slug: str) -> None:
 def test_where_the_system_itself_runs_nothing_is_said_of_relatives() -> None:
     at = opened("encoder", system="roberta")
     assert catalogue.get("roberta").live.note not in captions(at)
-
-
-@pytest.mark.parametrize(
-    ("slug", "size", "count"),
-    [
-        ("elmo", "small", 13_593_316),
-        ("clip", "ViT-L/14@336", 427_944_193),
-        ("modernbert", "large", 395_881_664),
-        ("megatron-bert", "3.9B", 3_862_484_480),
-        ("ernie", "1.0-base-zh", 99_866_112),
-    ],
-)
-def test_a_tree_has_the_parameters_of_its_size(slug: str, size: str, count: int) -> None:
-    assert anatomy.module_tree(slug, size).parameters == count
 
 
 def test_a_tree_without_attention_is_not_measured_by_it() -> None:

@@ -19,7 +19,7 @@ from core.training.objectives.denoise import to_ids
 from core.training.objectives.pairs import EncoderDecoder
 from core.training.tokenizers import T5, ship_tokenizer, single_bytes
 from tests import tiny
-from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_branches import opened, shown, survive_nonsense
 from tests.app.test_decoder_demos import CARD
 
 SIZES = {
@@ -119,10 +119,7 @@ def test_a_text_is_taken_as_it_is_typed() -> None:
 
 def test_nonsense_gets_a_plain_answer_and_loses_nothing() -> None:
     at = page(damage="antspeak")
-    for text in NASTY.values():
-        at.text_area[0].set_value(text).run()
-        assert not at.exception
-        assert at.text_area[0].value == text
+    survive_nonsense(at)
     at = page(damage="nosuch", rate="9999")
     assert not at.exception
 

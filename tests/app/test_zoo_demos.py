@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.efficiency.timing import by_turns
 from core.ui.demos.pairs import PAIRS as PAIRS_DEMO
-from tests.app.test_branches import NASTY, demos, opened, shown
+from tests.app.test_branches import demos, opened, shown, survive_nonsense
 
 pytestmark = pytest.mark.usefixtures("open_tables")
 
@@ -24,7 +24,7 @@ ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two models side by side are timed in one round in place of 15; the timing has its test in tests/parity."""
-    monkeypatch.setattr("core.ui.demos.beside.by_turns", partial(by_turns, count=1))
+    monkeypatch.setattr("core.ui.demos.variants.by_turns", partial(by_turns, count=1))
 
 
 def page(spec: Any, **query: str) -> AppTest:
@@ -48,10 +48,8 @@ def test_pairs_are_judged_and_nonsense_loses_nothing(spec: Any) -> None:
     table = at.dataframe[0].value
     assert table["second"].tolist() == ["It was hungry.", "The moon is far away."]
     assert all(0 < value < 1 for value in table["probability"])
-    for text in NASTY.values():
-        at.text_area[0].set_value(text).run()
-        assert not at.exception
-        assert at.text_input[0].value == "The dog barked."
+    survive_nonsense(at)
+    assert at.text_input[0].value == "The dog barked."
     at.text_area[0].set_value("\n".join(f"Line {i}." for i in range(9))).run()
     assert "Up to 8 work" in shown(at)
 
@@ -73,10 +71,7 @@ def test_replaced_tokens_are_shown_and_nonsense_loses_nothing(spec: Any) -> None
     next(button for button in at.button if button.label == "Sample again").click().run()
     assert "Sample 2." in shown(at)
     assert at.dataframe[0].value["in the input"].tolist() != first["in the input"].tolist()
-    for text in NASTY.values():
-        at.text_area[0].set_value(text).run()
-        assert not at.exception
-        assert at.text_area[0].value == text
+    survive_nonsense(at)
 
 
 def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> None:
@@ -85,26 +80,19 @@ def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> Non
     assert f"Also here: [{PAIRS_DEMO.words.title.lower()}, with Atlas BERT](/encoder?" in shown(at)
 
 
-@pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
-def test_nonsense_in_a_sentence_gets_a_plain_answer(spec: Any) -> None:
-    for demo in set(demos(spec)) & {"passes", "beside"}:
-        at = page(spec, demo=demo)
-        for text in NASTY.values():
-            at.text_input[0].set_value(text).run()
-            assert not at.exception
-            assert at.text_input[0].value == text
-        at.text_input[0].set_value("Nothing is hidden here.").run()
-        assert "There is no mask in this text" in shown(at)
-        at.text_input[0].set_value("A [MASK] barked at the cat.").run()
-        assert not at.warning
+@pytest.mark.parametrize("demo", ["passes", "beside"])
+def test_nonsense_in_a_sentence_gets_a_plain_answer(demo: str) -> None:
+    at = page(next(spec for spec in ENCODERS if demo in demos(spec)), demo=demo)
+    survive_nonsense(at, "text_input")
+    at.text_input[0].set_value("Nothing is hidden here.").run()
+    assert "There is no mask in this text" in shown(at)
+    at.text_input[0].set_value("A [MASK] barked at the cat.").run()
+    assert not at.warning
 
 
-@pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
-def test_two_models_share_sizes_that_are_counted(spec: Any) -> None:
-    if "beside" not in demos(spec):
-        return
-    at = page(spec, demo="beside")
-    table = at.table[0].value
+def test_two_models_share_sizes_that_are_counted() -> None:
+    spec = next(spec for spec in ENCODERS if "beside" in demos(spec))
+    table = page(spec, demo="beside").table[0].value
     layers = [int(table[name].iloc[0]) for name in table.columns[1:3]]
     assert layers[1] == checkpoints.load(spec.slug).model.config.num_hidden_layers
     assert table.iloc[0, 3] == f"{100 * layers[1] / layers[0]:.0f} %"

@@ -123,6 +123,7 @@ COUNTED = {
     ("minilm", "multilingual L12-H384"): 117_640_704,
     # ELMo by its formula, and the four numbers of the mix
     ("elmo", "original"): 93_600_864 + 4,
+    ("elmo", "small"): 13_593_316,
     ("spanbert", "base"): 108_310_272,
     ("spanbert", "large"): 333_579_264,
     ("structbert", "base"): 109_482_240,

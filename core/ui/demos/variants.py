@@ -1,0 +1,338 @@
+"""A masked word predicted in several ways: four demos of encoders, each with its answers side by side.
+
+XLM predicts it with the translation beside the sentence and without, ALBERT after each pass of its one layer, DeBERTa
+without one component of its attention scores, and two encoders predict it at a cost each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from core import checkpoints, session
+from core.attention.architectures.disentangled import Parts, guesses_without, parts_of
+from core.attention.inside.lens import guesses_by_layer
+from core.checkpoints.spec import CheckpointSpec
+from core.efficiency.timing import by_turns
+from core.figures.attention import score_map
+from core.language import bilingual
+from core.language.fill_mask import predict, prepare
+from core.language.types import MaskPrediction
+from core.ui.chart import chart
+from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, word_judge
+from core.ui.demos.masking import FIRST, MASK, ONE, label, mask_chips
+from core.ui.demos.samples import sample_pills
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
+from core.ui.param import Choice, Integer, Text
+
+SAMPLES = (
+    ("The cat sleeps on the chair.", "Le chat dort sur la chaise."),
+    ("My sister reads a book in the garden.", "Ma sœur lit un livre dans le jardin."),
+    ("I would like a cup of tea.", "Je voudrais une tasse de thé."),
+    ("We are going home because it is late.", "Nous rentrons à la maison parce qu'il est tard."),
+)
+ENGLISH = Text(name="first", label="English", default=SAMPLES[0][0])
+FRENCH = Text(name="second", label="French translation", default=SAMPLES[0][1])
+GUESSES = 5
+
+
+def translation_demo(view: DemoView) -> None:
+    """XLM: a sentence and its translation, words of either masked, predicted with the other sentence and without it."""
+    sample_pills(view.state, "Samples", SAMPLES, ENGLISH, FRENCH, tag="pair")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        first = ENGLISH.draw(view.state, tag="pair")
+    with right:
+        second = FRENCH.draw(view.state, tag="pair")
+    masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
+    joined = view.computed("", bilingual.prepare, first, second, masked)
+    guesses = view.computed("Predicting", bilingual.guess, joined, GUESSES)
+    originals = ["" if (token := joined.tokens[found.position]).special else token.text for found in guesses]
+    truth = originals[0] if len(guesses) == 1 else ""
+    if view.uncovered(FIRST, word_judge(guesses[0].beside, truth), first, second, masked):
+        shown = []
+        for found, original in zip(guesses, originals, strict=True):
+            at = f"“{original}” (token {found.position}). " if original else ""
+            columns: dict[str, object] = {"token": found.position, "original": original}
+            shown += [
+                Prediction(at + view.words.label("beside"), found.beside, {**columns, "read": "both sentences"}),
+                Prediction(at + view.words.label("alone"), found.alone, {**columns, "read": "one sentence"}),
+            ]
+        view.predictions("hidden-tokens", shown, 2, most=8)
+        view.try_and_notice()
+    view.how_it_works()
+
+
+def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
+    """The chips of both sentences; other sentences begin with one masked word, the second of the English one."""
+    state = view.state
+    tokens, now = joined.tokens, tuple(token.id for token in joined.tokens)
+    slot, read = state.key("pair.masked"), state.key("pair.tokens")
+    before = st.session_state.get(read)
+    if before != now:
+        linked = tuple(i for i in state.integers(MASK.name) if i < len(tokens)) if before is None else ()
+        starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
+        st.session_state[slot] = linked or (() if joined.hidden else tuple(starts[1:2] or starts))
+        st.session_state[read] = now
+    st.session_state[slot] = picked = mask_chips(
+        tokens,
+        st.session_state[slot],
+        key=state.key("pair.chips"),
+        accent=view.spec.branch,
+        label="Tokens of both sentences; choose words to mask",
+        held=joined.hidden,
+    )
+    state.set(mask=picked)
+    return picked
+
+
+TRANSLATION = Demo(
+    "translation",
+    translation_demo,
+    lambda spec: spec.offers("predicts masked tokens") and spec.offers("languages"),
+    (ENGLISH, FRENCH, MASK),
+)
+
+
+PASSES_TEXT = Text(
+    name="text", label="Sentence with [MASK] in place of a word", default="Once upon a [MASK] there was a little girl."
+)
+
+
+def passes_demo(view: DemoView) -> None:
+    """ALBERT: one layer used over and over, the prediction after each pass, and what sharing saves."""
+    text = PASSES_TEXT.draw(view.state, tag="passes")
+    passes = view.computed("Predicting after each pass", guesses_by_layer, view.computed("", prepare, text))[1:]
+    if view.uncovered(ONE, word_judge(passes[-1]), text):
+        shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
+        view.predictions("passes", shown, len(shown))
+        view.try_and_notice()
+    _savings(view)
+
+
+def _savings(view: DemoView) -> None:
+    """The parameters of the shared layer and of the factorized embeddings, and of what they replace."""
+    model = view.checkpoint.model
+    layer = sum(p.numel() for p in model.base_model.encoder.albert_layer_groups.parameters())
+    passes, vocabulary = model.config.num_hidden_layers, model.config.vocab_size
+    narrow, wide = model.config.embedding_size, model.config.hidden_size
+    factorized = vocabulary * narrow + narrow * wide
+    st.markdown(f"**{view.words.label('savings')}**")
+    full = "without sharing and factorization"
+    rows = [
+        {"": "layers", "here": f"1 × {layer:,}", full: f"{passes} × {layer:,} = {passes * layer:,}"},
+        {
+            "": "embeddings",
+            "here": f"{vocabulary:,} × {narrow} + {narrow} × {wide} = {factorized:,}",
+            full: f"{vocabulary:,} × {wide} = {vocabulary * wide:,}",
+        },
+    ]
+    view.data_table("shared-parameters", rows)
+    view.note("Savings")
+
+
+PASSES = Demo(
+    "passes",
+    passes_demo,
+    lambda spec: spec.offers("predicts masked tokens") and spec.offers("shared layers"),
+    (PASSES_TEXT,),
+)
+
+
+PARTS_TEXT = Text(
+    name="text",
+    label="Sentence, perhaps with [MASK] in place of a word",
+    default="The dog ran to the [MASK] and the cat slept.",
+)
+COMPONENTS = ("c2c", "c2p", "p2c")
+LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
+HEAD = Integer(name="head", label="Head", default=1, low=1, high=256, width=130)
+TOKEN = Choice(name="token", label="Query", options={}, width=190)
+
+
+def parts_demo(view: DemoView) -> None:
+    """DeBERTa: an attention score as a sum of three components, and the masked word predicted without one of them."""
+    text = PARTS_TEXT.draw(view.state, tag="parts")
+    masks = 0
+    with sentences():
+        parts = view.computed("Decomposing the scores", parts_of, text)
+        masks = len(parts.masks)
+        first = parts.masks[0] if parts.masks else 1
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            layer = LAYER.with_(high=parts.scores.shape[0]).draw(view.state) - 1
+            head = HEAD.with_(high=parts.scores.shape[2]).draw(view.state) - 1
+            tokens = {str(n): f"{n} {token}" for n, token in enumerate(parts.tokens, 1)}
+            menu = TOKEN.with_(options=tokens, default=str(first + 1))
+            query = int(menu.draw(view.state, tag=str(len(tokens)))) - 1
+        _score_maps(view, parts, layer, head, query)
+        _query_row(view, parts, layer, head, query)
+        view.try_and_notice()
+    with sentences():
+        _without_parts(view, text, masks)
+    view.how_it_works()
+
+
+def _score_maps(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
+    """The three parts and their sum, all on one scale of colors."""
+    scores = parts.scores[layer, :, head]
+    titles = [f"{view.words.label(part)} ({part})" for part in COMPONENTS]
+    pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
+    limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
+    for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
+        with column:
+            st.markdown(f"**{name}**")
+            chart(
+                score_map(values, parts.tokens, query, limit, theme=theme()),
+                key=view.state.key(f"parts.map.{number}"),
+                alt=f"{name}: layer {layer + 1}, head {head + 1}, scores of {len(parts.tokens)} tokens, from "
+                f"{values.min():.2f} to {values.max():.2f}. For the query {parts.tokens[query]} the key "
+                f"{parts.tokens[int(values[query].argmax())]} has the highest score.",
+            )
+    view.note("Scale", limit=f"{limit:.1f}")
+
+
+def _query_row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
+    """The query's row as a table."""
+    scores = parts.scores[layer, :, head, query]  # (3, n)
+    rows = [
+        {
+            "key": f"{i + 1} {token}",
+            "distance": query - i,
+            **{name: float(value) for name, value in zip(COMPONENTS, scores[:, i], strict=True)},
+            "sum": float(scores[:, i].sum()),
+            "weight": float(parts.weights[layer, head, query, i]),
+        }
+        for i, token in enumerate(parts.tokens)
+    ]
+    weight = st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0)
+    view.data_table("parts-of-scores", rows, {**decimals(*COMPONENTS, "sum"), "weight": weight})
+
+
+def _without_parts(view: DemoView, text: str, masks: int) -> None:
+    """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
+    whole, *without = view.computed("Predicting without each component", guesses_without, text)
+    st.markdown(f"**{view.words.label('without')}**")
+    if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
+        return
+    shown = [Prediction("All three components", whole, {"left out": "nothing"})]
+    for guess in without:
+        name = f"Without {view.words.label(guess.part).lower()}"
+        shown.append(Prediction(name, guess, {"left out": guess.part}))
+    view.predictions("guesses-without-parts", shown, len(shown))
+    view.try_and_notice("without")
+
+
+PARTS = Demo(
+    "parts",
+    parts_demo,
+    lambda spec: spec.offers("predicts masked tokens") and spec.offers("disentangled attention"),
+    (PARTS_TEXT, LAYER, HEAD, TOKEN),
+)
+
+
+BOTH_TEXT = Text(
+    name="text",
+    label="Sentence with [MASK] in place of a word",
+    default="The old king lived in a [MASK] with his three sons.",
+)
+PARTNER = Choice(name="beside", label="Second model", options={})
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One model's answer and its cost."""
+
+    name: str
+    predictions: tuple[MaskPrediction, ...]
+    parameters: int
+    layers: int
+    milliseconds: float
+
+
+def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
+    """The models that a card wants its own to be held against, in its order, as far as they can run here."""
+    named = spec.card.extra.get("beside", ()) if spec.card else ()
+    ready = {other.slug: other for other in checkpoints.available() if other.ready and other.family is spec.family}
+    return [ready[slug] for slug in named if slug in ready]
+
+
+def beside_demo(view: DemoView) -> None:
+    """Two encoders on one sentence: what each predicts, and what the smaller one saves."""
+    spec, state = view.spec, view.state
+    partners = {partner.slug: partner for partner in partners_of(spec)}
+    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
+    with left:
+        text = BOTH_TEXT.draw(state, tag="beside")
+    with right:
+        names = {slug: partner.name for slug, partner in partners.items()}
+        partner = partners[PARTNER.with_(options=names, default="").draw(state, tag=spec.slug)]
+    sides = _both_answers(partner.slug, spec.slug, text)
+    masks = len(sides[0].predictions)
+
+    def judge(guess: str) -> str:
+        word = (guess.replace(",", " ").split() or [guess])[0]
+        return " ".join(f"{side.name}: {word_judge(side.predictions[0])(word)}" for side in sides)
+
+    if not view.uncovered(label(sides[0].predictions), judge, partner.slug, text):
+        return
+    shown = [
+        Prediction(
+            side.name if masks == 1 else f"{side.name}, mask {number + 1}",
+            side.predictions[number],
+            {"model": side.name, "mask": number + 1},
+        )
+        for number in range(masks)
+        for side in sides
+    ]
+    view.predictions("guesses-beside", shown, 2, most=6)
+    _costs(view, sides, partner, spec)
+    view.note("Costs")
+    view.try_and_notice("smaller" if sides[1].parameters < 0.95 * sides[0].parameters else "alike")
+
+
+def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec: CheckpointSpec) -> None:
+    """Size, time and quality of both, as far as both cards state it, and the second as a share of the first."""
+    first, second = sides
+    costs = [
+        ("layers", first.layers, second.layers, "{:.0f}"),
+        ("parameters", first.parameters / 1e6, second.parameters / 1e6, "{:.2f}M"),
+        ("time for this sentence", first.milliseconds, second.milliseconds, "{:.1f} ms"),
+    ]
+    theirs = {(m.name, m.on): m for m in spec.card.measures} if spec.card else {}
+    for one in partner.card.measures if partner.card else ():
+        if other := theirs.get((one.name, one.on)):
+            costs.append((f"{one.name}: {one.on}", one.value, other.value, f"{{:.1f}} {one.unit}"))
+    rows = [
+        {
+            " ": plain(name),
+            plain(first.name): plain(form.format(a)),
+            plain(second.name): plain(form.format(b)),
+            "second / first": f"{100 * b / a:.0f} %",
+        }
+        for name, a, b, form in costs
+    ]
+    st.table(rows, border="horizontal", hide_index=True, alt=view.words.label("costs"))
+
+
+@session.cached("Running both models")
+def _both_answers(first: str, second: str, text: str) -> tuple[Side, ...]:
+    loaded = [session.checkpoint(slug) for slug in (first, second)]
+    runs = [partial(predict, checkpoint, prepare(checkpoint, text), GUESSES) for checkpoint in loaded]
+    answers = [run() for run in runs]
+    return tuple(
+        Side(c.spec.name, answer, c.model.num_parameters(), c.model.config.num_hidden_layers, 1000 * seconds)
+        for answer, c, seconds in zip(answers, loaded, by_turns(runs), strict=True)
+    )
+
+
+BESIDE = Demo(
+    "beside",
+    beside_demo,
+    lambda spec: spec.offers("predicts masked tokens") and bool(partners_of(spec)),
+    (BOTH_TEXT, PARTNER),
+)
