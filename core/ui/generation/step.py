@@ -82,7 +82,7 @@ def one_step(view: View) -> None:
     _pictures(chosen, look(checkpoint, start, ids, rule, value, first), path[at])
     view.try_and_notice(rule)
     numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
-    _every_rule(state, each(checkpoint, start, ids, numbers), at)
+    _every_rule(view, each(checkpoint, start, ids, numbers), at)
 
 
 def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
@@ -232,7 +232,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
             ).draw(chosen.state)
 
 
-def _every_rule(state: PageState, results: Sequence[Around], at: int) -> None:
+def _every_rule(view: View, results: Sequence[Around], at: int) -> None:
     rows: list[Row] = [
         (
             f"{PROCESSORS[around.rule][0]}, {around.value:g}",
@@ -242,9 +242,10 @@ def _every_rule(state: PageState, results: Sequence[Around], at: int) -> None:
         )
         for around in results
     ]
-    st.markdown(terms(f"**Every logits processor by itself at step {at + 1}**"))
+    title = view.words.part("Every", step=at + 1)
+    st.markdown(terms(f"**{title}**"))
     headings = ("Logits processor", "Candidates left", "Their probability before", "Entropy")
-    text_table(TextTable(headings, rows, "Every logits processor by itself at this step", (34, 22, 22, 22), (1, 2, 3)))
+    text_table(TextTable(headings, rows, title, (34, 22, 22, 22), (1, 2, 3)))
     records = [
         {
             "logits processor": PROCESSORS[around.rule][0],
@@ -258,7 +259,7 @@ def _every_rule(state: PageState, results: Sequence[Around], at: int) -> None:
         }
         for around in results
     ]
-    download_csv(Table.from_records(records), "every-rule", state.key("rules.csv"))
+    download_csv(Table.from_records(records), "every-rule", view.state.key("rules.csv"))
 
 
 ONE_STEP = Section("step", one_step, (*SHARED, RULE, VALUE, FIRST, ALONG, STEP, COVER))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core import checkpoints, session
-from core.content import content
+from core.content import Content, content
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PlaceLoss
 from core.links import parameters as link
@@ -144,18 +144,18 @@ def objective(view: View) -> None:
         if entry.more is not None and not covered:
             entry.more(view, chosen, stages)
         view.try_and_notice()
-        st.caption(plain(f"{_about(view, slug, names, live)} {_unknown(chosen)}"))
+        st.caption(plain(f"{_about(view, page.part, slug, names.get(slug, slug), live)} {_unknown(chosen, page.part)}"))
         if entry.masks:
-            _masks(entry, view, chosen, visible)
+            _masks(entry, view, chosen, visible, page.label("mask"))
         view.how_it_works()
         if entry.shares is not None:
-            _shares(entry, chosen, state, page.part("Proportions", draws=DRAWS))
+            _shares(entry, chosen, state, page)
         if not covered:
-            with st.expander("Every position as a table"):
+            with st.expander(page.label("positions")):
                 data_table(
                     [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)],
                     entry.slug,
-                    alt=f"{title}: every position with its target and its loss",
+                    alt=f"{title}: {page.label('positions_alt')}",
                     key=state.key(f"csv.{entry.slug}"),
                     column_config={
                         name: st.column_config.NumberColumn(format="%.3f")
@@ -252,44 +252,42 @@ def _legend(stage: Stage, losses: Losses, unit: str, covered: bool, words: Calla
     return " ".join(parts)
 
 
-def _unknown(chosen: Inputs) -> str:
+def _unknown(chosen: Inputs, page: Callable[..., str]) -> str:
     """How many words the vocabulary cannot spell."""
     count = sum(token.piece == chosen.frame.get("unknown") and not token.special for token in chosen.tokens)
     if not count:
         return ""
-    name = chosen.frame["unknown"]
-    return f"{count} {'word is' if count == 1 else 'words are'} not in its vocabulary: {name} stands for any of them."
+    return page("Unknown word" if count == 1 else "Unknown words", count=count, name=chosen.frame["unknown"])
 
 
-def _about(view: View, slug: str, names: Mapping[str, str], live: bool) -> str:
+def _about(view: View, page: Callable[..., str], slug: str, name: str, live: bool) -> str:
     """Which model tokenized the text and which predicted, or why none did."""
-    name, has, part = names.get(slug, slug), view.words.has, view.words.part
-    related = has("Relative")
+    has, part, related = view.words.has, view.words.part, view.words.has("Relative")
     about = part("Relative" if live and related else f"Model: {slug}" if has(f"Model: {slug}") else "Model")
     if live:
-        return f"Tokenized and predicted by {name}. {about}"
-    offer = f" “Run {name}, a related model” shows its loss at the same positions." if related else ""
-    return f"Tokenized by {name}. {about}{offer}"
+        return f"{page('Predicted', name=name)} {about}"
+    return f"{page('Tokenized', name=name)} {about} {page('Related', name=name) if related else ''}".strip()
 
 
-def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage]) -> None:
+def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage], axes: str) -> None:
     """The attention masks of the last stage that has any, side by side."""
+    from core.figures.masks import mask_words
+
     masks = next((stage.example.visible for stage in reversed(stages) if stage.example.visible), ())
     several = len(masks) > 2
     columns = st.columns(max(2, len(masks)), gap="large")
     for number, (column, mask) in enumerate(zip(columns, masks, strict=False)):
         of = f" of the {mask.kind}" if several and mask.kind != "cross" else ""
         with column:
-            _mask(entry, chosen, mask, _MASKS[mask.kind] + of, number, view.state)
+            _mask(entry, chosen, mask, _MASKS[mask.kind] + of, f"{axes} {mask_words(mask.allowed)}", number, view.state)
 
 
-def _mask(entry: Entry, chosen: Inputs, mask: Visible, title: str, number: int, state: PageState) -> None:
-    from core.figures.masks import mask_map, mask_words
+def _mask(entry: Entry, chosen: Inputs, mask: Visible, title: str, note: str, number: int, state: PageState) -> None:
+    from core.figures.masks import mask_map
 
     kind = style(chosen.slug)
     special = set(chosen.frame.values())
     rows, columns = ([shown(name, kind, name in special) for name in names] for names in (mask.queries, mask.keys))
-    note = f"Rows are queries, columns are keys. {mask_words(mask.allowed)}"
     Panel(
         f"{entry.slug}-mask-{number + 1}",
         title,
@@ -300,22 +298,20 @@ def _mask(entry: Entry, chosen: Inputs, mask: Visible, title: str, number: int, 
     ).draw(state)
 
 
-def _shares(entry: Entry, chosen: Inputs, state: PageState, note: str) -> None:
+def _shares(entry: Entry, chosen: Inputs, state: PageState, words: Content) -> None:
     # Hundreds of samples, computed for those who open it.
-    box = st.expander(
-        "Proportions over many samples of this text", key=state.key(f"shares.{entry.slug}"), on_change="rerun"
-    )
+    box = st.expander(words.label("proportions"), key=state.key(f"shares.{entry.slug}"), on_change="rerun")
     if not box.open:
         return
     with box:
         counts = _counted(entry.slug, chosen.slug, chosen.text, chosen.seed, tuple(sorted(chosen.options.items())))
         rows = tuple((s.name, _amount(s.counted, s.unit), _amount(s.published, s.unit)) for s in counts)
-        caption = "Proportions over many samples, and the published ones"
+        caption = words.label("proportions_alt")
         text_table(TextTable(("", "here", "published"), rows, caption, (56, 22, 22), numeric=(1, 2)))
         columns = ("what", "here", "published", "unit")
         table = Table(columns, tuple((s.name, s.counted, s.published, s.unit) for s in counts))
         download_csv(table, f"{entry.slug}-proportions", f"csv.shares.{entry.slug}")
-        st.caption(note)
+        st.caption(words.part("Proportions", draws=DRAWS))
 
 
 def _amount(value: float, unit: str) -> str:

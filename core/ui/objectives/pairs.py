@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from core.content import content
 from core.errors import InputUnusable
 from core.language.losses import Losses
 from core.language.text import clean, two_parts
@@ -18,15 +19,6 @@ from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Inputs, Share, Stag
 from core.ui.objectives.tokens import WITH_MASKS
 from core.ui.param import Text
 
-OTHERS = (
-    "Oxygen is a gas that most animals need to live.",
-    "The city lies on a broad river and has a large harbour.",
-    "He sold his horse and bought a small boat.",
-    "In winter the lake is frozen for three months.",
-    "My sister drinks a cup of tea every morning.",
-    "The train was late, so they waited on the platform.",
-)
-"""Written for this page: what replaces another text of the corpus."""
 OTHER = Text(name="other", label="A sentence of another text", width=340)
 SECOND = Text(name="second", label="The same in French", default="Ma sœur lit un livre dans le jardin.", width=340)
 Draw = Callable[..., Example]
@@ -39,7 +31,8 @@ def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
     def build(inputs: Inputs) -> tuple[Stage, ...]:
         first, second, note = two_parts(inputs.text)
         typed = str(inputs.options.get("other", "")).strip()
-        other = clean(typed, MAX_CHARS) if typed else OTHERS[inputs.seed % len(OTHERS)]
+        samples = content("objectives", "objectives").front["others"]
+        other = clean(typed, MAX_CHARS) if typed else samples[inputs.seed % len(samples)]
         parts, rng = map(inputs.tokenize, (first, second, other)), inputs.rng()
         example = draw(*parts, rng, cls=inputs.frame["cls"], sep=inputs.frame["sep"])
         if inputs.options.get("both") == "yes":

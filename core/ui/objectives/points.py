@@ -29,7 +29,7 @@ _STARTS = {
     "clip": ((20, 95, 200, 290, 340, 150), (60, 140, 170, 330, 15, 120)),
     "supervised": ((10, 50, 130, 170, 250, 300), (85, 200, 330, 25, 150, 275)),
 }
-"""Where the points of either set begin with seed 0: neither right nor hopeless."""
+"""The angles of either set with seed 0, of medium loss."""
 
 
 class Turned(Message):
@@ -96,14 +96,12 @@ def points(view: View) -> None:
         put(where)
 
     loss, n = loss_of(angles), 2 * count
-    # the loss where nothing can be told apart
-    blind = f"{math.log(count):.3f} = ln {count}."
-    if kind != "clip":
-        blind = f"{n * math.log(n - 1):.3f} = {n} · ln {n - 1}, the sum over {n} points."
-    st.markdown(f"**L = {loss.value:.3f} nats.** With all points at one angle it would be {blind}")
+    equal = math.log(count) if kind == "clip" else n * math.log(n - 1)
+    values = {"loss": f"{loss.value:.3f}", "equal": f"{equal:.3f}", "count": count, "n": n, "others": n - 1}
+    st.markdown(view.words.part(f"Loss: {kind}", **values))
     left, right = st.columns([1, 1], gap="large")
     with left:
-        CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss))
+        CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss, view.words.label("circle")))
         with st.container(horizontal=True):
             st.button("One gradient step", key=state.key("points.step"), on_click=down, args=(1,))
             st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
@@ -121,7 +119,7 @@ def classes(count: int) -> list[int]:
 
 
 def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
-    """Whole degrees where the points begin: chosen by hand for seed 0, else drawn from the whole circle."""
+    """Whole degrees of the points at first: chosen by hand for seed 0, else sampled from the whole circle."""
     if seed:
         places = np.random.default_rng(seed).permutation(360 // _APART)[: 2 * count]
         return tuple(int(place) * _APART for place in places)
@@ -145,8 +143,8 @@ def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, .
     return now
 
 
-def circle_data(kind: str, angles: Sequence[int], loss: Loss) -> dict[str, Any]:
-    """What the browser is given: points with the lengths of their arrows, dashed ties between pairs, and a legend."""
+def circle_data(kind: str, angles: Sequence[int], loss: Loss, label: str) -> dict[str, Any]:
+    """The data of the component: points with the lengths of their arrows, dashed ties between pairs, and a legend."""
     count, slopes = len(angles) // 2, np.concatenate(loss.slopes)
     most = float(np.abs(slopes).max(initial=0.0))
     pulls = -slopes / most * _ARROW if most > 1e-6 else np.zeros_like(slopes)
@@ -169,7 +167,7 @@ def circle_data(kind: str, angles: Sequence[int], loss: Loss) -> dict[str, Any]:
         ],
         "ties": [[i, count + i] for i in range(count)] if clip else [],
         "keys": [{"name": name, "shape": _SHAPES[i][0], "color": _SHAPES[i][1]} for i, name in enumerate(groups)],
-        "label": "Points on a circle; the arrow keys rotate each",
+        "label": label,
         "title": f"{LOSS.options[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; "
         f"loss {loss.value:.3f}",
     }

@@ -163,7 +163,7 @@ def rounds(view: View) -> None:
             _reveal(view, turns[number], name, slug, current)
             box = state.key("rounds.again" if current.over else "rounds.next")
         if current.over:
-            _finish(turns, name, current)
+            _finish(view, turns, name, current)
         view.try_and_notice(kind)
         other = f" {view.words.part('No model')}" if kind == "order" else ""
         st.caption(plain(f"{name}: {view.words.part(f'Model: {slug}')}{other} {view.words.part('Source')}"))
@@ -323,7 +323,7 @@ def scoreboard(turns: Sequence[Turn], name: str, current: Round) -> None:
     )
 
 
-def _finish(turns: Sequence[Turn], name: str, current: Round) -> None:
+def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> None:
     """The end of a round: the score, every question, and the same as a file."""
     _, you, model = scores(turns)
     verdict = "You scored higher." if you > model else "The model scored higher." if model > you else "A tie."
@@ -348,8 +348,9 @@ def _finish(turns: Sequence[Turn], name: str, current: Round) -> None:
                 "its probability": percent(answer.chances[answer.choice]),
             }
         )
-    caption = "The ten questions with your answers and the model's"
-    text_table(TextTable(("", "Question", "Original", "You", name), rows, caption, (5, 41, 20, 16, 18)))
+    text_table(
+        TextTable(("", "Question", "Original", "You", name), rows, view.words.label("score"), (5, 41, 20, 16, 18))
+    )
     download_csv(Table.from_records(records), f"round-{current.kind}-{current.seed}", current.state.key("rounds.csv"))
 
 

@@ -59,7 +59,7 @@ def positions(view: View) -> None:
     """
     _DRAWN[KIND.draw(view.state)](view)
     headings = ("Encoding", "Where", "Depends on", "Positions", "Used by")
-    text_table(TextTable(headings, view.words.front["encodings"], "Five kinds of position encodings", _TABLE))
+    text_table(TextTable(headings, view.words.front["encodings"], view.words.label("table"), _TABLE))
     view.say("Without")
 
 

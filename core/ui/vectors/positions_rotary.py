@@ -132,5 +132,5 @@ def _live(view: View, spec: CheckpointSpec) -> None:
             moved = rotated(q, query + shift, vectors.base) @ rotated(k, key + shift, vectors.base)
             rows.append((f"{query + shift}", f"{key + shift}", f"{moved * vectors.factor:.4f}".replace("-", "−")))
         headings = ("Query at", "Key at", "Score")
-        text_table(TextTable(headings, rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
+        text_table(TextTable(headings, rows, view.words.label("shifted"), (34, 33, 33), (1, 2)))
         view.note("Shifted")

@@ -100,7 +100,7 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
             row_height=27,
             theme=theme(),
         ),
-        f"{NUMBER.options[number]} of each component, token by token. {average}",
+        view.words.part("Components: alt", what=NUMBER.options[number], average=average),
         Table.from_records(records),
         note=f"{view.words.part(number)} {average}",
     ).draw(view.state)
