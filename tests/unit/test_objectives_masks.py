@@ -180,17 +180,10 @@ def test_a_token_of_the_format_ends_a_span() -> None:
         assert {found.source[1].group, found.source[3].group} == {0, 1}
 
 
-def test_static_masks_come_back_and_dynamic_ones_do_not() -> None:
-    held = epochs.masks(60, 40, np.random.default_rng(4), fixed=(0, 59))
-    assert held.shape == (40, 60)
-    assert len({row.tobytes() for row in held}) == 10
-    assert Counter(row.tobytes() for row in held).most_common(1)[0][1] == 4  # each mask is seen four times
-    assert (held[0] == held[10]).all()
-    assert (held[0] == held[30]).all()
-    anew = epochs.masks(60, 40, np.random.default_rng(4), copies=None, fixed=(0, 59))
-    assert len({row.tobytes() for row in anew}) == 40
-    assert len({row.tobytes() for row in epochs.masks(60, 7, np.random.default_rng(5))}) == 7
-    assert not (held | anew)[:, [0, 59]].any()
-    assert anew.sum() == pytest.approx(
-        40 * 58 * 0.15, abs=70
-    )  # 348; four standard deviations: 4 * sqrt(348 * 0.85) = 69
+def test_ten_static_masks_are_used_four_times_each_and_dynamic_ones_once() -> None:
+    counts = {
+        copies: Counter(row.tobytes() for row in epochs.masks(60, 40, np.random.default_rng(4), copies=copies))
+        for copies in (epochs.COPIES, None)
+    }
+    assert sorted(counts[10].values()) == [4] * 10
+    assert sorted(counts[None].values()) == [1] * 40

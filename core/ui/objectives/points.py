@@ -97,8 +97,8 @@ def points(view: View) -> None:
 
     loss, n = loss_of(angles), 2 * count
     equal = math.log(count) if kind == "clip" else n * math.log(n - 1)
-    values = {"loss": f"{loss.value:.3f}", "equal": f"{equal:.3f}", "count": count, "n": n, "others": n - 1}
-    st.markdown(view.words.part(f"Loss: {kind}", **values))
+    amounts = {"loss": f"{loss.value:.3f}", "equal": f"{equal:.3f}"}
+    st.markdown(view.words.part(f"Loss: {kind}", **amounts, count=count, n=n, others=n - 1))
     left, right = st.columns([1, 1], gap="large")
     with left:
         CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss, view.words.label("circle")))
