@@ -129,7 +129,8 @@ def _rows(
     spots, reach = [], []
     for entry in members:
         x, r, long = x0 + entry.at * step, radius(entry.largest), text_width(entry.name)
-        left = x + r + 4 if x + r + 4 + long <= width else x - r - 4 - long
+        gap = 9 * r / 8 + 4  # the corners of a marker reach beyond its radius
+        left = x + gap if x + gap + long <= width else x - gap - long
         spots.append((x, left))
         reach.append((min(x - r, left) - 5, max(x + r, left + long) + 5))
     rows: list[list[int]] = [[]]

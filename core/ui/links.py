@@ -41,16 +41,16 @@ _LINKED = "go"
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What the session keeps of a page from run to run."""
+class _Stored:
+    """What the session stores of a page from run to run."""
 
     values: dict[str, Value]
     epoch: int
     link: dict[str, str]
     """The query that stands for the state; a link's own words until something changes."""
-    told: dict[str, str]
-    """The query that the browser has, or will have when what it was told arrives there."""
-    said: dict[str, str] | None = None
+    sent: dict[str, str]
+    """The query that the browser has, or will have when what was sent arrives there."""
+    shortest: dict[str, str] | None = None
     """The shortest query for the same state; None until a run has come to its end, since a page makes choices, too."""
     refused: tuple[str, ...] = ()
     memory: dict[str, object] = field(default_factory=dict)
@@ -109,51 +109,51 @@ def open_page(page: str) -> PageState:
     through_page_table()
     query = st.query_params.to_dict()
     linked = query.pop(_LINKED, None) is not None
-    kept: _Kept | None = st.session_state.get(_slot(page))
+    stored: _Stored | None = st.session_state.get(_slot(page))
     elsewhere = st.session_state.get(_PAGE) != page
-    if kept is not None and elsewhere:
-        kept.told = query
-    if kept is not None and kept.said is None:
-        kept.said = kept.link  # the run that read the link did not come to its end
+    if stored is not None and elsewhere:
+        stored.sent = query
+    if stored is not None and stored.shortest is None:
+        stored.shortest = stored.link  # the run that read the link did not come to its end
     # From the sidebar one comes without a query, and finds the view that was left.
     addressed = linked or by_history() or (elsewhere and bool(query))
-    if kept is None or (addressed and query != kept.link):
+    if stored is None or (addressed and query != stored.link):
         values, refused = links.read(page, query)
         shown = None if _EPOCH in st.session_state else _epoch_shown(page)
-        kept = _Kept(
+        stored = _Stored(
             values,
             epoch=shown or st.session_state.get(_EPOCH, 0) + 1,
             link=query,
-            told=query if kept is None else kept.told,
+            sent=query if stored is None else stored.sent,
             # Where the browser shows the page already, its widgets may say more than its address.
-            said=None if shown is None else query,
+            shortest=None if shown is None else query,
             refused=tuple(refusal.sentence for refusal in refused),
         )
-        st.session_state[_EPOCH] = kept.epoch
-        st.session_state[_slot(page)] = kept
+        st.session_state[_EPOCH] = stored.epoch
+        st.session_state[_slot(page)] = stored
     st.session_state[_PAGE] = page  # last: a run that ends before it has not come here
-    for sentence in kept.refused:
+    for sentence in stored.refused:
         # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
         st.warning(plain(f"{sentence} The page uses its default instead."), icon=":material/link_off:")
-    return PageState(page, dict(kept.values), kept.epoch, kept.memory, above=st.container())
+    return PageState(page, dict(stored.values), stored.epoch, stored.memory, above=st.container())
 
 
 def close_page(state: PageState) -> None:
     """Write the state to the URL, where it differs from what stands there."""
-    kept: _Kept = st.session_state[_slot(state.page)]
+    stored: _Stored = st.session_state[_slot(state.page)]
     query, too_long = links.write(state.page, state.values)
-    kept.values = dict(state.values)
+    stored.values = dict(state.values)
     if too_long:
         st.caption("This text is too long for a link even when packed, so a link to this page leaves it out.")
     # A link may say the same in more words, with a default spelled out. It stays as it is, since rewriting it would put
     # a step into the history that shows nothing new.
-    if kept.said is None and not kept.refused:
-        kept.said = query
-    if kept.said != query:
-        kept.link, kept.said, kept.refused = query, query, ()
-    if not kept.link == kept.told == st.query_params.to_dict():
-        kept.told = kept.link
-        st.query_params.from_dict(kept.link)
+    if stored.shortest is None and not stored.refused:
+        stored.shortest = query
+    if stored.shortest != query:
+        stored.link, stored.shortest, stored.refused = query, query, ()
+    if not stored.link == stored.sent == st.query_params.to_dict():
+        stored.sent = stored.link
+        st.query_params.from_dict(stored.link)
     _forget_older(state.page, state.epoch)
 
 
@@ -224,11 +224,11 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
 
     For what no link can carry, and for callbacks; the URL follows when the page has run. ``memory`` outlives the rerun.
     """
-    kept: _Kept = st.session_state[_slot(page)]
-    st.session_state[_EPOCH] = kept.epoch = st.session_state.get(_EPOCH, 0) + 1
-    kept.values, kept.memory, kept.refused = dict(values), dict(memory or {}), ()
-    if kept.said is None:
-        kept.said = kept.link
+    stored: _Stored = st.session_state[_slot(page)]
+    st.session_state[_EPOCH] = stored.epoch = st.session_state.get(_EPOCH, 0) + 1
+    stored.values, stored.memory, stored.refused = dict(values), dict(memory or {}), ()
+    if stored.shortest is None:
+        stored.shortest = stored.link
 
 
 def _forget_older(page: str, epoch: int) -> None:

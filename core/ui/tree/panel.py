@@ -171,23 +171,16 @@ def _words(part: str, /, **values: str | int) -> str:
 
 def _tensors(node: ModuleNode) -> None:
     ties = dict(node.ties)
+    counted = [(name, shape, "elsewhere" if name in ties else "here") for name, shape in node.tensors]
+    counted += [(name, shape, "no (not trained)") for name, shape in node.buffers]
     rows = [
         {
             "Tensor": name,
             "Shape": " × ".join(f"{extent:,}" for extent in shape) or "1",
             "Values": prod(shape),
-            "Counted": "elsewhere" if name in ties else "here",
+            "Counted": where,
         }
-        for name, shape in node.tensors
-    ]
-    rows += [
-        {
-            "Tensor": name,
-            "Shape": " × ".join(f"{extent:,}" for extent in shape),
-            "Values": prod(shape),
-            "Counted": "no (not trained)",
-        }
-        for name, shape in node.buffers
+        for name, shape, where in counted
     ]
     if rows:
         data_table(
