@@ -1,7 +1,7 @@
 """What each head of a map does, as plain numbers between 0 and 1.
 
-For most scores a table says at which keys a query's weight is looked for; the score is the weight found there, averaged
-over the queries that have such a key and may see it.
+For most scores a table says which keys of a query count; the score is the weight on them, averaged over the queries
+that have such a key and may attend to it.
 
     previous      A[i, i-1]            self    A[i, i]
     next          A[i, i+1]            first   A[i, 0], the row of the first token left out
@@ -10,10 +10,10 @@ over the queries that have such a key and may see it.
     marks         special tokens other than the first ([SEP], </s>, ...)
     separators    of these, the ones that close a text
     punctuation   tokens of punctuation marks only
-    spread        entropy of the row, divided by the entropy of an even row over the keys that may be seen
+    spread        entropy of the row, divided by the entropy of an even row over the allowed keys
 
-A head that looks everywhere evenly scores 1/n for one token of n, and 1 for spread. Induction heads are those of Olsson
-et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on tokens drawn at random. Scores describe
+A head that attends evenly to all tokens scores 1/n for one token of n, and 1 for spread. Induction heads are those of
+Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on tokens drawn at random. Scores describe
 weights; what the head contributes to the output also depends on its values, which weights do not show.
 
 How far back a layer reaches is counted in its map of weights, whatever the architecture promises.
@@ -137,7 +137,7 @@ def _separators(found: AttentionMap) -> list[int]:
 
 
 def _places(found: AttentionMap) -> dict[str, Where]:
-    """For each score but ``spread`` where a row's weight is looked for."""
+    """For each score but ``spread`` the keys of each query that count."""
     queries, keys = found.weights.shape[2:]
     everywhere = np.ones((queries, keys), dtype=np.bool_)
     at = np.arange(keys)
@@ -163,11 +163,11 @@ def _places(found: AttentionMap) -> dict[str, Where]:
     if found.kind == "encoder":
         places["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
     if found.kind == "decoder":
-        # Column j + 1 of what to look for is column j of the earlier copies; the token itself is not "what came after".
+        # Column j + 1 of what counts is column j of the earlier copies; the token itself is not "what came after".
         places["induction"] = np.roll(copies & before, 1, axis=1) & before
         visible = np.tri(queries, keys, dtype=np.bool_)
         places = {name: where & visible for name, where in places.items()}
-    if found.kind == "query":  # which does not see the token it stands at
+    if found.kind == "query":  # which does not attend to its own token
         places = {name: where & before for name, where in places.items() if name != "self"}
     return places
 
@@ -222,7 +222,7 @@ def is_special(token: str) -> bool:
 
 
 def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
-    """For each layer the largest i - j with a weight above zero in any head; 0 where all look at themselves alone.
+    """For each layer the largest i - j with a weight above zero in any head; 0 where all attend to themselves alone.
 
     :param weights: (L, H, n, n), rows are queries.
     """

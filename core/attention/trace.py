@@ -1,9 +1,9 @@
-"""Attention as data: which tokens looked at which, in every layer and head.
+"""Attention as data: which tokens attended to which, in every layer and head.
 
     A = softmax(Q Kᵀ / √d_k)        rows are queries, columns keys; every row sums to one, or ``note`` says why not.
 
 A weight of zero has two meanings. A model may compute it and find next to nothing, or never compute it: because the
-key comes later, is outside a window, or is in another bucket. ``allowed`` tells one from the other.
+key comes later, is outside a window, or is in another bucket. ``allowed`` separates the two.
 
 Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
 """
@@ -35,7 +35,7 @@ class AttentionMap:
     """One kind of attention; all arrays are read-only."""
 
     kind: MapKind
-    """``query`` is the second stream of a two-stream model, which does not see the token it stands at."""
+    """``query`` is the second stream of a two-stream model, which does not attend to its own token."""
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
     weights: Floats  # (L, H, Q, K)
@@ -49,7 +49,7 @@ class AttentionMap:
     note: str = ""
     """A sentence on what rows and columns are, or why a row does not sum to one; empty where nothing is unusual."""
     queries: Floats | None = None  # (L, H, Q, d)
-    """The query vectors as they enter the score (turned by rotary positions, not scaled), where they were asked for."""
+    """The query vectors as they enter the score (rotated by RoPE, not scaled), where they were captured."""
     keys: Floats | None = None  # (L, H, K, d)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from core.attention import heads as on_maps
 from core.attention.ablation.ablate import Head, HeadMask, heads_of, lost, rank, sharpness, switch_off
-from core.attention.ablation.question import Reader, ask
+from core.attention.ablation.question import Reader, prepare_question
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.lens import lens
@@ -79,7 +79,7 @@ def in_streams(layer: Any, kind: str, head: int) -> None:
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    question = ask(checkpoint, text_for(checkpoint))
+    question = prepare_question(checkpoint, text_for(checkpoint))
     every = heads_of(checkpoint)
     last_of_each = {head.kind: head for head in every}
     off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
@@ -152,7 +152,7 @@ def test_streams_run_through_the_same_heads() -> None:
 @pytest.mark.parametrize("task", tinyadapters.TASKS)
 def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them(task: str, tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
-    question = ask(checkpoint, PLAIN, task)
+    question = prepare_question(checkpoint, PLAIN, task)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
     reader = Reader(question)
@@ -177,7 +177,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
 
 def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
-    question = ask(checkpoint, PLAIN)
+    question = prepare_question(checkpoint, PLAIN)
     assert (question.task, question.answers, question.place) == ("sentiment", ("negative", "positive"), 0)
     assert question.tokens[:2] == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
@@ -253,13 +253,13 @@ def test_sharpness_by_hand() -> None:
 
 def test_other_answers_of_the_same_text() -> None:
     t5, bert = tinyfamilies.make("t5", num_decoder_layers=2), tinyfamilies.make("bert")
-    assert ask(t5, PLAIN).tokens == ("<pad>",)
-    third = ask(t5, PLAIN, step=2)
+    assert prepare_question(t5, PLAIN).tokens == ("<pad>",)
+    third = prepare_question(t5, PLAIN, step=2)
     assert len(third.tokens) == 3
     with torch.inference_mode():
         written = t5.model.generate(third.inputs["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
     assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
-    assert ask(bert, MASKED).place == 3
+    assert prepare_question(bert, MASKED).place == 3
     judge = tinyfamilies.make("electra-judge")
     assert switch_off(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 

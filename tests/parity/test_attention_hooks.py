@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from core.attention.ablation.ablate import HeadMask, heads_of, switch_off
-from core.attention.ablation.question import Reader, ask
+from core.attention.ablation.question import Reader, prepare_question
 from core.attention.architectures.hooks import NAME, register_attention_hook
 from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attention_layers, each
@@ -60,7 +60,7 @@ def check_maps(checkpoint: Checkpoint) -> None:
 
 
 def check_heads(checkpoint: Checkpoint) -> None:
-    question = ask(checkpoint, text_for(checkpoint))
+    question = prepare_question(checkpoint, text_for(checkpoint))
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, set({head.kind: head for head in every}.values()), set(every)]
     reader = Reader(question)

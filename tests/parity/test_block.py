@@ -294,7 +294,7 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
     bert = made("bert")
     with pytest.raises(OutOfRange, match="2 layers"):
         block(bert, TEXT, 2)
-    with pytest.raises(OutOfRange, match="0 layers on the side of its decoder"):
+    with pytest.raises(OutOfRange, match="The decoder of bert has 0 layers"):
         block(bert, TEXT, 0, "decoder")
     with pytest.raises(InputEmpty):
         block(bert, "  ", 0)

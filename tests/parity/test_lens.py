@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.ablation.question import Reader, ask
+from core.attention.ablation.question import Reader, prepare_question
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.lens import by_layer, guesses_by_layer, lens, trajectory
 from core.checkpoints.spec import Checkpoint
@@ -39,7 +39,7 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_each_reading_is_the_answer_of_a_model_cut_off_there(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    question = ask(checkpoint, text_for(checkpoint))
+    question = prepare_question(checkpoint, text_for(checkpoint))
     found = by_layer(question, 4)
     layers = len(found) - 1
     for layer in range(1, layers + 1):
@@ -57,7 +57,7 @@ def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: st
     checkpoint = tinyadapters.checkpoint(tmp_path)
     model: Any = checkpoint.model
     found = lens(checkpoint, PLAIN, task)
-    inputs = ask(checkpoint, PLAIN, task).inputs
+    inputs = prepare_question(checkpoint, PLAIN, task).inputs
     whole = model.trunk.encoder.layer
     assert len(found) == len(whole) + 1
     for layer, guess in enumerate(found):

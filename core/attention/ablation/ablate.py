@@ -37,7 +37,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.attention.ablation.question import Question, Reader, ask, best, names
+from core.attention.ablation.question import Question, Reader, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.vectors import attention_layers
@@ -101,15 +101,15 @@ def switch_off(
     """The answer to ``text`` with all heads, and without those of ``off``.
 
     Args:
-        task: as for `core.attention.ablation.question.ask`.
+        task: as for `core.attention.ablation.question.prepare_question`.
         k: answers to report.
 
     Raises:
         OutOfRange: a head that the model does not have.
         NoAttentionMatrix: it is not known where the architecture's heads are.
-        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.attention.ablation.question.ask`.
+        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.attention.ablation.question.prepare_question`.
     """
-    question = ask(checkpoint, text, task)
+    question = prepare_question(checkpoint, text, task)
     every = heads_of(checkpoint)
     for head in off:
         if head not in every:
@@ -136,9 +136,9 @@ def switch_off(
 def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
     """Every head's effect on the answer to ``text``, one ablated at a time; the largest first.
 
-    Arguments as for `core.attention.ablation.question.ask`, errors as :func:`switch_off`.
+    Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`switch_off`.
     """
-    question = ask(checkpoint, text, task, step)
+    question = prepare_question(checkpoint, text, task, step)
     reader = Reader(question)
     mask = HeadMask(reader.model, checkpoint)
     whole = reader.answers()[0]

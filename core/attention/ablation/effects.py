@@ -1,9 +1,9 @@
-"""What each head is worth over a fixed set of texts: the bits that a model's answer loses without it, on average.
+"""What each head is worth over a fixed set of texts: the bits that a prediction loses when it is ablated, on average.
 
 The set is twenty sentences of ``assets/cloze``, each with the word that belongs in it and one that does not. Models of
 every kind read the same sentences, each in the way it can answer:
 
-    one that fills gaps           the sentence with its gap; the answer is the hidden word
+    one that fills gaps           the sentence with its gap; the masked word is predicted
     one that continues            the sentence up to the gap; the answer is the next token
     one that finds wrong words    the sentence with the wrong word; the answer is whether the most suspicious is wrong
     an encoder-decoder            the sentence with the right word, for the first of its tasks; the answer is the third
@@ -47,10 +47,10 @@ COLUMNS = ("attention", "layer", "head", "texts", "mean bits", "largest bits")
 KINDS: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "query")
 GAP = "[MASK]"
 STEP = 2
-"""Which token of an encoder-decoder's output is asked for, from 0."""
+"""Which token of an encoder-decoder's output is predicted, from 0."""
 
 Lost = dict[Head, list[float]]
-"""The bits of every text that could be asked, by head."""
+"""The bits of every text that could be run, by head."""
 
 
 class Sentence(NamedTuple):
@@ -71,7 +71,7 @@ def sentences() -> tuple[Sentence, ...]:
 
 
 def texts(family: ModelFamily) -> tuple[str, ...]:
-    """The set as a family is asked: of a mask, of what follows, of a wrong word, or of the whole sentence."""
+    """The set for a family: with a mask, up to the gap, with a wrong word, or the whole sentence."""
     if "predicts masked tokens" in family.offers:
         return tuple(one.gap for one in sentences())
     if "continues" in family.offers:
@@ -83,10 +83,10 @@ def texts(family: ModelFamily) -> tuple[str, ...]:
 
 
 def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Lost:
-    """Every head's bits over ``texts``; one that the model cannot be asked is left out. ``done`` follows each text.
+    """Every head's bits over ``texts``; one that the model cannot run is left out. ``done`` follows each text.
 
     Raises:
-        InputUnusable: none of the texts can be asked, with the last reason why.
+        InputUnusable: the model can run none of the texts, with the last reason why.
         NoAttentionMatrix: it is not known where the architecture's heads are.
     """
     lost: Lost = {}
@@ -115,7 +115,7 @@ def rows(lost: Lost) -> Iterator[Row]:
 def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
     """Measure models over the set, print the heads that matter most and keep all numbers.
 
-    A model that cannot be asked is named with the reason, and the others go on.
+    A model that cannot be measured is named with the reason, and the others go on.
 
     Raises:
         AtlasError: a model is not there, or none of them could be measured.
@@ -128,17 +128,17 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
     folder = (output or OUTPUT) / FOLDER
     refused = []
     for spec in specs:
-        asked = texts(spec.family)
-        with tqdm(total=len(asked), desc=spec.slug, disable=None) as bar:
+        own_texts = texts(spec.family)
+        with tqdm(total=len(own_texts), desc=spec.slug, disable=None) as bar:
             try:
-                lost = measure(checkpoints.load(spec.slug), asked, bar.update)
+                lost = measure(checkpoints.load(spec.slug), own_texts, bar.update)
             except AtlasError as error:
                 refused.append(f"{spec.slug} was not measured: {error}")
                 print(refused[-1])
                 continue
         keep(folder / f"{spec.slug}.csv", COLUMNS, rows(lost))
         most = sorted(lost, key=lambda head: -fmean(lost[head]))[:3]
-        told = (f"{head.kind} {head.layer + 1}-{head.head + 1} {fmean(lost[head]):.2f} bits" for head in most)
-        print(f"{spec.slug}, {len(lost)} heads over {len(lost[most[0]])} texts: {', '.join(told)}", flush=True)
+        lines = (f"{head.kind} {head.layer + 1}-{head.head + 1} {fmean(lost[head]):.2f} bits" for head in most)
+        print(f"{spec.slug}, {len(lost)} heads over {len(lost[most[0]])} texts: {', '.join(lines)}", flush=True)
     if len(refused) == len(specs):
         raise AtlasError("No model was measured.")

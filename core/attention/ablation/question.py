@@ -1,10 +1,10 @@
 """What a model predicts: a masked token, the next one, one of the output, which one is replaced, or a class.
 
-Whatever changes a model and wants to know what that does to its answer asks here: :func:`ask` prepares a text as the
-demo of its kind does, a :class:`Reader` is a twin that gives the answer's probabilities, for one row or for many.
+Code that changes a model and measures what that does to its prediction starts here: :func:`prepare_question` prepares a
+text as the demo of its kind does, a :class:`Reader` is a twin that computes the probabilities, for one row or for many.
 
 A model with adapters answers with the classes of a task, which its head reads from the mean state of all tokens.
-Whoever runs it to look inside does so within `core.language.adapters.through`, with the task's adapters in the encoder.
+Code that reads its layers runs it within `core.language.adapters.through`, with the task's adapters in the encoder.
 
 Legend: R rows, n tokens, V possible answers.
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VERDICTS = ("replaced", "original")
-"""The two answers of a model that looks for replaced tokens."""
+"""The two answers of a discriminator of replaced tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class Question:
     """Whose adapters run; None for a model without."""
 
 
-def ask(checkpoint: Checkpoint, text: str, task: str | None = None, step: int = 0) -> Question:
+def prepare_question(checkpoint: Checkpoint, text: str, task: str | None = None, step: int = 0) -> Question:
     """Prepares ``text``: its first mask, its most suspicious token, its end, or its class is what is predicted.
 
     Args:
@@ -96,12 +96,12 @@ def row_of(ids: Sequence[int]) -> Tensor:
 
 
 def check_size(checkpoint: Checkpoint, count: int) -> None:
-    """Raises :class:`InputTooLong` for more tokens than are looked into; a Transformer-XL is, one segment at a time."""
+    """Raises :class:`InputTooLong` for more tokens than are analyzed; of a Transformer-XL one segment."""
     most = SEGMENT if remembers(checkpoint.model) else MAX_TOKENS
     if count > most:
         why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
         raise InputTooLong(
-            f"This text has {count:,} tokens; up to {most} are looked into{why}. A text of about {most * 2 // 3} words "
+            f"This text has {count:,} tokens; up to {most} are analyzed{why}. A text of about {most * 2 // 3} words "
             "or fewer works."
         )
 

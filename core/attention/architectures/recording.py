@@ -1,6 +1,6 @@
 """A private twin of a shared model, and a record of what went into its modules and what came out, call by call.
 
-A hook is a property of a module, and a loaded model is shared by all visitors, so nobody may hang one on it. A twin
+A hook is a property of a module, and a loaded model is shared by all visitors, so none may be registered on it. A twin
 has module objects of its own that stand in the same tree under the same names; parameters and buffers are the shared
 ones, tensor for tensor. It costs a millisecond or two and no memory to speak of, lives as long as its caller wants, and
 may be hooked or have a method replaced without anybody else noticing. Its numbers must not be written to.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 _INSTALLED = "_output_capturing_hooks_installed"
-"""transformers hangs hooks on a model the first time that attention weights or states are asked of it, and marks it so.
+"""transformers registers hooks on a model at its first pass with attention weights or states, and marks it so.
 The twin begins without: another thread may be hanging them just now."""
 
 
@@ -170,7 +170,7 @@ def blocks_of(model: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """States of a Longformer, and the scores of its head where they are asked for."""
+    """States of a Longformer, and the scores of its head, computed on demand."""
 
     head: Any
     last_hidden_state: Tensor

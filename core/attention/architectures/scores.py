@@ -22,9 +22,9 @@ hooked          as the model's own call says, of architectures without a row: `c
 ==============  ====================================================================================================
 
 Of two streams, :math:`r_{i-j}` is a projection of the sinusoid of the distance, :math:`g` a vector for "same" and one
-for "another segment", and u, v, w are vectors of the head that every query shares; the query stream asks with a state
-that has not seen the token it stands at, and meets the same keys. Of hashing, a token meets itself only where it meets
-nothing else, and rotations are those of the model's own pass here (`core.sparse.reformer`).
+for "another segment", and u, v, w are vectors of the head that every query shares; the query stream's state does
+not contain its own token, and its keys are the same. With hashing, a token attends to itself only where its bucket
+holds nothing else, and rotations are those of the model's own pass here (`core.sparse.reformer`).
 
 Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads, r how many numbers are rotated.
 """

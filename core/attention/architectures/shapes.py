@@ -2,9 +2,9 @@ r"""Attention that is no plain square of softmax rows, brought to tokens x token
 
     BigBird         blocks: window, global, random, drawn per layer and head
     Longformer      a window, and global tokens with projections of their own
-    Reformer        by hashing: what a query meets in any round, each key as often as it is met
+    Reformer        by hashing: the keys in a query's buckets, each as often as the rounds have it there
     Transformer-XL  a segment and the memory before it, the segments below each other
-    XLNet           two streams: the content stream sees the token it stands at, the query stream does not
+    XLNet           two streams: the content stream attends to its own token, the query stream does not
 
 What an architecture does not compute is False in the map's ``allowed``, and its weight is 0.
 
@@ -95,7 +95,7 @@ def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 
 def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
-    """(1, 1, n, n) what a token sees when segments begin at ``starts``: ``memory`` tokens before its own.
+    """(1, 1, n, n) what a token attends to when segments begin at ``starts``: ``memory`` tokens before its own.
 
     Args:
         memory: None for everything before.

@@ -92,7 +92,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     own = found.get(side, ())
     if not 0 <= layer < len(own):
         raise OutOfRange(
-            f"{checkpoint.spec.name} has {len(own)} layers on the side of its {side}; from 0, not {layer}."
+            f"The {side} of {checkpoint.spec.name} has {len(own)} layers, counted from 0; there is no layer {layer}."
         )
     plan = blueprint_of(own[layer])
     inputs = inputs_of(checkpoint, text, task)
@@ -161,7 +161,7 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
     if plan.streams == 2:
         return _reversible(scene, last=last)
     stream = _input(scene)
-    note = f"What layer {attn.layer} handed on."
+    note = f"The output of layer {attn.layer}."
     steps = (
         [step("embedding", "input", "X", stream, note=note, outside=BEFORE, residual=True)]
         if attn.layer
@@ -185,7 +185,9 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
         if own:
             steps += adapter(scene, part, own, path.rpartition(".")[0], steps[-1])
         stream, output = stream + _tensor(steps[-1]), steps[-1]
-        steps.append(_sum(part, "X + Y", stream, (at, output.slug), "What came in goes past and is added."))
+        steps.append(
+            _sum(part, "X + Y", stream, (at, output.slug), "The output of the sub-layer is added to its input.")
+        )
         if not plan.pre_norm:
             # a task's norm stands in the tree where the encoder's does
             normed = norm(scene, part, f"{own}.norm" if own else path, steps[-1].slug, residual=True)
@@ -193,7 +195,7 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
             stream = _tensor(normed)
         at = steps[-1].slug
     if (convolution := scene.existing(plan.convolution)) and attn.layer == 0:
-        formula, note = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))", "Beside the first block, of what came into it."
+        formula, note = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))", "Beside the first block, of its input."
         more: dict[str, Any] = {"path": convolution, "sources": (first, at), "residual": True}
         steps.append(step("end", "convolution", formula, scene.out(convolution), note=note, **more))
     if last and (final := scene.existing(plan.final)):
@@ -216,12 +218,12 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
         first = second
         steps = embedding(scene, len(second))
         came: dict[str, Any] = {"sources": (steps[-1].slug,)}
-        begin = "Both streams begin with the sum."
+        begin = "Both streams begin with the input embeddings."
     else:
         first = scene.into(attn.stack.prefix + feeds.format(i=attn.layer - 1))
         steps = []
         came = {"outside": BEFORE}
-        begin = f"What layer {attn.layer} handed on."
+        begin = f"The output of layer {attn.layer}."
     one = step(
         "embedding", "first stream", "X_1", first, note=f"{begin} Attention adds to this one.", residual=True, **came
     )
@@ -230,17 +232,21 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     scores = attention_scores(scene.recorder, attn, scene.count)
     steps += attention(scene, "attention", attn, scores, steps[-1].slug)
     first, output = first + _tensor(steps[-1]), steps[-1].slug
-    one = _sum("attention", "Y_1 = X_1 + Y", first, (one.slug, output), "What attention made is added to the first.")
+    one = _sum(
+        "attention", "Y_1 = X_1 + Y", first, (one.slug, output), "The output of attention is added to the first stream."
+    )
     steps += [one, norm(scene, "feed-forward", attn.path(feeds), one.slug)]
     steps += feed_forward(scene, steps[-1].slug)
     second, output = second + _tensor(steps[-1]), steps[-1].slug
-    note = "It read the first, and adds to the second."
+    note = "The feed-forward part reads the first stream; its output is added to the second."
     two = _sum("feed-forward", "Y_2 = X_2 + Y", second, (two.slug, output), note)
     steps.append(two)
     if last:
         both = torch.cat([first, second], dim=-1)
         more: dict[str, Any] = {"sources": (one.slug, two.slug), "residual": True}
-        joined = step("end", "both streams", "X = [Y_1; Y_2]", both, note="Side by side, for the head to read.", **more)
+        joined = step(
+            "end", "both streams", "X = [Y_1; Y_2]", both, note="Both streams, concatenated for the head.", **more
+        )
         steps += [joined, norm(scene, "end", attn.path(plan.final), joined.slug, "final norm", residual=True)]
     return steps
 

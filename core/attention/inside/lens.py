@@ -1,4 +1,4 @@
-r"""The logit lens: what each layer would already answer, read through the model's own head (nostalgebraist 2020).
+r"""The logit lens: what each layer would already predict, read through the model's own head (nostalgebraist 2020).
 
 With :math:`h^{(l)}` the state after layer l at the place of the answer, N the norm after the last layer (where there is
 one) and g the model's own head,
@@ -6,7 +6,7 @@ one) and g the model's own head,
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \bigl( g(N(h^{(l)})) \bigr)
 
 which for the last layer is the model's answer. The head was trained for the last layer's states alone, so an early
-answer is a reading, not a prediction that anybody asked for; layers that write in another basis read as noise (Belrose
+answer is a reading, not a prediction of the model; layers with another basis read as noise (Belrose
 et al. 2023, arXiv 2303.08112).
 
 The head is not copied from anywhere: the model's own forward pass runs with its trunk's states replaced, so that what
@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.attention.ablation.question import Question, Reader, ask, best, masked_question
+from core.attention.ablation.question import Question, Reader, best, masked_question, prepare_question
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin
 from core.attention.inside.states import by_layer as by_layer_of
@@ -75,7 +75,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
     Raises:
         As :func:`lens`.
     """
-    question = ask(checkpoint, text, task)
+    question = prepare_question(checkpoint, text, task)
     logs = Reader(question).answers_of(states(question))
     predictions = _best(question, logs, k)
     own = logs[:, predictions[-1].ids[0]]
@@ -96,9 +96,9 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
     Raises:
         InputUnusable: no mask, or a model whose head cannot be put after each layer.
-        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.ask`.
+        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.prepare_question`.
     """
-    return by_layer(ask(checkpoint, text, task), k)
+    return by_layer(prepare_question(checkpoint, text, task), k)
 
 
 def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:

@@ -128,8 +128,8 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
         if name == ADAPTERS:
             end = f"{norm.rpartition('.')[0]}.adapter"
             below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
-            for path, told in below.items():
-                yield end + path, f"{part}-{told}"
+            for path, name in below.items():
+                yield end + path, f"{part}-{name}"
     for slug, names in (("inner", plan.inner), ("gate", (plan.gate,) * bool(plan.gate)), ("outer", (plan.outer,))):
         yield from ((path, f"feed-forward-{slug}") for path in names)
     if plan.final:

@@ -113,7 +113,7 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
 SUMMANDS = {
     "token": (r"E[w_t]", "A vector for each entry of the vocabulary.", "the tokens of the text"),
     "position": (r"P[t]", "A vector for each position.", "their positions"),
-    "segment": (r"G[s_t]", "A vector for the first and one for the second text.", "which text they belong to"),
+    "segment": (r"G[s_t]", "A vector for the first and one for the second text.", "their segments"),
     "language": (r"L[\ell_t]", "A vector for the language.", "the language of the text"),
 }
 """Formula, note, and what the vectors are looked up by."""
@@ -169,7 +169,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
             if name == "norm":
                 steps.append(norm(scene, "embedding", path, before, residual=True))
             else:
-                note = "To the width of the blocks."
+                note = "Projected to the hidden size of the blocks."
                 values = scene.out(path)
                 steps.append(
                     step("embedding", name, "X W", values, note=note, path=path, sources=(before,), residual=True)

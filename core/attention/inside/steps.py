@@ -1,4 +1,4 @@
-r"""One sub-layer as its tensors, in order: what a block is made of, seen from inside.
+r"""One sub-layer as its tensors, in order.
 
 Attention (Vaswani et al. 2017) reads X (in a decoder's cross-attention, keys and values read the encoder's Z):
 
@@ -7,7 +7,7 @@ Attention (Vaswani et al. 2017) reads X (in a decoder's cross-attention, keys an
 
 and the feed-forward part :math:`\phi(X W_1 + b_1) W_2 + b_2`, or with a gate
 :math:`(\phi(X W_g) \odot X W_1)\, W_2` (Shazeer 2020). Values are the model's own wherever a module gives or takes
-them; scores are made anew of what entered them, as no module shows them.
+them; scores are computed anew from what entered them, as no module shows them.
 
 The adapter of a sub-layer as its tensors: what a task adds to what the encoder's part made (Houlsby et al. 2019).
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
-ROWS = ("token", "width")
-HEADS = ("head", "token", "width of a head")
+ROWS = ("token", "dimension")
+HEADS = ("head", "token", "head dimension")
 MAPS = ("head", "query", "key")
 
 
@@ -90,7 +90,7 @@ def step(
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A run that was looked at, and which block of it is meant."""
+    """A recorded forward pass, and the block of it that is shown."""
 
     recorder: Recorder
     plan: Blueprint
@@ -163,7 +163,7 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
         if letter == "Q" and not attn.names.parts:
             bias = " + u"
         from_encoder = crossing and letter != "Q"
-        note = "From what the encoder made of its text." if from_encoder else "Split into heads."
+        note = "Computed from the encoder's output." if from_encoder else "Split into heads."
         if letter != "Q" and len(values) == attn.heads and shared:
             note = "Several heads share these; they are shown once for each head."
         formula = f"{letter} = {'Z' if from_encoder else 'X'} W^{letter}{bias}"
@@ -213,7 +213,7 @@ def _shared_projections(
     return [queries, keys, values]
 
 
-ENCODER = "what the encoder made"
+ENCODER = "the encoder's output"
 GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 TERMS = {
     ("relative_bias", "position"): (
@@ -222,28 +222,33 @@ TERMS = {
         "A bias for the bucket of the distance, learned for each head.",
         "",
     ),
-    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "What two words are.", "qk"),
+    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "The content of both tokens.", "qk"),
     ("disentangled", "c2p"): (
         "content to position",
         r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}",
-        "What a word is, and how far another stands.",
+        "The content of the query and the distance to the key.",
         "q",
     ),
     ("disentangled", "p2c"): (
         "position to content",
         r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}",
-        "How far a word stands, and what it is.",
+        "The distance to the query and the content of the key.",
         "k",
     ),
-    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "What two words are.", "qk"),
-    ("two_stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "How far apart they stand.", "q"),
+    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "The content of both tokens.", "qk"),
+    ("two_stream", "position"): (
+        "distance",
+        r"(q_i + v) \cdot r_{i-j} / \sqrt d",
+        "The content of the query and the distance between the tokens.",
+        "q",
+    ),
     ("two_stream", "segment"): (
         "segment",
         r"(q_i + w) \cdot g_{ij} / \sqrt d",
-        "Whether they are of one segment.",
+        "Whether both tokens are of one segment.",
         "q",
     ),
-    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "What two tokens are.", "qk"),
+    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "The content of both tokens.", "qk"),
     ("lsh", "rounds"): (
         "rounds",
         r"\ln m_{ij}",
@@ -268,10 +273,10 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
     terms = []
     if len(scores.terms) > 1:
         for key, values in scores.terms.items():
-            usual = ("content", product, "What two words are.", "qk")
+            usual = ("content", product, "The content of both tokens.", "qk")
             name, formula, note, letters = TERMS.get((attn.names.score, key), usual)
             sources = tuple(vectors[letter] for letter in letters)
-            outside = "" if letters else "how far apart the tokens stand"
+            outside = "" if letters else "the distances between the tokens"
             terms.append(step(part, f"scores: {name}", formula, values, MAPS, note, sources=sources, outside=outside))
         product = r"\text{the sum of the terms}"
     total = sum(scores.terms.values(), start=torch.zeros_like(next(iter(scores.terms.values()))))
@@ -295,7 +300,7 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         "Every token attends to every other."
         if bool(allowed.all())
         else "0 where a query may attend to a key, minus infinity elsewhere.",
-        outside="which keys each query attends to",
+        outside="the attention mask",
     )
     weights = step(
         part,
@@ -326,10 +331,10 @@ def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionSco
         mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
         out, bias = scene.out(path), scene.bias(path, "b^O")
     sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
-    note = "The first token's row mixes the global values." if scores.of_global is not None else ""
+    note = "The first token's row is a weighted sum of the global values." if scores.of_global is not None else ""
     mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, path=attn.module, sources=tuple(sources))
     formula = rf"Y = [O_1; \dots; O_H]\, W^O{bias}"
-    note = "All heads side by side, and projected to the model's width."
+    note = "All heads concatenated and projected to the hidden size."
     return [mixed, step(part, "projected", formula, out, ROWS, note, path=path, sources=(mixed.slug,))]
 
 
@@ -339,7 +344,7 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
     inner, gate, outer = scene.existing(*plan.inner), scene.existing(plan.gate), scene.attn.path(plan.outer)
     named = getattr(config, plan.activation, plan.activation)
     function = {True: "gelu", False: "relu"}.get(named, named) if isinstance(named, bool) else str(named)
-    axes = ("token", "inner width")
+    axes = ("token", "inner dimension")
     part: Part = "feed-forward"
     steps = []
     for name, letter, path in (("gate", "g", gate), ("inner", "1", inner)):
@@ -358,13 +363,13 @@ def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *
     """What a norm gave for the step ``source``."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
-        formula, note = "X", "No norm stands here: the embedding ends with one."
+        formula, note = "X", "No norm here: the embedding ends with one."
     elif hasattr(own, "bias"):
         formula = ("" if own.weight is None else r"\gamma \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
-        formula, note = formula + ("" if own.bias is None else r" + \beta"), "Layer norm."
+        formula, note = formula + ("" if own.bias is None else r" + \beta"), "LayerNorm."
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
-        note = "Norm by the root mean square."
+        note = "RMSNorm, by the root mean square."
     return step(part, name, formula, scene.out(path), note=note, path=path, sources=(source,), residual=residual)
 
 
@@ -378,7 +383,7 @@ def adapter_paths(task: str, layer: int) -> dict[SubLayer, str]:
 
 
 def adapter_modules(task: str, layer: int) -> list[str]:
-    """What is to be looked at while the task runs."""
+    """The modules to record while the task's adapters run."""
     return [f"{path}.{name}" for path in adapter_paths(task, layer).values() for name in _ADAPTER_MODULES]
 
 
@@ -396,10 +401,10 @@ def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[
     at = f"{end}.adapter"
     total = torch.from_numpy(output.values.copy()) + up
     steps = [
-        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "To the bottleneck.", path=f"{at}.down"),
+        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "Projected to the bottleneck.", path=f"{at}.down"),
         step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", path=f"{at}.activation"),
-        step(part, "adapter: up", "H W_u + b_u", up, note="Back to the model's width.", path=f"{at}.up"),
-        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note="The task's share is added.", path=at),
+        step(part, "adapter: up", "H W_u + b_u", up, note="Projected back to the hidden size.", path=f"{at}.up"),
+        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note="The adapter's output is added.", path=at),
     ]
     before = (output, *steps)
     sources = [(previous.slug,) for previous in before[:3]] + [(output.slug, steps[2].slug)]

@@ -5,7 +5,7 @@ they were not measured: grammar is counted of the attention within the text that
 encoder-decoder), places and effects of every kind of attention.
 
 A head's grammar is the relation, of those with a name, whose interval begins farthest beyond the fixed distance: with r
-of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is told of it is r / n and
+of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is shown of it is r / n and
 r / n - b / n, and nothing where no interval begins beyond the distance. One head is tried on some 25 relations and
 directions, so z is :data:`Z`, with which 25 intervals hold at once in 95 % of cases (Bonferroni); that it is one of
 hundreds of heads is not allowed for.
@@ -45,8 +45,8 @@ ROLES = (
 )
 GRAMMAR, EFFECT = "grammar", "effect"
 SCORES = {role: MEANING[role] for role in ROLES} | {
-    GRAMMAR: "share of its best relation's links that it has right, beyond the fixed distance",
-    EFFECT: "bits that answers lose without it",
+    GRAMMAR: "accuracy on its best relation, beyond that of the fixed distance",
+    EFFECT: "bits that predictions lose when it is ablated",
 }
 """Everything that heads can be sorted by, and what it means."""
 COLUMNS = (

@@ -14,7 +14,7 @@ cross, query) stand in roles/SLUG.csv under "TREEBANK, KIND".
 
 A new measurement of a treebank replaces its rows and leaves those of others.
 
-Induction: does a head look at what came after the last time this token was read?
+Induction: does a head attend to the token that followed an earlier copy of this one?
 
 Olsson et al. 2022, "In-context Learning and Induction Heads" (arXiv 2209.11895), measure it where nothing else helps:
 25 tokens drawn at random stand four times in a row behind a start token, and the score is the attention from a token to
@@ -25,7 +25,7 @@ the tokens that followed its earlier copies,
 averaged over ten such texts. They call it prefix matching and average the single weights; the sum over the copies is
 ours, and says how much of a head's attention goes there. They leave out the most and the least common tokens. Here the
 tokens come from the middle half of the vocabulary, whose numbers run from common to rare where pieces were merged; each
-is drawn once a text. A head that looks evenly at what it may see scores 0.03. Where tokens are bytes nothing runs
+is drawn once a text. A head that attends evenly to all earlier tokens scores 0.03. Where tokens are bytes nothing runs
 from common to rare, and half of them are no text: there, letters of the Latin alphabet are drawn.
 
 A Reformer does not meet every earlier token: a copy that no round of its hashing puts beside the query counts as weight
@@ -88,7 +88,7 @@ class Measured:
 
     relations: tuple[Counted, ...]
     causal: bool
-    """Whether only links to the left were judged."""
+    """Whether only links to the left were scored."""
     roles: HeadScores
     others: dict[MapKind, HeadScores]
     """The places of the other maps."""
@@ -106,8 +106,8 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
     """
     if not checkpoint.tokenizer.is_fast:
         raise InputUnusable(
-            f"The tokenizer of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
-            "attention cannot be told word by word."
+            f"The tokenizer of {checkpoint.spec.name} does not give the positions of its tokens in the text, so its "
+            "attention cannot be aligned with words."
         )
     tally, roles, counted, skipped = None, HeadSums(), 0, 0
     others: dict[MapKind, HeadSums] = {}
@@ -127,12 +127,12 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
         counted += 1
     if tally is None:
         raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
-    told = {kind: sums.scores() for kind, sums in others.items()}
-    return Measured(tally.counted(), tally.causal, roles.scores(), told, counted, skipped)
+    further = {kind: sums.scores() for kind, sums in others.items()}
+    return Measured(tally.counted(), tally.causal, roles.scores(), further, counted, skipped)
 
 
 def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
-    """The map in which the tokens of ``sentence`` look at each other, and which word each belongs to.
+    """The map in which the tokens of ``sentence`` attend to each other, and which word each belongs to.
 
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.

@@ -3,18 +3,18 @@
 After Clark et al. 2019, "What Does BERT Look At?" (arXiv 1906.04341, sections 4.1 to 4.3) and the notebook that its
 authors released. W[i, j] is the attention from word i to word j (core.attention.tokens). A word's link to itself
 and links to special tokens do not count, as in that notebook. A relation joins a dependent d and its head h, and is
-judged in both directions:
+scored in both directions:
 
-    dependent to head    argmax_j W[d, j] = h        of all words, d looks at h most
-    head to dependent    argmax_j W[j, d] = h        of all words, h is the one that looks at d most
+    dependent to head    argmax_j W[d, j] = h        of all words, d attends to h most
+    head to dependent    argmax_j W[j, d] = h        of all words, h is the one that attends to d most
 
-The second is the notebook's, too: a head has several dependents and can look at one of them most, but a dependent has
+The second is the notebook's, too: a head has several dependents and can attend to one of them most, but a dependent has
 one head. A link of weight zero is no link.
 
-* **Causal models** see to the left only. Just the links whose target stands to the left of what looks are judged: the
+* **Causal models** attend to the left only. Just the links whose target stands to the left of the query are scored: the
   dependent to head where the head comes first, the head to dependent where the dependent does. A column of such a map
   favors early rows, which share their weight among fewer keys.
-* **Possessors** ("the girl 's ball"): where 's follows, the link from 's is judged, as in the paper.
+* **Possessors** ("the girl 's ball"): where 's follows, the link from 's is scored, as in the paper.
 * **Coreference**: the head word of a mention with an antecedent attends most to the head word of one of its
   antecedents, among the nouns, names and pronouns before it (an antecedent is always one of them). The paper states the
   measure but released no code for it; this choice among earlier ones is ours, and makes causal models comparable.
@@ -23,7 +23,7 @@ one head. A link of weight zero is no link.
 
 The best of many heads is a maximum: its interval (:func:`wilson`) is one head's and does not allow for that choice.
 
-Coreference is judged in the first direction only. numpy alone. Legend: L layers, H heads, n words.
+Coreference is scored in the first direction only. numpy alone. Legend: L layers, H heads, n words.
 """
 
 from __future__ import annotations
@@ -58,28 +58,28 @@ LABELS: dict[str, tuple[str, ...]] = {
     "particle": ("compound:prt",),
     "coreference": (),
 }
-"""What is judged, and the relations of Universal Dependencies that it is made of."""
+"""What is scored, and the relations of Universal Dependencies that it is made of."""
 
 MEANING = {
-    "any": "a word and the word it hangs on, punctuation left out",
+    "any": "a dependent and its head, punctuation left out",
     "det": "a determiner and its noun",
     "nsubj": "a subject and its predicate",
     "obj": "an object and its verb",
-    "modifier": "an adjective or adverb and what it describes",
+    "modifier": "an adjective or adverb and the word that it modifies",
     "preposition": "a preposition and its noun",
-    "possessor": "an owner and what is owned",
+    "possessor": "a possessor and what is possessed",
     "aux": "an auxiliary and its verb",
     "passive": "the auxiliary of a passive and its verb",
     "mark": "“because”, “that”, “to” and the verb of their clause",
-    "compound": "a noun and the noun that it narrows down",
+    "compound": "a noun and the noun that it modifies",
     "particle": "a particle and its verb, as in “pick up”",
-    "coreference": "a mention and an earlier one of the same thing",
+    "coreference": "a mention and an earlier mention of the same entity",
 }
 
 _NAMING = frozenset({"NOUN", "PROPN", "PRON"})
 _POSSESSIVE = frozenset({"'s", "’s", "'", "’", "s"})
 Link = tuple[int, int]
-"""What looks and what it should look at, as words from 0."""
+"""The query word and the key word that it should attend to, from 0."""
 
 
 def links(sentence: Sentence) -> dict[str, tuple[Link, ...]]:
@@ -137,10 +137,10 @@ class Counted:
     relation: str
     direction: str
     n: int
-    """How many links were judged."""
+    """How many links were scored."""
     right: NDArray[np.int64]  # (L, H)
     offset: int
-    """The fixed distance, in words, that is right most often: where the target stands, counted from what looks."""
+    """The fixed distance, in words, that is right most often: where the target stands, counted from the query."""
     baseline_right: int
 
     @property
@@ -193,10 +193,10 @@ class Tally:
     def add(self, sentence: Sentence, weights: NDArray[np.float32], belongs: Membership) -> None:
         """Judge one sentence by the ``weights`` (L, H, T, T) of its tokens, which ``belongs`` ties to words."""
         known: NDArray[np.bool_] = belongs.sum(1) > 0
-        looks = word_weights(weights, belongs)
-        looks[..., np.arange(len(known)), np.arange(len(known))] = 0
+        words = word_weights(weights, belongs)
+        words[..., np.arange(len(known)), np.arange(len(known))] = 0
         pairs = links(sentence)
-        for d, rows in enumerate((looks, looks.swapaxes(-1, -2))):
+        for d, rows in enumerate((words, words.swapaxes(-1, -2))):
             strongest = rows.argmax(-1)  # (L, H, n)
             for r, name in enumerate(LABELS):
                 if not (wanted := self._judged(pairs.get(name, ()), known, d)):
@@ -207,20 +207,20 @@ class Tally:
                 self._counts[d, r] += len(wanted)
                 distance = target - looking
                 np.add.at(self._hits[d, r], distance[np.abs(distance) <= REACH] + REACH, 1)
-        self._refer(sentence, looks, known)
+        self._refer(sentence, words, known)
 
     def _judged(self, pairs: tuple[Link, ...], known: NDArray[np.bool_], direction: int) -> list[Link]:
-        """The links whose both words have tokens and that the model can see."""
+        """The links whose words both have tokens and that the attention mask allows."""
         side = -1 if direction == 0 else 1
         return [(a, t) for a, t in pairs if known[a] and known[t] and (not self.causal or (t - a) * side > 0)]
 
-    def _refer(self, sentence: Sentence, looks: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
+    def _refer(self, sentence: Sentence, words: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
         r = tuple(LABELS).index("coreference")
         for mention, before, antecedents in references(sentence):
             candidates = np.array([i for i in before if known[i]])
             if not known[mention] or not antecedents & set(candidates.tolist()):
                 continue
-            row = looks[..., mention, candidates]  # (L, H, candidates)
+            row = words[..., mention, candidates]  # (L, H, candidates)
             strongest = candidates[row.argmax(-1)]
             self._right[0, r] += np.isin(strongest, list(antecedents)) & (row.max(-1) > 0)
             self._counts[0, r] += 1
@@ -228,7 +228,7 @@ class Tally:
                 self._hits[0, r, REACH - back] += int(candidate) in antecedents
 
     def counted(self) -> tuple[Counted, ...]:
-        """What was counted so far: every relation in every direction of which a link was judged."""
+        """What was counted so far: every relation in every direction of which a link was scored."""
         offsets, baselines = self._hits.argmax(-1) - REACH, self._hits.max(-1)
         return tuple(
             Counted(

@@ -43,7 +43,7 @@ def measured(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> dict[
 
 
 def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[Counted, ...]:
-    """Every relation in every direction of which a link was judged; empty where nothing was measured.
+    """Every relation in every direction of which a link was scored; empty where nothing was measured.
 
     Raises:
         AtlasError: the file is damaged.
