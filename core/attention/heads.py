@@ -13,8 +13,8 @@ that have such a key and may attend to it.
     spread        entropy of the row, divided by the entropy of an even row over the allowed keys
 
 A head that attends evenly to all tokens scores 1/n for one token of n, and 1 for spread. Induction heads are those of
-Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on tokens drawn at random. Scores describe
-weights; what the head contributes to the output also depends on its values, which weights do not show.
+Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on tokens drawn at random. Scores
+describe weights; what the head contributes to the output also depends on its values, which weights do not show.
 
 How far back a layer reaches is counted in its map of weights, whatever the architecture promises.
 
