@@ -124,7 +124,7 @@ def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_t
 def test_long_words_of_a_sparse_model_are_drawn_light() -> None:
     at = page(model="atlas-longformer", step="feed-forward-inner")
     assert not at.warning
-    assert "Each cell stands for" in shown(at)
+    assert "Each cell shows, of " in shown(at)
     assert len(at.get("plotly_chart")[0].proto.spec) < 600_000
     at = page(model="atlas-longformer", step="attention-scores")
     assert "Gray: not computed." in shown(at)
