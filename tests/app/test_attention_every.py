@@ -72,7 +72,7 @@ def test_filters_come_from_the_link_and_go_back_into_it() -> None:
 
 def test_a_filter_that_nothing_fits_says_so() -> None:
     at = every(least="99")
-    assert "No head fits" in at.info[0].value
+    assert "No head matches" in at.info[0].value
     assert not at.dataframe
 
 

@@ -411,11 +411,6 @@ def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[
     return [replace(own_step, sources=of) for own_step, of in zip(steps, sources, strict=True)]
 
 
-SHARED = {
-    r"\mathrm{softmax}": "makes weights of a row of scores: none is negative, and together they are one",
-    r"\odot": "number by number",
-}
-"""What formulas have in common."""
 _WORDS = re.compile(r"\\(mathrm|text)\{[^}]*\}")
 _COMMANDS = re.compile(r"\\[A-Za-z]+")
 
@@ -426,14 +421,15 @@ class StepText:
 
     text: str
     symbols: tuple[tuple[str, str], ...]
-    """(LaTeX, meaning) of every letter of the step's own formula."""
+    """(LaTeX, meaning) of every symbol of the step's own formula."""
 
 
 def step_text(step: Step) -> StepText:
     """The words for a step: every name that is given here has them in ``assets/content/attention/steps.md``."""
-    entry = next(entry for entry in content("attention", "steps").front["entry"] if step.name in entry["names"])
+    front = content("attention", "steps").front
+    entry = next(entry for entry in front["entry"] if step.name in entry["names"])
     rest, met = step.formula, []
-    for latex, meaning in (*entry["symbols"], *SHARED.items()):
+    for latex, meaning in (*entry["symbols"], *front["shared"]):
         if stands(latex, rest):
             met.append((latex, meaning))
             rest = rest.replace(latex, " ") if len(latex) > 1 else rest

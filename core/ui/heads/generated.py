@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core import session
 from core.attention.architectures.layout import refuse
 from core.attention.capture import capture_ids
@@ -22,7 +20,7 @@ from core.ui.page import plain
 from core.ui.section import View
 
 PROMPT = TEXT.with_(
-    label="Prompt", default=DEFAULT_TEXT, help="The model goes on from here as in the demo", resets=("forced", "step")
+    label="Prompt", default=DEFAULT_TEXT, help="The model continues it as in the demo", resets=("forced", "step")
 )
 """A path chosen by hand belongs to the text it was chosen in."""
 
@@ -33,10 +31,13 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     refuse(model.config.model_type)
     words = View(state, content("attention", "heads"))
     prompt, ids = generated(spec.slug, PROMPT.draw(state), decoding, state.integers("forced"))
-    how = STRATEGIES[decoding.strategy].lower()
-    chosen = " along the path that you chose" if state.integers("forced") else ""
-    counted = f"{len(prompt)} tokens of yours and {len(ids)} that {spec.name} generated ({how}{chosen}). "
-    st.caption(plain(counted) + words.words.part("Written on"))
+    words.note(
+        "Prompt and chosen path" if state.integers("forced") else "Prompt and continuation",
+        prompt=len(prompt),
+        count=len(ids),
+        model=plain(spec.name),
+        strategy=STRATEGIES[decoding.strategy].lower(),
+    )
     trace = _trace(spec.slug, (*prompt, *ids[:-1]))
     heads_panel(trace, state, spec.branch)
     kinds = getattr(model.config, "attention_layers", None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NONE = "none"
 """The entry of the menu of adapters that adds nothing."""
-TEXT = Text(name="text", label="Text", help="Of a long text, you choose a part")
+TEXT = Text(name="text", label="Text", help="Of a long text, choose a part")
 SECOND = Text(
     name="second",
     label="Second sentence",
@@ -41,7 +41,7 @@ COUNT = Integer(
     style="menu",
     format="%d tokens",
     width=130,
-    help="Tokens that the model generates after your text, greedily; their rows are stitched on",
+    help="Tokens generated greedily after your text; their rows are appended",
 )
 TASK = Choice(name="task", label="Task", options={}, width=280)
 ADAPTERS = Choice(
@@ -49,7 +49,7 @@ ADAPTERS = Choice(
     label="Adapters for",
     options={},
     width=180,
-    help="Without a task nothing is added, and the attention is that of the encoder that all tasks share",
+    help="Without a task: the encoder that all tasks share",
 )
 WINDOW = Carried(name="window", label="Part of the text", as_=link.Integers(high=100_000, most=2))
 TEXT_PARAMS: tuple[Param[Any], ...] = (TEXT, SECOND, COUNT, TASK, WINDOW)
@@ -58,14 +58,14 @@ _MASK = "[MASK]"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a model is to read."""
+    """The input of a model: a text, its pair, a task."""
 
     spec: CheckpointSpec
     text: str
     """Of a long text the part that was chosen."""
     second: str = ""
     task: str | None = None
-    """What an encoder-decoder is asked to do, or whose adapters run."""
+    """The task of an encoder-decoder, or whose adapters run."""
     count: int = 0
     """Tokens that a decoder generates after the text."""
 
@@ -140,7 +140,7 @@ def _fits(checkpoint: Checkpoint, text: str) -> bool:
 
 
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
-    """What an encoder-decoder can be asked to do, or whose adapters there are."""
+    """The tasks of an encoder-decoder, or those that have adapters."""
     from core.language import adapters
     from core.language.tasks import tasks
 
@@ -175,7 +175,7 @@ def text_part(
     Args:
         second: read together with the text.
         ahead: tokens that the model generates after it.
-        task: what an encoder-decoder is asked to do.
+        task: of an encoder-decoder.
         segment: where a model with a memory reads no more than one segment.
         answered: begin with the part that an answer depends on: the end of a text that is continued, or the mask.
         most: tokens that what is drawn can take, where that is less than what a map can.
@@ -203,12 +203,11 @@ def text_part(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = part_numbers(state, name, "token", spec.slug, usual.total, (usual.first, usual.last), reach)
         found = window(typed, read, own, fits, *chosen)
-        st.caption(
-            plain(
-                f"This text has {found.total:,} tokens. {spec.name} reads tokens {found.first:,} to {found.last:,} of "
-                f"it, whole words, as a text of their own; up to {fits:,} fit here, with those that it adds itself."
-            )
+        numbers = {"total": found.total, "first": found.first, "last": found.last, "most": fits}
+        part = content("attention", "heads").part(
+            "Part of the text", model=spec.name, **{name: f"{number:,}" for name, number in numbers.items()}
         )
+        st.caption(plain(part))
     return found.text
 
 
