@@ -23,12 +23,12 @@ KINDS = {
     "attribution": "Wrong attribution",
     "typo": "Typo",
     "rounding": "Rounding",
-    "arithmetic": "Wrong sum",
-    "version": "Other version",
-    "loose": "Loose wording",
+    "arithmetic": "Arithmetic error",
+    "version": "Another version",
+    "loose": "Imprecise wording",
     "layout": "Shifted table",
     "disagreement": "Sources disagree",
-    "rumour": "Rumour",
+    "rumour": "Rumor",
 }
 """The kinds of slips, each with its name on the page."""
 

@@ -36,7 +36,7 @@ Evidence = Literal[
 EVIDENCE: tuple[Evidence, ...] = Evidence.__args__  # type: ignore[attr-defined]
 UNVERIFIED: Evidence = "from memory, unverified"
 
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm", "discriminator", "trunk"]
+Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm", "discriminator", "base"]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 """What a published checkpoint can do once loaded; the last two have no head that the demos use."""
 

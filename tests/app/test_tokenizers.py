@@ -84,7 +84,7 @@ def test_a_pasted_text_is_learned(kind: str) -> None:
     ("query", "word", "there"),
     [
         ({"below": "pieces"}, "counts", "The ids decode to"),
-        ({"below": "readers"}, "pieces", "are the words that stand undivided"),
+        ({"below": "readers"}, "pieces", "are the words that are single tokens"),
         ({"tab": "train", "learning": "learnt"}, "how", "The initial vocabulary has"),
         ({"tab": "train", "learning": "how"}, "sizes", "learned"),
     ],

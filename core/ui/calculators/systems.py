@@ -55,20 +55,20 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
         "parameters": count,
         "weights in 16 bits, bytes": 2 * count,
         "training states, bytes": states(count).total,
-        "cache of a token, bytes": None,
-        "length of the text": None,
-        "cache of the text, bytes": None,
-        "operations of a token": None,
+        "KV cache per token, bytes": None,
+        "sequence length": None,
+        "KV cache of the sequence, bytes": None,
+        "operations per token": None,
     }
     if shape is None:
         return found | _otherwise(system.slug, size.name)
     length = usual_length(shape)
     source = length if shape.kind == "encoder-decoder" else 0
-    found["length of the text"] = length
-    found["operations of a token"] = forward(shape, root, length, source).total / (length + source)
+    found["sequence length"] = length
+    found["operations per token"] = forward(shape, root, length, source).total / (length + source)
     if shape.stack("decoder") is not None:
-        found["cache of a token, bytes"] = cache_bytes_per_token(shape)
-        found["cache of the text, bytes"] = cache_bytes(shape, length, source=source)
+        found["KV cache per token, bytes"] = cache_bytes_per_token(shape)
+        found["KV cache of the sequence, bytes"] = cache_bytes(shape, length, source=source)
     return found
 
 
@@ -77,20 +77,20 @@ def _otherwise(slug: str, size: str) -> dict[str, Any]:
     if both := towers(slug, size):
         tokens = sum(tower.tokens for tower in both)
         work = sum(tower.forward.total for tower in both)
-        return {"length of the text": tokens, "operations of a token": work / tokens}
+        return {"sequence length": tokens, "operations per token": work / tokens}
     word = word_work(slug, size)
-    return {} if word is None else {"length of the text": 1, "operations of a token": word.total}
+    return {} if word is None else {"sequence length": 1, "operations per token": word.total}
 
 
 def _row(one: dict[str, Any]) -> Row:
-    kept, work = one["cache of a token, bytes"], one["operations of a token"]
+    kept, work = one["KV cache per token, bytes"], one["operations per token"]
     return (
         (one["system"], one["size"]),
         short(one["parameters"]),
         in_bytes(one["weights in 16 bits, bytes"]),
         in_bytes(one["training states, bytes"]),
         "none" if kept is None else in_bytes(kept),
-        ("not computed" if work is None else in_operations(work), _text(one["length of the text"])),
+        ("not computed" if work is None else in_operations(work), _text(one["sequence length"])),
     )
 
 

@@ -114,7 +114,7 @@ def _figure(row: Result) -> tuple[Value, ...]:
     )
 
 
-_HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
+_HEADINGS = ("System", "Data set and split", "Figure", "Paper", "Source")
 _WIDTHS = (24, 22, 15, 19, 20)
 UNSTATED = "version not stated"
 

@@ -51,7 +51,7 @@ def corrections_list(view: View) -> None:
         return
     linker = Linker("sources.corrections")
     rows: list[Row] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
-    headings = ("Claim", "Correction", "Evidence")
+    headings = ("Claim", "Correct", "Evidence")
     text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
     view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
 
@@ -90,7 +90,7 @@ def number(key: str) -> str:
 def _claim(entry: Found, linker: Linker) -> Cell:
     """The claim, below it who makes it and in which words, and a link to it; no term in a quotation is linked."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
-    said = f"{where}: “{entry.printed}”" if entry.printed else where
+    said = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
     about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
     link = Link(
         "link", base_path() + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
@@ -120,8 +120,8 @@ def _one(entry: Found, state: PageState) -> None:
     where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
     st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
     if entry.printed:
-        st.markdown(f"**Printed.** “{plain(entry.printed)}”")
-    st.markdown(f"**Correction.** {plain_terms(entry.finding)}")
+        st.markdown(f"**Claim, as printed.** “{plain(entry.printed)}”")
+    st.markdown(f"**Correct.** {plain_terms(entry.finding)}")
     if entry.sums:
         rows: list[Row] = [
             (
