@@ -92,6 +92,16 @@ def test_a_ready_word_brings_its_sentences() -> None:
     assert "9 occurrences" in shown(at)
 
 
+def test_play_has_an_example_with_one_sentence_for_each_of_five_senses() -> None:
+    at = page()
+    field(at.button, "play: five senses, one sentence each").click().run()
+    assert not at.exception
+    assert not at.warning
+    lines = field(at.text_area, "Sentences").value.splitlines()
+    assert [line.split(" | ")[0] for line in lines] == ["children", "theatre", "music", "words", "game"]
+    assert "5 occurrences" in shown(at)
+
+
 def test_a_word_that_is_missing_says_where() -> None:
     at = page(word="cat", text="a | The cat sleeps.\nb | The dog sleeps.\nA cat!\nNo animal.")
     assert "does not occur in lines 2 and 4" in shown(at)

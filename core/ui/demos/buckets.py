@@ -70,22 +70,19 @@ def hashing_demo(view: DemoView) -> None:
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
         _weight_kept(view, found, rounds)
     view.try_and_notice()
-    formula, growth, back = st.tabs(["Formula", "Cost against length", "Reversible layers"])
-    with formula:
-        view.say("Formula", buckets=found.count)
-        view.note("Paper")
-    with growth:
+    with st.expander("Cost against length"):
         _growth(view, found.chunk)
-    with back:
-        config, n = view.checkpoint.model.config, len(text.encode())
-        view.say(
-            "Reversible",
-            layers=config.num_hidden_layers,
-            error=f"{100 * view.computed('', _inversion_error, text):.2g}",
-            bytes=f"{n:,}",
-            width=config.hidden_size,
-            megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
-        )
+    config, n = view.checkpoint.model.config, len(text.encode())
+    view.how_it_works(
+        "Formula",
+        "Reversible",
+        buckets=found.count,
+        layers=config.num_hidden_layers,
+        error=f"{100 * view.computed('', _inversion_error, text):.2g}",
+        bytes=f"{n:,}",
+        width=config.hidden_size,
+        megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
+    )
 
 
 def _sorted_bytes(view: DemoView, found: Buckets) -> None:

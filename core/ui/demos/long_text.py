@@ -178,8 +178,8 @@ def growth(view: DemoView, costs: Sequence[Cost], here: int, name: str) -> None:
 
 
 def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
-    """Tabs with what is ``drawn`` in each, and the text under a ``note`` in plain text."""
-    tabs = st.tabs([*drawn, "The text"])
+    """A closed box of tabs with what is ``drawn`` in each, and the text under a ``note`` in plain text."""
+    tabs = st.expander(view.words.label("how")).tabs([*drawn, "The text"])
     for tab, draw in zip(tabs, drawn.values(), strict=False):
         with tab:
             draw()

@@ -49,7 +49,15 @@ def draw(view: DemoView) -> None:
         if not single:
             _by_position(view, reading)
     _reach(view, reading)
-    view.how_it_works()
+    beyond = view.spec.source == "bundled" and reading.segment + reading.memory > 256
+    view.how_it_works(
+        "How it works",
+        "Reach",
+        notes=["Trained"] if beyond else [],
+        segment=reading.segment - 1,
+        memory=reading.memory,
+        tokens=len(reading.tokens),
+    )
 
 
 def _judge(reading: Reading) -> Judge:
@@ -131,9 +139,6 @@ def _reach(view: DemoView, reading: Reading) -> None:
         for n in range(1, count + 1)
     ]
     view.data_table("memory-reach", rows)
-    view.note("Reach", segment=reading.segment - 1, memory=reading.memory, tokens=len(reading.tokens))
-    if view.spec.source == "bundled" and reading.segment + reading.memory > 256:
-        view.note("Trained")
 
 
 MEMORY_DEMO = Demo("memory", draw, lambda spec: spec.offers("memory"), (TEXT, SEGMENT, MEMORY))

@@ -55,7 +55,7 @@ def respell_panel(view: DemoView, clean: str, source: str, output: str) -> None:
         figure = token_bars(cuts, view.accent, theme=theme())
         view.picture("pieces", figure, rows, alt=f"Tokens of the clean and the noisy text. {counts}.")
         if clean == source:
-            view.note("Nothing damaged")
+            view.note("No corruption")
         view.try_and_notice("bytes")
     _bytes(view, source)
 

@@ -90,7 +90,7 @@ def _corruption_menu(view: DemoView, task: Task) -> str:
         kinds = (EVERYDAY[-1], *EVERYDAY[:-1])
     else:
         return NO_CORRUPTION
-    names = view.words.front["damage"]
+    names = view.words.front["corruptions"]
     options = {kind: names[kind] for kind in (*kinds, NO_CORRUPTION)}
     return view.control(DAMAGE, tag=f"{task.denoises}.{task.respells}", options=options, default=kinds[0])
 

@@ -170,7 +170,6 @@ def _streams(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         stream_words(tokens, rank),
         Table.from_records(stream_table(tokens, rank, content, query)),
     ).draw(view.state)
-    view.say("Reading the streams")
 
 
 CAUSAL = Entry("causal", "decoder", _next, live.by("next"), random=False)

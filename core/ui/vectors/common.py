@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.figures.lines import Line, line_chart
 from core.figures.vectors import strips
 from core.table import Table
@@ -70,13 +71,17 @@ def word_box(state: PageState) -> str:
     """The box of the word, and examples beside it, each with its sentences."""
     word = WORD.draw(state)
     with st.popover("Examples"):
-        for example, lines in EXAMPLES.items():
-            senses = dict.fromkeys(line.sense for line in parse(lines))
+        by_title = {
+            f"{example}: {', '.join(dict.fromkeys(line.sense for line in parse(lines)))}": (example, lines)
+            for example, lines in EXAMPLES.items()
+        }
+        by_title |= {row["title"]: (row["word"], row["text"]) for row in content("vectors", "word").front["examples"]}
+        for title, (example, lines) in by_title.items():
             st.button(
-                f"{example}: {', '.join(senses)}",
-                key=state.key(f"example.{example}"),
+                title,
+                key=state.key(f"example.{title}"),
                 on_click=_take,
-                args=(state.key("word"), state.key("text"), example),
+                args=(state.key("word"), state.key("text"), example, lines.strip()),
                 width="stretch",
             )
     return word
@@ -122,5 +127,5 @@ def signed_strips(values: NDArray[np.floating], rows: Sequence[str], columns: Se
     return strips(values, rows, columns, signed=True, digits=None, theme=theme(), **look)
 
 
-def _take(word: str, text: str, example: str) -> None:
-    st.session_state[word], st.session_state[text] = example, EXAMPLES[example]
+def _take(word: str, text: str, example: str, lines: str) -> None:
+    st.session_state[word], st.session_state[text] = example, lines
