@@ -144,11 +144,12 @@ def objective(view: View) -> None:
         if entry.more is not None and not covered:
             entry.more(view, chosen, stages)
         view.try_and_notice()
-        st.caption(plain(f"{_about(view, page.part, names.get(slug, slug), live)} {_unknown(chosen, page.part)}"))
+        model = f"Model: {slug}" if view.words.has(f"Model: {slug}") else "Model"
+        about = _about(view, page.part, names.get(slug, slug), model, live)
+        st.caption(plain(f"{about} {_unknown(chosen, page.part)}"))
         if entry.masks:
             _masks(entry, view, chosen, visible, page.label("mask"))
-        trained = f"Model: {slug}" if view.words.has(f"Model: {slug}") else "Model"
-        view.how_it_works(notes=[trained] if live and not view.words.has("Relative") else [])
+        view.how_it_works(notes=[model] if live and not view.words.has("Relative") else [])
         if entry.shares is not None:
             _shares(entry, chosen, state, page)
         if not covered:
@@ -261,12 +262,12 @@ def _unknown(chosen: Inputs, page: Callable[..., str]) -> str:
     return page("Unknown word" if count == 1 else "Unknown words", count=count, name=chosen.frame["unknown"])
 
 
-def _about(view: View, page: Callable[..., str], name: str, live: bool) -> str:
+def _about(view: View, page: Callable[..., str], name: str, model: str, live: bool) -> str:
     """Which model tokenized the text and which predicted, or why none did."""
     part, related = view.words.part, view.words.has("Relative")
     if live:
         return f"{page('Predicted', name=name)} {part('Relative') if related else ''}"
-    return f"{page('Tokenized', name=name)} {part('Model')} {page('Related', name=name) if related else ''}"
+    return f"{page('Tokenized', name=name)} {part(model)} {page('Related', name=name) if related else ''}"
 
 
 def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage], axes: str) -> None:
