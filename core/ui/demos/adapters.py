@@ -18,7 +18,7 @@ from core.ui.param import Choice, Text
 
 SAMPLES = {
     "A sentence": "The princess opened the little door in the wall.",
-    "Two words exchanged": "The princess opened little the door in the wall.",
+    "Two words swapped": "The princess opened little the door in the wall.",
     "A question": "Did the princess open the little door in the wall?",
     "Two halves": "The door is open and the guests are here.",
     "A fact": "Each cell has a membrane that controls what goes in and out.",

@@ -155,7 +155,7 @@ def _generate(
     chosen = f" Step {len(forced)} was chosen by hand." if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
         ended = f"{len(run.path)} tokens. {run.ended(view.spec.name)}"
-        st.caption((ended if shown else "Generated, and covered.") + chosen)
+        st.caption((ended if shown else "Generated, but covered.") + chosen)
         if forced:
             reset = "Back to the model's own choice"
             st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
@@ -218,8 +218,8 @@ def _both_measured(view: DemoView, task: str) -> None:
         if (other := stated.get((f"{task} through English {kind}", on))) is not None
     ]
     if rows:
-        with st.expander("Quality of both ways"):
-            st.table(rows, border="horizontal", hide_index=True, alt="Quality of both ways of translating")
+        with st.expander("Quality: direct and with a pivot"):
+            st.table(rows, border="horizontal", hide_index=True, alt="Quality of translating directly and with English as pivot")
             st.caption("From the model's card.")
 
 

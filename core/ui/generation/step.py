@@ -116,7 +116,7 @@ def _first(view: View, rule: Rule) -> list[tuple[Rule, float]]:
                 raise ValueError
             wanted[name] = value
         except (KeyError, ValueError):
-            instead(state, f"The link asks for “{word[:40]}” first, which is no logits processor. It is left out.")
+            instead(state, f"The link puts “{word[:40]}” first, which is not a logits processor. It is left out.")
     chosen: list[tuple[Rule, float]] = []
     with st.popover("After others", icon=":material/filter_list:", disabled=not earlier):
         view.note("Before it")
