@@ -219,7 +219,7 @@ def _both_measured(view: DemoView, task: str) -> None:
     ]
     if rows:
         with st.expander("Quality: direct and with a pivot"):
-            st.table(rows, border="horizontal", hide_index=True, alt="Quality of translating directly and with English as pivot")
+            st.table(rows, border="horizontal", hide_index=True, alt="Quality of both translations")
             st.caption("From the model's card.")
 
 
