@@ -9,10 +9,10 @@
 
 Rollout and flow: Abnar & Zuidema 2020, "Quantifying Attention Flow in Transformers", arXiv:2005.00928. The ½ stands for
 the residual connection, which carries a token past the attention. Rollout multiplies along paths and adds them up; flow
-asks how much gets through where each edge carries no more than its weight: a path is as wide as its narrowest edge.
+is how much gets through where each edge carries no more than its weight.
 
 Every result is an `AttentionMap`, so whatever draws a map draws it. numpy alone, but for `flow`, which needs scipy.
-Legend: L layers, H heads, Q query tokens, K key tokens, n tokens of a text that looks at itself.
+Legend: L layers, H heads, Q query tokens, K key tokens, n tokens of a text with self-attention.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ import numpy as np
 
 from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen
 from core.attention.views.packed import computed
+from core.content import content
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 
 MOST_FOR_FLOW = 32
-"""Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² questions."""
+"""Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² flows."""
 
 UNITS = 2**28
 """Capacity of an edge of weight one. scipy takes whole 32-bit numbers, so each weight is rounded to 1 / UNITS."""
@@ -62,21 +63,20 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
     """
     if (first.query_tokens, first.key_tokens) != (second.query_tokens, second.key_tokens):
         raise InputUnusable(
-            "A difference needs the same tokens in both: these two maps have other ones, perhaps because their models "
-            "cut the text in different places. Take two heads, layers or runs of one model over one text."
+            "A difference needs the same tokens in both: these two maps have different ones, perhaps because their "
+            "models tokenize the text differently. Compare two heads or layers of one model over one text."
         )
     try:
         weights = np.subtract(first.weights, second.weights, dtype=np.float32)
     except ValueError:
         raise InputUnusable(
             f"These maps have {first.layers} and {second.layers} layers and {first.heads} and {second.heads} heads, so "
-            "they cannot be taken from each other head by head. Choose one head of each, or their means."
+            "they cannot be subtracted head by head. Choose one head of each, or their means."
         ) from None
     both = _known(first), _known(second)
     known = both[0] & both[1]
-    note = "Differences: positive where the first looks more, negative where the second does."
-    if not first.note and not second.note and (both[0] == both[1]).all():
-        note += " Every row sums to zero."
+    rows_sum_to_one = not first.note and not second.note and (both[0] == both[1]).all()
+    note = _note("difference of rows" if rows_sum_to_one else "difference")
     return _new(first, weights * known, known, note)
 
 
@@ -94,7 +94,7 @@ def overall(found: AttentionMap) -> AttentionMap:
 
 def maximum(found: AttentionMap) -> AttentionMap:
     """The largest weight of any head of each layer, (L, 1, Q, K)."""
-    note = "The largest weight of any head, so rows sum to more than one." if found.heads > 1 else found.note
+    note = _note("maximum") if found.heads > 1 else found.note
     return _new(found, found.weights.max(axis=1, keepdims=True), _anywhere(found, (1,)), note)
 
 
@@ -104,28 +104,27 @@ def rollout(found: AttentionMap) -> AttentionMap:
     Rows sum to one. ``allowed`` says what a token can reach through the layers up to this one.
 
     Raises:
-        NoAttentionMatrix: not a text that looks at itself.
+        NoAttentionMatrix: not self-attention over one text.
     """
     steps, opened = _with_residual(found)
     held = np.eye(steps.shape[-1])
     reach = held.astype(np.bool_)
-    out, seen = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
+    out, reached = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
     for layer, (step, open_) in enumerate(zip(steps, opened, strict=True)):
-        out[layer], seen[layer] = held, reach = step @ held, open_ @ reach
-    note = "Rolled out from the input up to each layer, residual connections included; rows sum to one."
-    return _new(found, out[:, None], seen[:, None], note)
+        out[layer], reached[layer] = held, reach = step @ held, open_ @ reach
+    return _new(found, out[:, None], reached[:, None], _note("rollout"))
 
 
 def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     """The flow of attention from above ``layer`` (from 0; the last when not given) down to the input, (1, 1, n, n).
 
-    No flow is more than one; rows sum to more than one, because each token is asked for by itself. Weights are rounded
-    to 1 / `UNITS`: that moves a flow by at most half of that for each edge that a cut goes through, which for 12 layers
+    No flow is more than one; rows sum to more than one, because each pair has a flow of its own. Weights are rounded to
+    1 / `UNITS`: that moves a flow by at most half of that for each edge that a cut goes through, which for 12 layers
     of 32 tokens is less than 0.00003.
 
     Raises:
         InputTooLong: more than `MOST_FOR_FLOW` tokens.
-        NoAttentionMatrix: not a text that looks at itself.
+        NoAttentionMatrix: not self-attention over one text.
         OutOfRange: no such layer.
     """
     from scipy.sparse import coo_array, csr_array
@@ -135,8 +134,8 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     n = steps.shape[-1]
     if n > MOST_FOR_FLOW:
         raise InputTooLong(
-            f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it asks for the widest "
-            "way from every token to every other. Rollout follows the layers of longer texts."
+            f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it needs a maximum "
+            "flow for every pair of tokens. Use rollout for longer texts."
         )
     check_place(found, layer)
     top = found.layers if layer is None else layer + 1
@@ -152,8 +151,7 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:
         reach = open_ @ reach
-    note = f"The flow from above layer {top} down to the input, each pair of tokens by itself; rows do not sum to one."
-    return _new(found, weights, reach[None, None], note)
+    return _new(found, weights, reach[None, None], _note("flow", layer=top))
 
 
 def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
@@ -183,8 +181,12 @@ def _anywhere(found: AttentionMap, axes: tuple[int, ...]) -> Bools:
 
 
 def _noted(known: Bools) -> Bools | None:
-    """What a map says of it: nothing where everything was computed."""
+    """``known`` as a map stores it: None where everything was computed."""
     return None if known.all() else known
+
+
+def _note(map_name: str, **values: int) -> str:
+    return content("attention", "all").part(f"Map: {map_name}", **values)
 
 
 def _new(found: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:

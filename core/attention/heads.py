@@ -62,6 +62,9 @@ MEANING = {
     "spread": "how evenly the weight is spread (1 is even, 0 is all on one token)",
 }
 
+LABELS = {score: score for score in MEANING} | {"same place": "same position"}
+"""What a page calls each score; the bundled files and links keep its key."""
+
 Grid = NDArray[np.float32]  # (L, H)
 Where = NDArray[np.bool_]  # (Q, K)
 

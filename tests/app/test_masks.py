@@ -92,7 +92,7 @@ def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     page(pattern="causal", below="count", tokens="8")
     first, *others = files["atlas-mask-scores-causal.csv"].decode().splitlines()
     assert first == "mask,queries,keys,scores computed,all pairs,share"
-    assert others[0] == "This picture,8,8,36,64,0.5625"
+    assert others[0] == "This mask,8,8,36,64,0.5625"
     assert any(row.endswith(",4096,4096,8390656,16777216,0.500122") for row in others)
 
 

@@ -31,7 +31,7 @@ def test_from_the_table_of_all_heads_to_one(visitor: Visitor) -> None:
     expect(page.get_by_text("Strongest keys of each generated token")).to_be_visible(timeout=4 * WAIT_MS)
     visitor.settle()
     assert {f"layer={layer}", f"head={head}", "map=cross"} <= set(visitor.query.split("&"))
-    expect(page.get_by_role("radio", name="Decoder to encoder")).to_be_checked()
+    expect(page.get_by_role("radio", name="Cross-attention")).to_be_checked()
 
 
 def test_a_word_is_picked_in_three_models_at_once(visitor: Visitor) -> None:

@@ -42,7 +42,7 @@ def test_walked_by_keyboard(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(_map(), title="A <b>title</b>"))
     expect(page.get_by_role("heading", level=1)).to_have_text("A <b>title</b>")
     said = page.get_by_role("status")
-    expect(said).to_contain_text("Layer 1, head 1. Strongest: ")
+    expect(said).to_contain_text("Layer 1, head 1. Largest weights: ")
     page.keyboard.press("Tab")
     for _ in range(5):  # the button, two menus and two boxes come before the picture
         page.keyboard.press("Tab")
@@ -59,7 +59,7 @@ def test_walked_by_keyboard(bare: BrowserContext) -> None:
     expect(said).to_contain_text(
         "Token 4, “\u2068sat\u2069”, attends most to “\u2068cat\u2069” 0.75, “\u2068[SEP]\u2069” 0.25."
     )
-    rows = page.get_by_role("table", name="Its ten strongest keys").locator("tbody tr")
+    rows = page.get_by_role("table", name="The ten keys with the largest weight").locator("tbody tr")
     expect(rows).to_have_text(["1cat 30.75", "2[SEP] 80.25"])
     page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text(
@@ -104,7 +104,7 @@ def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
     assert _pixel(page, 5, 2) == back
     assert _pixel(page, 2, 5) != back
     expect(page.get_by_text("not computed: masked or outside the attention pattern")).to_be_visible()
-    expect(page.locator("#shaded .not")).to_have_count(7)  # the first token sees itself alone
+    expect(page.locator("#shaded .not")).to_have_count(7)  # the first token attends to itself alone
     assert trouble == []
     page.close()
 
@@ -148,7 +148,7 @@ def test_each_head_has_its_own_gaps(bare: BrowserContext, shape: tuple[int, int]
 
 def test_special_tokens_can_be_hidden(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2))
-    said = page.get_by_text("the rows that are left no longer sum to one")
+    said = page.get_by_text("the remaining rows no longer sum to one")
     expect(said).to_be_hidden()
     page.get_by_label("Hide special tokens").check()
     expect(said).to_be_visible()

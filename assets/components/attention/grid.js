@@ -249,7 +249,7 @@ function say() {
   by("head").value = String(state.head);
   if (!state.open) {
     const three = links.slice(0, 3).map(([query, key, weight]) => `${quoted(data.queries[query])} to ${quoted(data.keys[key])} ${written(weight, at)}`);
-    by("said").textContent = `${where} ${three.length ? `Strongest: ${three.join(", ")}.` : "No weight above zero."}`;
+    by("said").textContent = `${where} ${three.length ? `Largest weights: ${three.join(", ")}.` : "No weight above zero."}`;
     return;
   }
   const keys = strongest(at, state.query), token = quoted(data.queries[state.query]);

@@ -1,4 +1,4 @@
-// A mask as a board of cells: rows look at columns. A click, Enter or Space turns a cell over, arrow keys move.
+// A mask as a board of cells: queries (rows) attend to keys (columns). A click, Enter or Space switches a cell, arrow keys move.
 
 const SVG = "http://www.w3.org/2000/svg";
 const LETTER = 0.62; // width of a letter as a part of its size
@@ -103,7 +103,7 @@ function say(state, place) {
 function turn(state, place) {
   const cell = place[0] * state.data.cols.length + place[1];
   if (!state.flips.has(cell) && state.flips.size >= state.data.most) {
-    state.said.textContent = `${state.data.most} cells are changed, as many as a link can hold. Change one back first.`;
+    state.said.textContent = `${state.data.most} cells are changed, the most that a link can hold. Restore one first.`;
     return;
   }
   if (!state.flips.delete(cell)) state.flips.add(cell);

@@ -1,5 +1,5 @@
 // A row of tokens in an order of their own, moved by pointer or by keyboard. Tokens arrive as data and are written with
-// textContent. Space takes a token up and puts it down; in between the arrow keys move it. Escape puts it back.
+// textContent. Space picks a token up and drops it; in between the arrow keys move it. Escape puts it back.
 
 function build(row, data, state) {
   state.chips = data.tokens.map((token, place) => {
@@ -51,7 +51,7 @@ function arrange(row, state) {
     chip.className = "chip" + (asked ? " asked" : "") + (state.held === place ? " held" : "");
     chip.querySelector(".step").textContent = asked ? String(at - known + 1) : "·";
     chip.querySelector(".said").textContent =
-      `, ${at + 1} of ${state.order.length} in the order, ` + (asked ? `asked in step ${at - known + 1}` : "known");
+      `, ${at + 1} of ${state.order.length} in the order, ` + (asked ? `predicted in step ${at - known + 1}` : "context");
     chip.setAttribute("aria-pressed", state.held === place ? "true" : "false");
     chip.tabIndex = place === state.at ? 0 : -1;
   });

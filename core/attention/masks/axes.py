@@ -1,6 +1,6 @@
-"""What stands at the rows and columns of a mask: a text, a text with padding, two texts, or a caption and an image.
+"""The rows and columns of a mask: a text, a text with padding, two texts, or a caption and an image.
 
-Tokens here are words and marks: no mask asks what a token is, only where it stands.
+Tokens here are words and punctuation marks: a mask depends on positions, not on tokens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from core.errors import OutOfRange
 
 MOST = 64
-"""Tokens on one axis that a picture has room for."""
+"""Tokens on one axis at most."""
 PAD = "[PAD]"
 Layout = Literal["text", "two", "image"]
 
@@ -58,23 +58,23 @@ def split(text: str) -> tuple[str, ...]:
 
 def numbered(n: int) -> tuple[str, ...]:
     """``n`` tokens that are nothing but their positions, from 0."""
-    return tuple(str(place) for place in range(n))
+    return tuple(str(position) for position in range(n))
 
 
 def one_text(tokens: Sequence[str], padded: int = 0) -> Axes:
-    """A text that looks at itself, with ``padded`` padding tokens behind it; cut where there is no more room.
+    """Self-attention over a text, with ``padded`` padding tokens after it; truncated to :data:`MOST` tokens.
 
     Raises:
         OutOfRange: more padding than there is room for, or no token at all.
     """
     if not 0 <= padded < MOST or not tokens:
-        raise OutOfRange(f"A picture has room for 1 to {MOST} tokens, with at most {MOST - 1} of padding.")
+        raise OutOfRange(f"A mask has 1 to {MOST} tokens, of which at most {MOST - 1} are padding.")
     names = (*tokens[: MOST - padded], *(PAD,) * padded)
     return Axes("text", names, names, padded)
 
 
 def two_texts(queries: Sequence[str], keys: Sequence[str], padded: int = 0) -> Axes:
-    """A text that looks at another."""
+    """Cross-attention: the queries of one text, the keys of another."""
     return Axes("two", one_text(queries).queries, one_text(keys, padded).keys, padded)
 
 
@@ -87,9 +87,9 @@ def picture(tokens: Sequence[str], caption: int, side: int) -> Axes:
     caption = min(caption, len(tokens))
     if side < 1 or caption < 0 or caption + side * side > MOST:
         raise OutOfRange(
-            f"A caption of {caption} and an image of {side} x {side} tokens do not fit into {MOST}. "
-            "A smaller image works."
+            f"A caption of {caption} tokens and an image of {side} x {side} exceed {MOST} tokens. "
+            "Choose a smaller image."
         )
-    image = (f"{line + 1}|{place + 1}" for line in range(side) for place in range(side))
+    image = (f"{row + 1}|{column + 1}" for row in range(side) for column in range(side))
     names = (*tokens[:caption], *image)
     return Axes("image", names, names, caption=caption, side=side)

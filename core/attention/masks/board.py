@@ -44,7 +44,7 @@ class Board:
 
     @property
     def blind(self) -> tuple[int, ...]:
-        """Queries that see nothing: their softmax has no number to work on."""
+        """Queries without any allowed key: their softmax is undefined."""
         return tuple(np.flatnonzero(~self.allowed.any(axis=1)).tolist())
 
 

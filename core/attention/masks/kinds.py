@@ -40,9 +40,9 @@ class Kind:
     layout: Layout = "text"
     """What the axes must be; a pattern over a text can also be laid over an image's tokens."""
     many: int = 0
-    """How many places may be named instead of settings."""
+    """How many positions may be listed instead of settings."""
     usual: Numbers = ()
-    """The places that are named where nobody has chosen."""
+    """The positions by default."""
 
 
 def _bigbird(axes: Axes, numbers: Numbers) -> Pattern:
@@ -57,7 +57,7 @@ def _permutation(axes: Axes, numbers: Numbers) -> Pattern:
     return stream(patterns.drawn(n, numbers[0]), n)
 
 
-_SEED = Setting("Seed", 1, 0, 9999, "The same seed draws the same")
+_SEED = Setting("Seed", 1, 0, 9999, "The same seed gives the same random keys")
 _LONG = 10_000
 """Longer than any text that is counted here."""
 
@@ -71,13 +71,13 @@ KINDS: dict[str, Kind] = {
             "prefix",
             "Prefix",
             lambda axes, n: patterns.prefix(n[0]),
-            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the start that all attend to"),),
+            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the start that all tokens attend to"),),
         ),
         Kind(
             "padding",
             "Padding",
             lambda axes, n: patterns.padding(len(axes.keys) - n[0]),
-            (Setting("Padding, tokens", 3, 0, MOST - 1, "Tokens that fill the text up to the length of its batch"),),
+            (Setting("Padding, tokens", 3, 0, MOST - 1, "Tokens that pad the text to the length of its batch"),),
         ),
         Kind("cross", "Cross", lambda axes, n: patterns.full, layout="two"),
         Kind(
@@ -95,7 +95,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.segments(n[0], n[1]),
             (
                 Setting("Segment, tokens", 4, 1, _LONG),
-                Setting("Memory, tokens", 2, 0, _LONG, "States kept from before the segment"),
+                Setting("Memory, tokens", 2, 0, _LONG, "Hidden states cached from before the segment"),
             ),
         ),
         Kind(
@@ -110,7 +110,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.dilated(n[0], n[1]),
             (
                 Setting("Keys each side", 2, 0, _LONG),
-                Setting("Step", 2, 1, _LONG, "Every d-th key; 1 leaves no gaps"),
+                Setting("Dilation", 2, 1, _LONG, "Each query attends to every d-th key; 1 leaves no gaps"),
             ),
         ),
         Kind("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),
@@ -127,8 +127,8 @@ KINDS: dict[str, Kind] = {
             (
                 Setting("Block, tokens", 4, 2, 128),
                 Setting("Window, blocks", 3, 1, 15, "An odd number, the block itself in the middle", 2),
-                Setting("Global, blocks", 2, 0, 8, "At the two ends in turn"),
-                Setting("Random, blocks", 1, 0, 8, "Drawn for each block of queries"),
+                Setting("Global, blocks", 2, 0, 8, "First and last blocks, in turn"),
+                Setting("Random, blocks", 1, 0, 8, "Sampled for each block of queries"),
                 _SEED,
             ),
         ),
@@ -143,20 +143,23 @@ KINDS: dict[str, Kind] = {
             "convolution",
             "Image convolution",
             lambda axes, n: patterns.convolution(axes.caption, axes.side, n[0]),
-            (Setting("Kernel", 3, 1, 11, "Side of the neighbourhood, an odd number", 2),),
+            (Setting("Kernel", 3, 1, 11, "Side of the neighborhood, an odd number", 2),),
             layout="image",
         ),
         Kind(
             "strided",
             "Strided",
             lambda axes, n: patterns.strided(n[0]),
-            (Setting("Stride", 4, 1, _LONG, "Near the root of the length in the paper"),),
+            (Setting("Stride", 4, 1, _LONG, "Near the square root of the length in the paper"),),
         ),
         Kind(
             "fixed",
             "Fixed",
             lambda axes, n: patterns.fixed(n[0], n[1]),
-            (Setting("Block, tokens", 4, 1, _LONG), Setting("Summary, tokens", 1, 1, _LONG, "Last ones of each block")),
+            (
+                Setting("Block, tokens", 4, 1, _LONG),
+                Setting("Summary, tokens", 1, 1, _LONG, "At the end of each block"),
+            ),
         ),
     )
 }

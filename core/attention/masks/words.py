@@ -44,7 +44,7 @@ class Term:
             raise OutOfRange(f"There is no mask “{self.kind[:40]}”. There are: {', '.join(KINDS)}.")
         most = kind.many or len(kind.settings)
         if len(self.numbers) > most:
-            raise OutOfRange(f"“{kind.title}” takes {most} numbers at most, not {len(self.numbers)}.")
+            raise OutOfRange(f"“{kind.title}” takes at most {most} numbers, not {len(self.numbers)}.")
         for setting, number in zip(kind.settings, self.numbers, strict=False):
             if not setting.low <= number <= setting.high:
                 raise OutOfRange(
@@ -54,14 +54,14 @@ class Term:
                 raise OutOfRange(f"“{setting.label}” of “{kind.title}” is an odd number, not {number}.")
         if kind.key == "fixed" and self.numbers[1] > self.numbers[0]:
             raise OutOfRange(
-                f"A block of {self.numbers[0]} tokens cannot be summed up by {self.numbers[1]} of them. "
-                "Take a summary that is no longer than the block."
+                f"A block of {self.numbers[0]} tokens cannot have a summary of {self.numbers[1]} tokens. "
+                "Choose a summary that is no longer than the block."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One to three patterns and what joins them, taken from left to right.
+    """One to three patterns and the operators that combine them, from left to right.
 
     Raises:
         OutOfRange: too many patterns, or two that no text can have at once.
@@ -72,17 +72,17 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.terms) <= MOST_TERMS:
-            raise OutOfRange(f"One to {MOST_TERMS} masks can be joined, not {len(self.terms)}.")
+            raise OutOfRange(f"One to {MOST_TERMS} masks can be combined, not {len(self.terms)}.")
         assert len(self.joins) == len(self.terms) - 1, self.joins
         kinds = {term.kind for term in self.terms}
         if "cross" in kinds and kinds - {"cross", "padding"}:
-            raise OutOfRange("Cross-attention joins two texts. Only padding can be laid over it.")
+            raise OutOfRange("Cross-attention has queries and keys of two texts. Only padding can be combined with it.")
         if self.layout == "image" and "padding" in kinds:
-            raise OutOfRange("An image always has all its tokens: padding cannot be laid over it.")
+            raise OutOfRange("An image has no padding tokens: padding cannot be combined with its masks.")
 
     @property
     def layout(self) -> Layout:
-        """What the axes must be."""
+        """The kind of axes that the patterns need."""
         layouts = {KINDS[term.kind].layout for term in self.terms}
         return "image" if "image" in layouts else "two" if "two" in layouts else "text"
 
@@ -92,7 +92,7 @@ class Choice:
         return max((term.numbers[0] for term in self.terms if term.kind == "padding"), default=0)
 
     def can_be_joined(self, kind: str) -> bool:
-        """Whether the pattern ``kind`` can be joined to this choice."""
+        """Whether the pattern ``kind`` can be combined with this choice."""
         try:
             Choice((*self.terms, Term(kind, usual(kind))), (*self.joins, JOINS[0]))
         except OutOfRange:
@@ -127,16 +127,16 @@ def read(raw: str) -> Choice:
         OutOfRange: it stands for none.
     """
     if len(raw) > _MOST_CHARACTERS:
-        raise OutOfRange(f"A choice of masks has {_MOST_CHARACTERS} characters at most.")
+        raise OutOfRange(f"A choice of masks has at most {_MOST_CHARACTERS} characters.")
     parts = raw.split(".")
     joins: list[Join] = []
     for part in parts[1::2]:
         join = next((one for one in JOINS if one == part), None)
         if join is None:
-            raise OutOfRange(f"Masks are joined by {', '.join(JOINS)}, not by “{part[:40]}”.")
+            raise OutOfRange(f"Masks are combined by {', '.join(JOINS)}, not by “{part[:40]}”.")
         joins.append(join)
     if len(parts) % 2 == 0:
-        raise OutOfRange(f"After “{parts[-1][:40]}” a mask is missing.")
+        raise OutOfRange(f"A mask is missing after “{parts[-1][:40]}”.")
     return Choice(tuple(map(_term, parts[::2])), tuple(joins))
 
 
@@ -158,7 +158,7 @@ def _term(word: str) -> Term:
     if name not in KINDS:
         return Term(name, ())
     if any(not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS) for number in numbers):
-        raise OutOfRange(f"Behind “{name}” stand whole numbers, joined by “-”, not “{word[len(name) :][:40]}”.")
+        raise OutOfRange(f"“{name}” takes whole numbers, separated by “-”, not “{word[len(name) :][:40]}”.")
     given = tuple(map(int, numbers))
     if KINDS[name].many:
         return Term(name, tuple(sorted(set(given))) or usual(name))

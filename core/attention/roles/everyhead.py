@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
-from core.attention.heads import MEANING
+from core.attention.heads import LABELS, MEANING
 from core.attention.roles import rolefiles
 from core.attention.roles.relations import Counted, wilson
 from core.attention.trace import MapKind
@@ -56,7 +56,7 @@ COLUMNS = (
     "layer",
     "layers",
     "head",
-    *ROLES,
+    *(LABELS[role] for role in ROLES),
     "relation",
     "right",
     "beyond fixed distance",

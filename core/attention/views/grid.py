@@ -1,8 +1,8 @@
 """All heads of a map as one page of our own: small pictures to open, the weights of a token as shading and as numbers.
 
 The page draws on a canvas, so it carries what bertviz's views cannot: 12 layers x 12 heads x 256² weights within a
-second. It is walked by keyboard, says aloud where one is, and has a table beside every picture. Like bertviz's pages it
-asks for nothing and runs its own scripts alone (`core.attention.views.page`).
+second. It works by keyboard, announces the position, and has a table beside every picture. Like bertviz's pages it
+requests nothing and runs its own scripts alone (`core.attention.views.page`).
 
 Colors run from the page's background (zero) through cividis, those of a difference from orange (negative) over the
 background to blue. What was never computed is hatched: it is not a zero.
@@ -12,6 +12,7 @@ numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from core.attention.heads import specials
@@ -27,8 +28,8 @@ _TOKEN_CHARS = 60
 _KINDS = {
     "encoder": "Encoder",
     "decoder": "Decoder",
-    "cross": "From decoder to encoder",
-    "query": "Second stream",
+    "cross": "Cross-attention",
+    "query": "Query stream",
 }
 
 
@@ -98,7 +99,7 @@ def height(found: AttentionMap) -> int:
 
 
 def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
-    """The colors as (place, color) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
+    """The colors as (position, color) with positions from 0 to 1; with a sign, zero, the background, is at 0.5."""
     look = THEMES[theme]
     return list(look.differences if signed else look.amounts)
 
@@ -112,12 +113,13 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
     """The markup; everything in it is ours, and what comes from a text is written by the script."""
     what = "difference" if signed else "weight"
     hide = bool(specials(found.query_tokens) or specials(found.key_tokens))
+    words = content("attention", "all")
     legend = [f'<span id="low"></span> <span id="ramp"></span> <span id="high"></span> {what}']
-    legend.append(f'<span class="swatch zero"></span> computed, {"no difference" if signed else "and zero"}')
+    legend.append(f'<span class="swatch zero"></span> {escape(words.label("same" if signed else "computed"))}')
     if some_unknown:
-        legend.append('<span class="swatch none"></span> not computed: masked or outside the attention pattern')
+        legend.append(f'<span class="swatch none"></span> {escape(words.label("uncomputed"))}')
     if found.second is not None:
-        legend.append('<span class="dash"></span> the second sentence begins')
+        legend.append(f'<span class="dash"></span> {escape(words.label("second"))}')
     steps = {(False, 8): "255", (False, 16): "65,535", (True, 8): "127", (True, 16): "32,767"}[signed, bits]
     return f"""<main>
 <h1 id="title"></h1>
@@ -130,7 +132,7 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 <label{"" if hide else " hidden"}><input type="checkbox" id="specials" autocomplete="off"> Hide special tokens</label>
 <label><input type="checkbox" id="alike" autocomplete="off"> One scale for all heads</label>
 </div>
-<p class="hint" id="summed" hidden>Special tokens are hidden, so the rows that are left no longer sum to one.</p>
+<p class="hint" id="summed" hidden>{escape(words.part("Hint: hidden tokens"))}</p>
 <ul class="legend">{"".join(f"<li>{item}</li>" for item in legend)}</ul>
 <p id="said" role="status" aria-live="polite"></p>
 <div class="sides">
@@ -143,17 +145,16 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 </div>
 <div class="numbers">
 <section id="row" hidden>
-<h2>Where <span id="asked"></span> {"differs" if signed else "attends"}</h2>
+<h2>{"Differences" if signed else "Keys"} of <span id="asked"></span></h2>
 <p id="shaded" aria-hidden="true"></p>
-<table><caption>Its ten strongest keys</caption>
+<table><caption>{escape(words.label("keys"))}</caption>
 <thead><tr><th>#</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
 <tbody id="keys"></tbody></table>
 </section>
-<table><caption>The ten strongest links of this head</caption>
+<table><caption>{escape(words.label("links"))}</caption>
 <thead><tr><th>#</th><th>Query</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
 <tbody id="links"></tbody></table>
-<p class="hint">The small number beside a token is its position in the text. Weights are rounded to {steps} steps up to
-the largest of their head. In long texts a pixel of a small picture shows the largest of the weights that it covers.</p>
+<p class="hint">{escape(words.part("Hint: numbers", steps=steps))}</p>
 </div>
 </div>
 </main>"""

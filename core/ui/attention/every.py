@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from core import links
+from core.attention.heads import LABELS
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
 from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
@@ -31,9 +32,9 @@ ANY = "any"
 SCORE = Choice(
     name="score",
     label="Score",
-    options={name: name.capitalize() for name in SCORES},
+    options={name: LABELS.get(name, name).capitalize() for name in SCORES},
     default="previous",
-    width=150,
+    width=170,
 )
 LEAST = Unset(name="least", label="At least", low=-1.0, high=100.0, step=0.05, placeholder="any", width=115)
 BRANCH = Choice(name="branch", label="Branch", options={ANY: "All branches", **BRANCH_TITLES}, width=155)
@@ -119,7 +120,7 @@ def _picture(score: str, scored: Scored, view: View) -> None:
         for number, (branch, group) in enumerate(zip(branches, groups, strict=True))
         if group
     ]
-    columns = ("model", "attention", "layer", "head", "depth", score)
+    columns = ("model", "attention", "layer", "head", "depth", LABELS.get(score, score))
     table = Table(columns, tuple((r.name, r.attention, r.layer, r.head, r.depth, value) for value, r in scored))
     top, best = scored[0]
     picked: Any = Panel(
@@ -178,8 +179,8 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
         "model": [row.name for row in found],
         "attention": [KINDS[row.attention] for row in found],
     }
-    first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score, score)
-    roles = [role for role in ROLES if any(role in row.roles for row in found)]
+    first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
+    roles = {LABELS[role]: SCORES[role] for role in ROLES if any(role in row.roles for row in found)}
     grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
     order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
@@ -198,7 +199,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
             "beyond fixed distance": number(format="percent", help=SCORES[GRAMMAR]),
             "mean bits lost": number(format="%.3f", help="Mean over twenty sentences"),
             "largest bits lost": number(format="%.3f", help="On one of the twenty sentences"),
-            **{role: number(format="%.2f", help=SCORES[role]) for role in roles},
+            **{label: number(format="%.2f", help=meaning) for label, meaning in roles.items()},
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):

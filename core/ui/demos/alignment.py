@@ -54,7 +54,7 @@ def attention_panel(view: DemoView, found: Alignment, step: int) -> tuple[int, f
         "selected": step,
         "accent": view.accent,
         "onAccent": on_colour(view.accent),
-        "label": "Tokens generated; choose one to see what it attends to",
+        "label": "Generated tokens; choose one to show which source tokens it attends to",
     }
     ROWS.draw(key, data)
     return step, weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.heads import MEANING, HeadScores, scores
+from core.attention.heads import LABELS, MEANING, HeadScores, scores
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import (
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec
     from core.ui.links import PageState
 
-KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder", "query": "Query stream"}
+KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention", "query": "Query stream"}
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
 MAP = Choice(name="map", label="Attention", options=KINDS, style="row")
 LAYER = Integer(name="layer", label="Layer", low=1, high=200, style="menu", width=96)
@@ -273,7 +273,15 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
     names = list(measured.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
     key = view.state.key("heads.score")
-    name = st.segmented_control("Score", names, default=preferred, required=True, key=key, help="Measured on this text")
+    name = st.segmented_control(
+        "Score",
+        names,
+        default=preferred,
+        required=True,
+        key=key,
+        help="Measured on this text",
+        format_func=LABELS.__getitem__,
+    )
     with st.container(horizontal=True):
         for layer, head, value in measured.strongest(name):
             st.button(
@@ -284,10 +292,10 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
             )
     Panel(
         "attention-scores",
-        f"Score {name} of every head",
+        f"Score {LABELS[name]} of every head",
         figures.score_grid(measured.grids[name], MEANING[name], theme=theme()),
-        f"Score {name} of every head, layers down, heads across; the table has the numbers.",
-        partial(grids_table, measured.grids),
+        f"Score {LABELS[name]} of every head, layers down, heads across; the table has the numbers.",
+        partial(grids_table, {LABELS[score]: grid for score, grid in measured.grids.items()}),
         note=view.words.part("Scores", score=MEANING[name].capitalize()),
     ).draw(view.state)
 

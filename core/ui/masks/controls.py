@@ -32,7 +32,7 @@ QUERIES = Text(
     default="Le roi donna une bague à sa fille.",
     most=MOST_CHARACTERS,
     width=250,
-    help="Its tokens attend to those of the sentence",
+    help="Its tokens (queries) attend to those of the sentence (keys)",
 )
 SIDE = Integer(name="side", label="Image side", default=4, low=2, high=7, width=135)
 CAPTION = Integer(name="caption", label="Caption", default=6, low=0, high=60, width=135)
@@ -86,7 +86,7 @@ def _linked(state: PageState) -> Choice:
     try:
         return read(state.text("pattern", USUAL))
     except OutOfRange as error:
-        warning(f"The link's mask cannot be read. {error} The usual one is shown.", icon=":material/link_off:")
+        warning(f"The link's mask cannot be read. {error} The default is shown.", icon=":material/link_off:")
         state.set(pattern=None)
         return read(USUAL)
 
@@ -110,7 +110,7 @@ def _term(slot: int, linked: Choice, before: Choice | None, view: View) -> Term:
     try:
         return Term(kind, tuple(_number(one, number, view.state.key(f"{key}.{i}")) for i, (one, number) in settings))
     except OutOfRange as error:
-        warning(f"{error} Shown with its usual settings.", icon=":material/info:")
+        warning(f"{error} Shown with its default settings.", icon=":material/info:")
         return Term(kind, usual(kind))
 
 

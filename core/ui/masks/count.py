@@ -33,15 +33,15 @@ def count(view: View, choice: Choice, board: Board) -> None:
         equals = "" if formula.startswith(r"\approx") else "="
         st.latex(rf"|M| {equals} {lines(formula)}")
     view.note("Count: symbols")
-    counted = [("This picture", board.axes, board.count)]
+    counted = [("This mask", board.axes, board.count)]
     if choice.layout == "text":
         word = write(choice)
         counted += [
-            (f"The same at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
+            (f"This mask at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
         ]
     counted += _published(choice)
     rows = [_row(*one) for one in counted]
-    text_table(TextTable(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
+    text_table(TextTable(_HEADINGS, rows, "Scores computed under each mask", _WIDTHS, numeric=(1, 2, 3, 4)))
     download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
     part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
     markdown(f"**{part.partition(':')[0]}** {view.words.part(part)}")

@@ -110,7 +110,7 @@ def masks(view: View) -> None:
 
 
 def board_data(choice: Mask, board: Board) -> dict[str, Any]:
-    """What the browser is given: names, the predicate's cells as a row of 0 and 1, and the cells that are changed."""
+    """The data of the component: names, the predicate's cells as a row of 0 and 1, and the changed cells."""
     return {
         "rows": [short(token, _LETTERS) for token in board.axes.queries],
         "cols": [short(token, _LETTERS) for token in board.axes.keys],
@@ -233,11 +233,11 @@ def _symbol(latex: str, meaning: str) -> str:
 
 
 def _three(view: View, tokens: tuple[str, ...]) -> None:
-    """Three things that are called a mask, on one sentence; the link carries ``place``, the token that is masked."""
+    """Three things that are called a mask, on one sentence; the link carries ``place``, the masked position."""
     tokens = tokens[:_DRAWN]
     n = len(tokens)
     view.say("Three")
-    place = chosen_place(tokens, n // 2, "The token that is masked", COLOR, view.state)
+    place = chosen_place(tokens, n // 2, "Masked token", COLOR, view.state)
     padded = one_text(tokens, PADDED).keys
     hidden = (*tokens[:place], MASKED, *tokens[place + 1 :])
     shown = (
@@ -265,12 +265,12 @@ def _every() -> None:
     rows: list[tuple[Cell, ...]] = [
         (_drawn(key, kind.title), describe(key).purpose, _users(describe(key))) for key, kind in KINDS.items()
     ]
-    text_table(TextTable(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
+    text_table(TextTable(("Mask", "Purpose", "Used by"), rows, "Every mask", (22, 54, 24)))
     text_table(
         TextTable(
-            ("Joined", "As in"),
+            ("Combination", "As in"),
             [(_drawn(word, title), used) for word, used, title in EXAMPLES],
-            "Joined masks",
+            "Combined masks",
             (46, 54),
         )
     )
