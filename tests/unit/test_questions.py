@@ -51,7 +51,7 @@ def test_what_the_sources_ask_is_asked() -> None:
     masks = next(case for _, case in CASES if case.slug == "masks")
     static, dynamic = (
         next(row for row in rows(masks, first(masks)) if row.variant == word)
-        for word in ("static masks", "dynamic masks")
+        for word in ("static masking", "dynamic masking")
     )
     assert reference(masks, static)
     assert not reference(masks, dynamic)

@@ -170,7 +170,7 @@ BY_HAND = [
     ("distilbert-glue-v2", "cola.dev.matthews-correlation", "distilbert", {}, "51.3"),
     ("distilbert-glue-v1", "cola.not-stated.matthews-correlation", "distilbert", {}, "42.5"),
     ("distilbert-glue-v1", "wnli.not-stated.accuracy", "bert", {}, "43.7"),
-    ("roberta-masking", "mnli-matched.dev.accuracy", "roberta", {"variant": "dynamic masks"}, "84.0"),
+    ("roberta-masking", "mnli-matched.dev.accuracy", "roberta", {"variant": "dynamic masking"}, "84.0"),
     (
         "roberta-batch",
         "masked-words.held-out-training-text.perplexity",
@@ -194,7 +194,7 @@ BY_HAND = [
     ("peters-frozen", "conll-2003-entities.not-stated.f1", "elmo", {"variant": "fine-tuned"}, "91.9"),
     ("peters-frozen", "mrpc.not-stated.score-metric-not-stated", "bert", {"variant": "fine-tuned"}, "84.8"),
     ("bart-understanding", "cola.dev.matthews-correlation", "bart", {}, "62.8"),
-    ("bart-corruptions", "cnn-dailymail.not-stated.perplexity", "bart", {"variant": "infilling and shuffling"}, "5.41"),
+    ("bart-corruptions", "cnn-dailymail.not-stated.perplexity", "bart", {"variant": "infilling and permutation"}, "5.41"),
     ("bert-heads-coreference", "attention-head-coreference.not-stated.antecedents-found", "bert", {}, "65.1"),
     ("codex-choice", "humaneval.all-164-problems.pass-1", "codex", {}, "37.7"),
     (
