@@ -194,7 +194,13 @@ BY_HAND = [
     ("peters-frozen", "conll-2003-entities.not-stated.f1", "elmo", {"variant": "fine-tuned"}, "91.9"),
     ("peters-frozen", "mrpc.not-stated.score-metric-not-stated", "bert", {"variant": "fine-tuned"}, "84.8"),
     ("bart-understanding", "cola.dev.matthews-correlation", "bart", {}, "62.8"),
-    ("bart-corruptions", "cnn-dailymail.not-stated.perplexity", "bart", {"variant": "infilling and permutation"}, "5.41"),
+    (
+        "bart-corruptions",
+        "cnn-dailymail.not-stated.perplexity",
+        "bart",
+        {"variant": "infilling and permutation"},
+        "5.41",
+    ),
     ("bert-heads-coreference", "attention-head-coreference.not-stated.antecedents-found", "bert", {}, "65.1"),
     ("codex-choice", "humaneval.all-164-problems.pass-1", "codex", {}, "37.7"),
     (
