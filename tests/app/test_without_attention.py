@@ -67,10 +67,10 @@ def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> Non
     assert any("known tree: GPT-3" in link.label.replace("\\", "") for link in links)
 
 
-def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumour() -> None:
+def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumor() -> None:
     at = opened("decoder", system="gpt-4", tab="facts")
     tables = " ".join(element.proto.body for element in at.get("html"))
-    assert "1.8 trillion (rumour)" in tables
+    assert "1.8 trillion (rumor)" in tables
     assert "gives no further details" in shown(at)
     assert "Counted by building" not in shown(at)
 

@@ -253,14 +253,14 @@ def test_the_first_llama_s_figures_are_its_own() -> None:
     assert next(entry for entry in family() if entry.slug == "llama").largest == 68_976_648_192
 
 
-def test_a_rumour_is_marked_wherever_it_stands() -> None:
+def test_a_rumor_is_marked_wherever_it_stands() -> None:
     system = catalogue.get("gpt-4")
-    rumours = [fact for fact in system.facts if "1.8" in fact.value]
-    assert len(rumours) == 1
-    assert "rumour" in rumours[0].label
-    assert "rumour" in rumours[0].value
-    assert "rumour" in system.undisclosed
-    assert all("rumour" in row.claim for row in system.corrections if "1.8" in row.claim)
+    rumors = [fact for fact in system.facts if "1.8" in fact.value]
+    assert len(rumors) == 1
+    assert "rumor" in rumors[0].label
+    assert "rumor" in rumors[0].value
+    assert "rumor" in system.undisclosed
+    assert all("rumor" in row.claim for row in system.corrections if "1.8" in row.claim)
 
 
 @pytest.mark.parametrize(
