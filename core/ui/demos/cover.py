@@ -123,7 +123,7 @@ def _guess_box(key: str, label: str, choices: Sequence[str], most: int, show: Ca
             )
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
     if typed and not _readable(typed.strip()):
-        st.caption("That holds no word. Type one, or choose Show.")
+        st.caption("There is no word in your guess. Type one, or choose Show.")
 
 
 def _readable(guess: str) -> bool:
