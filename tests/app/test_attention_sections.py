@@ -40,7 +40,7 @@ def test_switching_off_opens_with_the_head_that_matters_most() -> None:
     ranked = at.dataframe[0].value
     assert ranked["bits lost"].is_monotonic_decreasing
     assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]  # type: ignore[attr-defined]
-    assert f"Without 1 head the answer loses **{ranked['bits lost'][0]:.2f} bits**" in shown(at)
+    assert f"Without 1 head the prediction loses **{ranked['bits lost'][0]:.2f} bits**" in shown(at)
     assert "off" not in at.query_params
     click(at, "Ablate none")
     assert "No head is ablated." in shown(at)
@@ -70,7 +70,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning
     assert "**Have two neighboring words changed places?**" in shown(at)
-    assert set(at.dataframe[0].value["best answer after"]) == {"swapped"}
+    assert set(at.dataframe[0].value["top prediction after"]) == {"swapped"}
     assert len(at.dataframe[0].value) == 72
     assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]  # type: ignore[attr-defined]
     assert "“swapped” goes from 97 % to " in shown(at)
@@ -81,7 +81,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     assert "**Where does the sentence come from?**" in shown(at)
     assert at.dataframe[0].value["bits lost"].max() != words
     again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
-    assert {"story", "conversation"} <= set(again.dataframe[0].value["best answer after"])
+    assert {"story", "conversation"} <= set(again.dataframe[0].value["top prediction after"])
     bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
     assert "no text before the punctuation" in bare.warning[0].value
 
@@ -108,7 +108,7 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]
 def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     at = page(tab="off", model="atlas-xlnet", off="d4-1")
     assert not at.warning
-    assert "the answer loses **0.00 bits**" in shown(at)
+    assert "the prediction loses **0.00 bits**" in shown(at)
     assert set(at.dataframe[0].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
     assert len(at.dataframe[0].value) == 72
     other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")

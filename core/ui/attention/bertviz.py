@@ -109,7 +109,7 @@ def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
             warning(sentence, icon=":material/link_off:")
         st.session_state[key] = [number for number in linked if number not in missing]
     options = range(1, size + 1)
-    help = "Fewer of them leave room for more of the text"
+    help = view.words.label("fewer")
     chosen = st.multiselect(param.label, options, key=key, persist_state="page", placeholder="all", help=help)
     state.set(**{param.name: tuple(int(number) for number in chosen)})
     return sorted(map(int, chosen)) or list(options)

@@ -1,4 +1,4 @@
-"""Head ablation: the answer before and after, and what each head alone is worth to it."""
+"""Head ablation: the prediction before and after, and the effect of each head alone."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ def switch_off(view: View) -> None:
             "layer": effect.head.layer + 1,
             "head": effect.head.head + 1,
             "bits lost": round(effect.bits, 4),
-            "best answer before": round(effect.before, 4),
-            "the same after": round(effect.after, 4),
-            "best answer after": effect.answer,
+            "probability before": round(effect.before, 4),
+            "probability after": round(effect.after, 4),
+            "top prediction after": effect.answer,
             "sharpness": None if effect.sharpness is None else round(effect.sharpness, 3),
         }
         for effect in effects.values()
     ]
-    data_table(rows, "bits-lost", alt="Every head, the one that matters most first")
+    data_table(rows, "bits-lost", alt=view.words.label("table"))
 
 
 def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view: View) -> str:
     """Where the session holds the codes of the heads that are ablated: first what the link says.
 
-    A link without any opens with the head that matters most ablated, as an example.
+    A link without any opens with the head of the largest effect ablated, as an example.
     """
     slot = view.state.key(f"off.heads.{spec.slug}")
     if slot not in st.session_state:
@@ -114,23 +114,23 @@ def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view
 
 
 def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None) -> None:
-    """The answer with all heads, and without those that are ablated."""
+    """The predictions with all heads, and without those that are ablated."""
     st.markdown(f"**{plain(question_of(spec, task))}**")
     changes = ablation.changes[:8]
     tokens, before, after = ([getattr(change, name) for change in changes] for name in ("token", "before", "after"))
     Panel(
         f"{spec.slug}-answers",
-        f"{spec.name}: the answer with all heads, and without the ablated ones",
+        f"{spec.name}: predictions with all heads, and without the ablated ones",
         guess_bars(tokens, before, accent(spec.branch), kept=after, theme=theme()),
         bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without the ablated heads"),
-        Table(("answer", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
+        Table(("prediction", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
         note=view.words.part("Bars"),
     ).draw(view.state)
     count = len(ablation.off)
     if not count:
         view.note("None ablated")
         return
-    sentence = f"Without {count} {'head' if count == 1 else 'heads'} the answer loses **{ablation.bits:.2f} bits**"
+    sentence = f"Without {count} {'head' if count == 1 else 'heads'} the prediction loses **{ablation.bits:.2f} bits**"
     if changes:
         top, best = changes[0], ablation.after.tokens[0]
         sentence += f": “{plain(top.token)}” goes from {percent(top.before)} to {percent(top.after)}"
@@ -139,7 +139,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
 
 
 def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
-    """What the answer loses without each head of one kind; a click ablates a head, or restores it."""
+    """The bits lost without each head of one kind; a click ablates a head, or restores it."""
     heads = [effect.head for effect in own.values()]
     bits = np.zeros((1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)), dtype=np.float32)
     for effect in own.values():

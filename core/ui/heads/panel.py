@@ -108,7 +108,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         shown = VIEW.draw(state)
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
     if shown == "table":
-        _keys(found, layer, head, 4, state)
+        _keys(found, layer, head, 4, view)
     else:
         left, right = st.columns([2, 3] if shown == "bertviz" else [3, 2], gap="medium")
         with left:
@@ -117,7 +117,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             else:
                 _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", view)
         with right:
-            _keys(found, layer, head, 2 if shown == "bertviz" else 1, state)
+            _keys(found, layer, head, 2 if shown == "bertviz" else 1, view)
     view.try_and_notice(found.kind, about=_about(measured, layer, head, view))
     if found.note:
         st.caption(plain(found.note))
@@ -187,8 +187,8 @@ def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int
         view.note("Cut", shown=shown, there=there)
 
 
-def _keys(found: AttentionMap, layer: int, head: int, count: int, state: PageState) -> None:
-    """The strongest keys of every query."""
+def _keys(found: AttentionMap, layer: int, head: int, count: int, view: View) -> None:
+    """The keys with the largest weights for every query."""
     rows = [
         {name: _short(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in top_keys(found, layer, head, count)
@@ -198,8 +198,8 @@ def _keys(found: AttentionMap, layer: int, head: int, count: int, state: PageSta
     data_table(
         rows,
         "strongest-keys",
-        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
-        key=state.key(f"heads.keys.{found.kind}"),
+        alt=view.words.part("Alt: keys", count=count, layer=layer + 1, head=head + 1),
+        key=view.state.key(f"heads.keys.{found.kind}"),
         height=min(38 + 35 * len(rows), 560),
         column_config={
             "#": st.column_config.NumberColumn(width=40),
@@ -294,7 +294,7 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
         "attention-scores",
         f"Score {LABELS[name]} of every head",
         figures.score_grid(measured.grids[name], MEANING[name], theme=theme()),
-        f"Score {LABELS[name]} of every head, layers down, heads across; the table has the numbers.",
+        view.words.part("Alt: scores", score=LABELS[name]),
         partial(grids_table, {LABELS[score]: grid for score, grid in measured.grids.items()}),
         note=view.words.part("Scores", score=MEANING[name].capitalize()),
     ).draw(view.state)
