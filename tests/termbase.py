@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import Any
 
 INSTEAD: dict[str, str] = {
     r"(?:hidden|masked|asked|which|each|every|these|those|same|other|earlier|later|two|three|four|five|\d+) places?\b"
@@ -81,3 +83,31 @@ def check(texts: Iterable[str], where: str) -> None:
     """
     wrong = [f"{around!r}: {term}" for text in texts for around, term in private(text)]
     assert not wrong, f"{where} shows words that the field has a term for:\n" + "\n".join(dict.fromkeys(wrong))
+
+
+_SILENT = frozenset({"id", "key", "form_id", "url", "element_id", "value", "default", "raw_values", "query"})
+"""Fields of an element that nobody reads, or that hold what a visitor typed."""
+_QUOTED = re.compile("“[^”]*”")
+
+
+def strings(message: Any) -> Iterator[str]:
+    """Every text of a Streamlit element that its reader can see: labels, options, Markdown, HTML, figures.
+
+    What stands in “…” may be a visitor's or a model's and is left out.
+    """
+    for field, value in message.ListFields():
+        if field.name in _SILENT or field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
+            continue
+        for part in value if field.is_repeated else (value,):
+            if field.type == field.TYPE_MESSAGE:
+                yield from strings(part)
+            elif " " in part:
+                yield _QUOTED.sub("“…”", unescape(part))
+
+
+def shown(node: Any) -> Iterator[str]:
+    """Every text of an AppTest's tree."""
+    for child in getattr(node, "children", {}).values():
+        yield from shown(child)
+    if getattr(node, "proto", None) is not None and hasattr(node.proto, "ListFields"):
+        yield from strings(node.proto)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.settings import settings
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.pages import pages
+from tests import termbase
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,6 +22,23 @@ def _assets() -> None:
     """What is read once a process is read while our own files are there: tests put others in their place."""
     catalogue.systems()
     pages()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _field_terms() -> Iterator[None]:
+    """Whatever a page test draws is read against the term base, in the test that drew it."""
+    run, read = AppTest._run, set[str]()
+
+    def checked(at: AppTest, *given: Any, **named: Any) -> AppTest:
+        run(at, *given, **named)
+        new = set(termbase.shown(at._tree)) - read
+        termbase.check(new, "a page")
+        read.update(new)
+        return at
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AppTest, "_run", checked)
+        yield
 
 
 @pytest.fixture
