@@ -22,7 +22,7 @@ INSTEAD: dict[str, str] = {
     r"(?:the model's|its (?:best|first|top)|the model) guess(?:es)?\b": "prediction",
     r"(?:hide|hides|hidden|hiding) (?:a |the |some |more |these |its )?(?:words?|tokens?|places?)\b": "mask",
     r"(?:words?|tokens?) (?:is |are |were )?hidden\b": "masked tokens",
-    r"damag(?:e|es|ed|ing)\b": "corrupt, corruption",
+    r"(?<!asks for )damage(?:d)?\b|damaging\b": "corrupt, corruption",
     r"mend(?:s|ed|ing)?\b|set right\b": "reconstruct, denoise",
     r"(?:one|a|your|two|this) beginnings?\b": "prompt, prefix",
     r"(?:the beginning|a text) is (?:written|gone) on\b|writes? on\b|writing on\b": "generate, continue",
@@ -40,8 +40,8 @@ INSTEAD: dict[str, str] = {
     r"graphics cards?\b": "GPUs",
     r"texts at a time\b|tensor ways\b": "micro-batch size; tensor-parallel degree",
     r"(?:on|for|keeps for) the way back\b": "for the backward pass",
-    r"strangers\b": "anisotropy baseline",
-    r"(?<!residual )(?<!content )(?<!query )(?<!of )\bthe stream\b": "residual stream",
+    r"(?:what|than|as|of|between|two) strangers\b": "anisotropy baseline",
+    r"the stream behind\b|goes past the attention\b": "residual stream",
     r"heads? (?:is |are )?switched off\b|switch(?:ed|es)? off (?:a |the |all |these )?heads?\b": "ablate",
     r"ready (?:words|weights|sentences)\b|lies? ready\b": "examples, presets",
     r"learned from nothing\b": "trained from scratch",
@@ -87,13 +87,13 @@ def check(texts: Iterable[str], where: str) -> None:
 
 _SILENT = frozenset({"id", "key", "form_id", "url", "element_id", "value", "default", "raw_values", "query"})
 """Fields of an element that nobody reads, or that hold what a visitor typed."""
-_QUOTED = re.compile("“[^”]*”")
+_UNREAD = re.compile('“[^”]*”|(?:href|title)="[^"]*"')
 
 
 def strings(message: Any) -> Iterator[str]:
     """Every text of a Streamlit element that its reader can see: labels, options, Markdown, HTML, figures.
 
-    What stands in “…” may be a visitor's or a model's and is left out.
+    Addresses are left out, and what stands in “…”, which may be a visitor's or a model's.
     """
     for field, value in message.ListFields():
         if field.name in _SILENT or field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
@@ -102,7 +102,7 @@ def strings(message: Any) -> Iterator[str]:
             if field.type == field.TYPE_MESSAGE:
                 yield from strings(part)
             elif " " in part:
-                yield _QUOTED.sub("“…”", unescape(part))
+                yield _UNREAD.sub("“…”", unescape(part))
 
 
 def shown(node: Any) -> Iterator[str]:

@@ -99,7 +99,7 @@ def never_linked(at: AppTest) -> set[str]:
     ("page", "query", "names"),
     [
         ("compare", {}, set()),
-        ("sources", {}, {"human-preferences"}),  # as a system's name, under the claim
+        ("sources", {}, {"human-preferences", "hidden-size"}),  # as a name under a claim, and beside a sum
         ("timeline", {"system": "bert"}, set()),
         ("results", {}, set()),
         ("results", {"tab": "all"}, {"transfer-learning"}),  # in a paper's title
