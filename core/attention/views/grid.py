@@ -132,7 +132,7 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 <label{"" if hide else " hidden"}><input type="checkbox" id="specials" autocomplete="off"> Hide special tokens</label>
 <label><input type="checkbox" id="alike" autocomplete="off"> One scale for all heads</label>
 </div>
-<p class="hint" id="summed" hidden>{escape(words.part("Hint: hidden tokens"))}</p>
+<p class="hint" id="summed" hidden>{escape(words.part("Hint: special tokens"))}</p>
 <ul class="legend">{"".join(f"<li>{item}</li>" for item in legend)}</ul>
 <p id="said" role="status" aria-live="polite"></p>
 <div class="sides">
