@@ -93,7 +93,7 @@ _UNREAD = re.compile('“[^”]*”|(?:href|title)="[^"]*"')
 def strings(message: Any) -> Iterator[str]:
     """Every text of a Streamlit element that its reader can see: labels, options, Markdown, HTML, figures.
 
-    Addresses are left out, and what stands in “…”, which may be a visitor's or a model's.
+    Addresses and names of links are left out, and what stands in “…”, which may be a visitor's or a model's.
     """
     for field, value in message.ListFields():
         if field.name in _SILENT or field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
