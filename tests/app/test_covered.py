@@ -77,7 +77,7 @@ CASES = {
         "efficient?model=atlas-bigbird&tokens=256",
         "Your guess at the masked word",
         "xyzzy",
-        "That is under sparse attention.",
+        "This is the prediction with sparse attention.",
         "",
         1,
     ),
@@ -85,7 +85,7 @@ CASES = {
         "efficient?model=atlas-longformer&tokens=256",
         "Your guess at the masked word",
         "xyzzy",
-        "That is with the window and your global tokens.",
+        "This is the prediction with the window and your global tokens.",
         "",
         1,
     ),
@@ -240,7 +240,7 @@ def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_c
 def test_one_segment_has_nothing_to_guess() -> None:
     at = branch("decoder", system="transformer-xl", model="atlas-transformer-xl", cover="yes", passage="A king.")
     assert not at.exception
-    assert "nothing to remember" in " ".join(str(info.value) for info in at.info)
+    assert "the memory stays empty" in " ".join(str(info.value) for info in at.info)
 
 
 def test_a_word_that_the_memory_helps_most_is_found() -> None:
