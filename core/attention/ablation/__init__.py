@@ -1,1 +1,1 @@
-"""Heads switched off: what the answer of a model loses without them."""
+"""Head ablation: the prediction of a model without some of its heads."""

@@ -237,7 +237,7 @@ class Reader:
 
 
 class _Given(tuple[Any]):
-    """Stands for what a trunk returns: states, and nothing else."""
+    """Stands for the output of a base model: states, and nothing else."""
 
     @property
     def last_hidden_state(self) -> Any:

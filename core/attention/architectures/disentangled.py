@@ -115,7 +115,7 @@ def supported(model: Any) -> bool:
 
 
 def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
-    """Runs the trunk of a DeBERTa over one text, its scores the sum of the parts in ``keep``; the model is not changed.
+    """Runs a DeBERTa base model over one text, its scores the sum of the parts in ``keep``; the model is not changed.
 
     Args:
         model: transformers' DebertaV2ForMaskedLM, in evaluation mode.

@@ -138,7 +138,7 @@ def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dic
 
 
 def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
-    """Look at every module that the steps read."""
+    """Record every module that the steps read."""
     plan, attn, recorder = scene.plan, scene.attn, scene.recorder
     record_layer(recorder, attn)
     if crossing is not None:

@@ -9,8 +9,8 @@ which for the last layer is the model's answer. The head was trained for the las
 answer is a reading, not a prediction of the model; layers with another basis read as noise (Belrose
 et al. 2023, arXiv 2303.08112).
 
-The head is not copied from anywhere: the model's own forward pass runs with its trunk's states replaced, so that what
-stands between states and scores (a scale in T5, a bias in BART, BERT's little network) is what the model has.
+The head is not copied from anywhere: the model's own forward pass runs with the base model's states replaced, so that
+what stands between states and scores (a scale in T5, a bias in BART, BERT's little network) is what the model has.
 
 A model with adapters answers with the classes of a task, whose head g reads no single token: of each layer it is given
 the mean over the n tokens that are attended to, as it is of the last,

@@ -112,7 +112,7 @@ def _types(config: str) -> Iterator[str]:
 
 
 def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
-    """(module of a block below its trunk, slug of the step that shows it) for one side of an architecture."""
+    """(module of a block below its base model, slug of the step that shows it) for one side of an architecture."""
     plan = TABLE.get(name, {}).get(side)  # type: ignore[call-overload]
     if plan is None:
         return
@@ -152,7 +152,7 @@ def _attends(attends: AttentionNames, part: SubLayer) -> Iterator[tuple[str, str
 
 
 def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
-    """The node of a path below the trunk, whatever the trunk is called in this tree."""
+    """The node of a path below the base model, whatever its name in this tree."""
     for whole in _written(path):
         for prefix in ((), *_prefixes(root)):
             if below and prefix[:1] != (below,):

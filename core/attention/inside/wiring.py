@@ -1,7 +1,7 @@
 """The drawing of a block: where each step stands beside the residual stream.
 
-Every part reads the residual stream, and its output is added to it. A norm stands on the stream (after the sum, as in
-BERT) or in the part that reads it (before it, as in GPT-2). Lane 0 is the stream, the others belong to a part: a step
+Every part reads the residual stream, and its output is added to it. A norm stands on that stream (after the sum, as in
+BERT) or in the part that reads it (before it, as in GPT-2). Lane 0 is that stream, the others belong to a part: a step
 keeps its lane until all that is computed from it is there. numpy is not needed here, nor torch.
 """
 

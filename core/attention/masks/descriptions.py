@@ -17,7 +17,7 @@ class Description(BaseModel, frozen=True, extra="forbid"):
     key: str
     purpose: str
     formula: str
-    """The predicate in LaTeX: true where a query i may look at a key j."""
+    """The predicate in LaTeX: true where a query i may attend to a key j."""
     symbols: tuple[tuple[str, str], ...] = ()
     """(LaTeX, meaning) of every letter but i, j and n."""
     count: str

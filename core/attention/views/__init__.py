@@ -1,1 +1,1 @@
-"""Attention to look at and to download: pages, pictures, tables and recipes."""
+"""Views of attention to show and to download: pages, pictures, tables and recipes."""
