@@ -36,8 +36,6 @@ FAMILIES: dict[Family, str] = {
 _BYTES_MOST = 260
 """A byte-level vocabulary of so few pieces has learned no joins: it is the 256 bytes and a few marks."""
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
-_LONG = 24
-"""Characters of a name that stands in a row of others."""
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
 """Plain BPE, which no model here reads through (`core.training.tokenizers`)."""
 
@@ -164,11 +162,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _name(spec: CheckpointSpec) -> str:
-    """The model's name, or its system's where a card has made a phrase of it."""
-    from core import catalogue
-
-    slugs = {system.slug: system.name for system in catalogue.systems()} if len(spec.name) > _LONG else {}
-    return slugs.get(spec.system or "", spec.name)
+    """The model's name without what was added to it: “MiniLM” of “MiniLM + masked-LM layer”."""
+    return spec.name.partition(" + ")[0]
 
 
 def _file(spec: CheckpointSpec) -> Path | None:

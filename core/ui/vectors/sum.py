@@ -149,7 +149,7 @@ def _formula(view: View, sums: InputEmbeddings) -> None:
 
 
 def _short_name(spec: CheckpointSpec) -> str:
-    return spec.name.removeprefix("Atlas ").partition(" with ")[0]
+    return spec.name.removeprefix("Atlas ").partition(" + ")[0]
 
 
 SUM = Section("sum", input_embeddings, (MODEL, FIRST, SECOND, NUMBER, PART))
