@@ -76,6 +76,7 @@ def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visit
     page = reader.open("/vectors?tab=sum")
     wished, shown = page.evaluate(SCHEME)
     assert shown == wished
+    page.get_by_text("How it works").last.click()
     caption = page.get_by_test_id("stCaptionContainer").last
     readable(caption.locator("p").last)
     readable(caption.get_by_role("link").last)
@@ -101,6 +102,7 @@ def test_a_long_link_to_a_page_breaks_on_a_telephone(telephone: Visitor) -> None
 
 def test_a_long_formula_breaks_on_a_telephone(telephone: Visitor) -> None:
     page = telephone.open("/vectors?tab=places&kind=rotary")
+    page.get_by_text("How it works").first.click()
     formula = page.locator(".katex-display").first
     expect(formula).to_be_visible()
     comes_true(

@@ -52,7 +52,7 @@ def test_parameters_equal_bertviz_own(view: ours.View, call: str) -> None:
     assert mine["include_layers"] == [layer + 1 for layer in expected["include_layers"]]
     assert [packed["name"] for packed in mine["attention"]] == [packed["name"] for packed in expected["attention"]]
     for packed, reference in zip(mine["attention"], expected["attention"], strict=True):
-        assert packed["shape"] == list(np.shape(reference["attn"]))
+        assert packed["weights"]["shape"] == list(np.shape(reference["attn"]))
 
 
 @pytest.mark.parametrize("view", ["head", "model", "neuron"])

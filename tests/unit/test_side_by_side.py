@@ -137,4 +137,4 @@ def test_bits_per_byte_agree_with_the_cards_measure() -> None:
 
     loaded = checkpoints.load("atlas-gpt-2")
     text = "Once upon a time there was a little girl who lived in a house near the river."
-    assert bits_per_byte(loaded, text) == pytest.approx(measured(loaded.model, loaded.tokenizer, text), rel=1e-5)
+    assert bits_per_byte(loaded, text) == pytest.approx(measured(loaded, text), rel=1e-5)
