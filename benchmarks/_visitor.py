@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlencode
@@ -30,13 +30,16 @@ def sentence(number: int, words: int) -> str:
 
 
 class Visitor:
-    """One session with the app; what the page shows is received, and passed over."""
+    """One session with the app; what the page shows is received, handed to ``heard``, and passed over."""
 
-    def __init__(self, server: App) -> None:
+    def __init__(self, server: App, heard: Callable[[bytes], object] = len) -> None:
         address = server.address.replace("http", "ws", 1) + "/_stcore/stream"
         self._socket = connect(address, subprotocols=["streamlit"], max_size=None, proxy=None)  # type: ignore[list-item]
         self._link = BackMsg()
         self._boxes: dict[str, str] = {}
+        self._heard = heard
+        self.received = 0
+        """Bytes of all messages so far."""
 
     def __enter__(self) -> Visitor:
         return self
@@ -44,6 +47,10 @@ class Visitor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the tab."""
         self._socket.close()
 
     def open(self, page: str, **query: object) -> None:
@@ -81,6 +88,8 @@ class Visitor:
         while True:
             data = self._socket.recv(timeout=300)
             assert isinstance(data, bytes)
+            self.received += len(data)
+            self._heard(data)
             yield ForwardMsg.FromString(data)
 
     def _seen(self, element: Element) -> None:

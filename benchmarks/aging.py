@@ -92,7 +92,7 @@ def windows(server: App, acts: int) -> list[Window]:
             found.append(Window(took, server.processor_seconds() - before, megabytes(server)))
             tell(first + size, found[-1])
         for who in visitors:
-            who.__exit__(None, None, None)
+            who.close()
     return found
 
 
