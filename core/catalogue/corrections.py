@@ -1,13 +1,12 @@
 """Where the five sources err, are loose or disagree: the records' own corrections and those of no single record.
 
-A record holds what is wrong about its system. ``data/corrections.toml`` holds the rest, and adds to a record's own what
-a record has no room for: what is printed, of what kind the slip is, and the sums that show it. The two are joined by
-``about``: words that the record's correction, made against the same source, contains. What a record holds is shown
-once, in the record's words.
+``data/corrections.toml`` has a row for each: what is printed, of what kind the slip is, and the sums that show it.
+Where a record has a correction of the same id, the claim, the finding and their citations are the record's.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -32,9 +31,6 @@ KINDS = {
 }
 """The kinds of slips, each with its name on the page."""
 
-OTHER = "other"
-"""The kind of a record's correction that nothing more is known about."""
-
 
 class Sum(Row):
     """A computation that shows what is right; in its ``expression``, ``{gpt-2/small}`` stands for a live count."""
@@ -48,14 +44,13 @@ class Sum(Row):
 
 
 class Entry(Row):
-    """A row of the file: a correction, or what it adds to the one of a record that it is ``about``."""
+    """A row of the file: a correction, or what it adds to that of a record, which then has claim and finding."""
 
     id: Text
     systems: Names
     by: Names
     kind: Text
     printed: str = ""
-    about: Names = ()
     claim: str = ""
     finding: str = ""
     sources: Keys | tuple[()] = Field((), alias="source")
@@ -67,12 +62,6 @@ class Entry(Row):
         if kind not in KINDS:
             raise ValueError(f"must be one of {', '.join(KINDS)}, and it is {kind!r}")
         return kind
-
-    def adds_to(self, system: System, held: Correction) -> bool:
-        """Whether a record's correction is the one that this row is about."""
-        text = f"{held.claim} {held.finding}".casefold()
-        named = bool(self.about) and system.slug in self.systems and held.claimed_by in self.by
-        return named and all(word.casefold() in text for word in self.about)
 
 
 class _File(Row):
@@ -108,18 +97,17 @@ class Found:
 
 @lru_cache(maxsize=1)
 def corrections() -> tuple[Found, ...]:
-    """All corrections: in the order of the file, then those that only a record holds."""
+    """All corrections, in the order of the file."""
     file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
     known = shared()[0] | {one.key: one for system in load_all() for one in (*system.citations, *file.citations)}
     names = file.names | {system.slug: system.name for system in load_all()}
-    held = [(system, number, row) for system in load_all() for number, row in enumerate(system.corrections)]
-    found, joined = [], set()
-    for row in file.corrections:
-        same = [(system, number, one) for system, number, one in held if row.adds_to(system, one)]
-        joined |= {(system.slug, number) for system, number, _ in same}
-        found.append(_found(row, [(system, one) for system, _, one in same], known, names))
-    alone = [entry for entry in held if (entry[0].slug, entry[1]) not in joined]
-    return (*found, *(_of_record(*entry) for entry in alone))
+    held: dict[str, list[tuple[System, Correction]]] = defaultdict(list)
+    for system in load_all():
+        for correction in system.corrections:
+            held[correction.id].append((system, correction))
+    if unlisted := held.keys() - {row.id for row in file.corrections}:
+        raise BadData(f"corrections.toml: there is no row for {', '.join(sorted(unlisted))}, which records have")
+    return tuple(_found(row, held[row.id], known, names) for row in file.corrections)
 
 
 def documents() -> tuple[Citation, ...]:
@@ -143,8 +131,10 @@ def cited() -> tuple[Citation, ...]:
 def _found(
     row: Entry, held: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
 ) -> Found:
-    if held and (row.claim or row.finding):
-        raise BadData(f"corrections.toml: {row.id}: a record has its claim and finding already")
+    if bool(held) == bool(row.claim or row.finding):
+        raise BadData(f"corrections.toml: {row.id}: either a record or this row must have its claim and finding")
+    if any(system.slug not in row.systems or one.claimed_by not in row.by for system, one in held):
+        raise BadData(f"corrections.toml: {row.id}: systems and by must name those of the records' corrections")
     if strange := {*row.sources, *row.by} - known.keys() or set(row.systems) - names.keys():
         raise BadData(f"corrections.toml: {row.id}: there is no {' or '.join(sorted(strange))}")
     said = held[0][1] if held else row
@@ -160,19 +150,4 @@ def _found(
         finding=said.finding,
         sources=tuple(dict.fromkeys([*sources, *(known[key] for key in row.sources)])),
         sums=row.sums,
-    )
-
-
-def _of_record(system: System, number: int, row: Correction) -> Found:
-    return Found(
-        id=f"{system.slug}.{number + 1}",
-        systems=(system.slug,),
-        names=(system.name,),
-        claimed_by=(system.citation(row.claimed_by),),
-        kind=OTHER,
-        printed="",
-        claim=row.claim,
-        finding=row.finding,
-        sources=tuple(map(system.citation, row.sources)),
-        sums=(),
     )

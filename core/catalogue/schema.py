@@ -272,6 +272,8 @@ class Live(Row):
 class Correction(Row):
     """Where a source errs about this system, what is right, and how one can see it."""
 
+    id: Text
+    """The row of ``corrections.toml`` that quotes and sorts it."""
     claim: Text
     claimed_by: Literal["source-000", "source-001", "source-002", "source-003", "source-004"]
     """Citation key of the source that makes the claim."""
@@ -419,7 +421,7 @@ class System(Row):
         yield from ((f"facts “{fact.label}”.source", fact.source) for fact in self.facts)
         for place, note in enumerate(self.notes, 1):
             yield from ((f"notes {place}.source", key) for key in note.sources)
-        for place, row in enumerate(self.corrections, 1):
-            yield f"corrections {place}.claimed_by", row.claimed_by
-            yield from ((f"corrections {place}.source", key) for key in row.sources)
+        for row in self.corrections:
+            yield f"corrections “{row.id}”.claimed_by", row.claimed_by
+            yield from ((f"corrections “{row.id}”.source", key) for key in row.sources)
         yield from ((f"hub “{row.id}”.source", row.source) for row in self.hub)

@@ -12,7 +12,7 @@ from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.sources.corrections import ALL_KINDS, number
+from core.ui.sources.corrections import KINDS, number
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
@@ -128,7 +128,7 @@ def documents_list(view: View) -> None:
 def _corrected(key: str, mine: list[Found]) -> Cell:
     kinds = Counter(entry.kind for entry in mine).most_common()
     link = Link(f"{len(mine)} corrections", base_path() + links.url("sources", {"source": number(key)}))
-    return (link, ", ".join(f"{ALL_KINDS[kind].lower()} {many}" for kind, many in kinds))
+    return (link, ", ".join(f"{KINDS[kind].lower()} {many}" for kind, many in kinds))
 
 
 DOCUMENTS = Section("documents", documents_list)

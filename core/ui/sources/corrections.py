@@ -11,7 +11,7 @@ import streamlit as st
 from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
-from core.catalogue.corrections import KINDS, OTHER, Found, Sum, corrections, documents
+from core.catalogue.corrections import KINDS, Found, Sum, corrections, documents
 from core.errors import AtlasError
 from core.ui.formulas import cited
 from core.ui.glossary import Linker, plain_terms
@@ -23,7 +23,6 @@ from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
-ALL_KINDS = KINDS | {OTHER: "Uncategorized"}
 SOURCE = Choice(name="source", label="Source", options={}, width=230)
 SYSTEM = Choice(name="system", label="System or topic", options={}, width=230)
 KIND = Choice(name="kind", label="Kind", options={}, width=230)
@@ -64,7 +63,7 @@ def _filtered(state: PageState, found: Sequence[Found]) -> list[Found]:
     by_source = Counter(number(one.key) for entry in found for one in entry.claimed_by)
     by_system = Counter(slug for entry in found for slug in entry.systems)
     by_kind = Counter(entry.kind for entry in found)
-    kinds = {kind: name for kind, name in ALL_KINDS.items() if by_kind[kind]}
+    kinds = {kind: name for kind, name in KINDS.items() if by_kind[kind]}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = SOURCE.with_(options=_counted(sources, by_source)).draw(state)
         system = SYSTEM.with_(options=_counted(names, by_system)).draw(state)
@@ -91,7 +90,7 @@ def _claim(entry: Found, linker: Linker) -> Cell:
     """The claim, below it who makes it and in which words, and a link to it; no term in a quotation is linked."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
     said = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
-    about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
+    about = f"{', '.join(entry.names)} · {KINDS[entry.kind]} · "
     link = Link(
         "link", base_path() + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
     )
@@ -118,7 +117,7 @@ def _one(entry: Found, state: PageState) -> None:
     """One correction over the whole page, with all that stands behind it."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
-    st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
+    st.caption(plain(f"{KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
     if entry.printed:
         st.markdown(f"**Claim, as printed.** “{plain(entry.printed)}”")
     st.markdown(f"**Correct.** {plain_terms(entry.finding)}")
