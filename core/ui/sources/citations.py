@@ -6,13 +6,13 @@ from collections import Counter
 
 from core import catalogue, links
 from core.catalogue import Citation
-from core.catalogue.corrections import Found, cited, corrections, documents
+from core.catalogue.corrections import KINDS, Found, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
 from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.sources.corrections import KINDS, number
+from core.ui.sources.corrections import number
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
