@@ -78,9 +78,7 @@ def slug(part: Part, name: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", f"{part} {name}".lower()))
 
 
-def step(
-    part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, **fields: Any
-) -> Step:
+def step(part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, **fields: Any) -> Step:
     """A step with a copy of ``values``; ``fields`` are further fields."""
     copied = values.detach().float().cpu().numpy().copy()
     copied.setflags(write=False)
@@ -318,7 +316,15 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
             steps.append(step(part, name, formula, scene.out(path), axes, path=path, sources=(read,)))
     formula = r"H = \phi(G) \odot U" if gate else r"H = \phi(U)"
     sources = tuple(projected.slug for projected in steps)
-    active = step(part, "activation", formula, scene.into(outer), axes, note=note("activation", function=function), sources=sources)
+    active = step(
+        part,
+        "activation",
+        formula,
+        scene.into(outer),
+        axes,
+        note=note("activation", function=function),
+        sources=sources,
+    )
     formula = f"Y = H W_2{scene.bias(outer, 'b_2')}"
     return [*steps, active, step(part, "outer", formula, scene.out(outer), path=outer, sources=(active.slug,))]
 
