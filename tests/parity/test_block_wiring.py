@@ -8,19 +8,15 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from core.attention.architectures.layout import blueprint_of
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.block import Block, block
 from core.attention.inside.steps import step_text
 from core.attention.inside.wiring import wires
 from core.checkpoints.spec import Checkpoint
-from core.figures.block import lane_of
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
 FAMILIES = [*tinyfamilies.FAMILIES]
-AROUND = ("end-convolution", "end-both-streams")
-"""Steps that a line leads to from further up, past everything."""
 _COMMANDS = re.compile(r"\\(text\{[^}]*\}|[A-Za-z]+)")
 
 
@@ -55,25 +51,6 @@ def test_sums_and_terms_are_those_of_their_sources(name: str) -> None:
                 np.testing.assert_allclose(step.values, total, atol=1e-4, err_msg=wire.slug)
         used = {source for wire in hang for source in wire.of}
         assert used == set(range(len(hang) - 1)), [hang[i].slug for i in set(range(len(hang) - 1)) - used]
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_lines_run_down_where_no_step_stands(name: str) -> None:
-    for found in blocks(name):
-        hang = wires(found.steps)
-        widest = max(wire.lane for wire in hang)
-        for end, wire in enumerate(hang):
-            for start in wire.of:
-                lane = lane_of(hang, start, end)
-                assert lane not in [hang[row].lane for row in range(start + 1, end)]
-                assert lane in (hang[start].lane, wire.lane) or (wire.slug in AROUND and lane == widest + 1)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_where_norms_stand_is_what_the_architecture_says(name: str) -> None:
-    checkpoint = made(name)
-    for found in blocks(name):
-        assert found.pre_norm == blueprint_of(attention_layers(checkpoint)[found.side][0]).pre_norm
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -6,24 +6,10 @@ from functools import partial
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models
 
 from core import catalogue
 from core.anatomy.build import build_model
 from core.anatomy.own import ProjectedLSTM
-
-
-def test_the_library_defaults_that_the_records_speak_of() -> None:
-    albert, bart = transformers.AlbertConfig(), transformers.BartConfig()
-    assert (albert.hidden_size, albert.num_attention_heads) == (4096, 64)  # xxlarge
-    assert (bart.d_model, bart.encoder_layers) == (1024, 12)  # large
-    assert transformers.DebertaConfig().relative_attention is False
-    assert transformers.XLMConfig().emb_dim == 2048
-    assert transformers.GPTNeoConfig().window_size == 256
-    t5 = transformers.T5Config()
-    assert (t5.relative_attention_num_buckets, t5.relative_attention_max_distance) == (32, 128)
-    bigbird = transformers.BigBirdConfig()
-    assert (bigbird.block_size, bigbird.num_random_blocks, bigbird.vocab_size) == (64, 3, 50358)
 
 
 def test_elmos_recurrent_layer_is_torchs_without_its_second_bias() -> None:
@@ -54,17 +40,6 @@ def test_the_layers_of_modernbert_that_look_at_everything() -> None:
         (8, 22, "full_attention"),
         (10, 28, "full_attention"),
     ]
-
-
-def test_unknown_words_are_met_as_the_records_say() -> None:
-    pieces = [("<unk>", -20.0), ("abc", -9.0), ("ab", -2.0), ("cd", -2.0)]
-    unigram = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
-    assert unigram.encode("abcd").tokens == ["ab", "cd"]
-    assert unigram.encode("abz").ids == [2, 0]  # one character alone is unknown
-    vocabulary = {"[UNK]": 0, "abc": 1, "##d": 2, "ab": 3, "##cd": 4}
-    greedy = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    assert greedy.encode("abcd").tokens == ["abc", "##d"]
-    assert greedy.encode("abz").tokens == ["[UNK]"]  # and with it the whole word
 
 
 def test_masks_of_dall_e_as_appendix_b_has_them() -> None:

@@ -38,8 +38,7 @@ def noisy(large: Checkpoint, amount: float) -> Checkpoint:
     return small
 
 
-@pytest.mark.parametrize("ahead", [1, 3, 6])
-@pytest.mark.parametrize("ends", [None, 7])
+@pytest.mark.parametrize(("ahead", "ends"), [(1, None), (4, 7)])
 def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None) -> None:
     seen = set()
     for seed in range(2):
@@ -95,9 +94,7 @@ def test_a_text_that_ends_with_an_accepted_token_has_nothing_refused_behind_it()
     assert only.refused is None
 
 
-@pytest.mark.parametrize(
-    "rules", [{"penalty": 1.4}, {"penalty": 0.7}, {"no_repeat": 2}, {"penalty": 1.2, "no_repeat": 1}]
-)
+@pytest.mark.parametrize("rules", [{"penalty": 0.7}, {"penalty": 1.2, "no_repeat": 1}])
 def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rules: dict[str, Any]) -> None:
     changed = 0
     for seed in range(2):
@@ -112,7 +109,7 @@ def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rule
     assert changed, "else the rules had nothing to do"
 
 
-@pytest.mark.parametrize("ahead", [1, 3, 6])
+@pytest.mark.parametrize("ahead", [1, 4])
 def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) -> None:
     places = set()
     for seed in range(3):
@@ -192,8 +189,8 @@ DRAWS = 100
 """So many that the draft's own distribution lies nearly four times as far off as chance may."""
 
 
-@pytest.mark.parametrize("penalty", [1.0, 2.0])
-def test_sampled_tokens_are_distributed_as_the_large_models(penalty: float) -> None:
+def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
+    penalty = 2.0
     large, small = model(0, 24, size=12), model(3, 8, size=12)
     common = Decoding(penalty=penalty)
     prompt = [token % 12 for token in PROMPT]

@@ -25,25 +25,24 @@ def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:
 
 
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
-@pytest.mark.parametrize(("penalty", "no_repeat"), [(1.5, 0), (1.0, 2), (1.3, 3)])
+@pytest.mark.parametrize(("penalty", "no_repeat"), [(1.5, 0), (1.3, 3)])
 @pytest.mark.parametrize("beams", [1, 3])
 def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: int, beams: int) -> None:
-    for seed in range(2):
-        checkpoint = random_checkpoint(name, seed, [7, 40])
-        decoding = Decoding(
-            "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
-        )
-        *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
-        theirs = _theirs(
-            checkpoint,
-            rewriting,
-            do_sample=False,
-            num_beams=beams,
-            repetition_penalty=penalty,
-            no_repeat_ngram_size=no_repeat,
-            max_new_tokens=12,
-        )
-        assert ours.ids == _unpadded(theirs, [7, 40])
+    checkpoint = random_checkpoint(name, 0, [7, 40])
+    decoding = Decoding(
+        "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
+    )
+    *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
+    theirs = _theirs(
+        checkpoint,
+        rewriting,
+        do_sample=False,
+        num_beams=beams,
+        repetition_penalty=penalty,
+        no_repeat_ngram_size=no_repeat,
+        max_new_tokens=12,
+    )
+    assert ours.ids == _unpadded(theirs, [7, 40])
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 0.5, 2.0])

@@ -63,7 +63,7 @@ def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
 @pytest.mark.parametrize("ends", [None, [7, 40, 41, 42, 43, 44, 90]])
 def test_greedy_takes_the_same_tokens(name: str, rewriting: bool, ends: list[int] | None) -> None:
-    for seed in range(3):
+    for seed in range(2):
         checkpoint = random_checkpoint(name, seed, ends)
         ours = _ours(checkpoint, rewriting, Decoding(max_new_tokens=16))
         theirs = _theirs(checkpoint, rewriting, do_sample=False, max_new_tokens=16)
@@ -73,10 +73,10 @@ def test_greedy_takes_the_same_tokens(name: str, rewriting: bool, ends: list[int
 
 
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
-@pytest.mark.parametrize("ends", [None, [7], list(range(30, 60))])
-@pytest.mark.parametrize("beams", [1, 2, 4])
+@pytest.mark.parametrize("ends", [None, list(range(30, 60))])
+@pytest.mark.parametrize("beams", [2, 4])
 def test_beam_search_finds_the_same_text(name: str, rewriting: bool, ends: list[int] | None, beams: int) -> None:
-    for seed in range(3):
+    for seed in range(2):
         checkpoint = random_checkpoint(name, seed, ends)
         decoding = Decoding(strategy="beam", beams=beams, max_new_tokens=10)
         ours = _ours(checkpoint, rewriting, decoding)

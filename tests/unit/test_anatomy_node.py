@@ -53,36 +53,6 @@ def test_parameters_count_copies_and_leave_out_what_is_shared() -> None:
     assert root.parameters == 40 + 3 * 56 + 10
 
 
-def test_text_is_what_torch_prints() -> None:
-    assert small_tree().text() == "\n".join(
-        (
-            "Net(",
-            "  (wte): Embedding(10, 4)",
-            "  (h): ModuleList(",
-            "    (0-2): 3 x Layer(",
-            "      (attention): Linear()",
-            "      (mlp): Linear()",
-            "      (norm): LayerNorm()",
-            "    )",
-            "  )",
-            "  (lm_head): Linear()",
-            ")",
-        )
-    )
-
-
-def test_neighbours_that_print_the_same_become_one_line_in_a_list_only() -> None:
-    twins = (leaf("0", tensors=(("weight", (2, 2)),)), leaf("1-2", repeat=2))
-    assert ModuleNode("", "ModuleList", "", twins).lines() == ["ModuleList(", "  (0-2): 3 x Linear()", ")"]
-    assert len(ModuleNode("", "Sequential", "", twins).lines()) == 4
-
-
-def test_unequal_neighbours_stay_apart() -> None:
-    first, rest, last = leaf("0", "Block", extra="bias"), leaf("1-11", "Block", repeat=11), leaf("12", "Other")
-    lines = ModuleNode("", "ModuleList", "", (first, rest, last)).lines()
-    assert lines[1:-1] == ["  (0): Block(bias)", "  (1-11): 11 x Block()", "  (12): Other()"]
-
-
 def test_walk_gives_paths_and_copies() -> None:
     walked = {path: copies for path, _, copies in small_tree().walk()}
     assert walked["h.0-2.attention"] == 3

@@ -98,13 +98,6 @@ def test_what_cannot_be_shown_is_said() -> None:
             _data(view, maps=maps, kind=kind)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("view", "tokens"), [("head", 64), ("model", 32), ("neuron", 70)])
-def test_how_much_of_a_long_text_is_shown_at_once(view: bertviz.View, tokens: int) -> None:
-    found = AttentionMap("encoder", ("a",) * 128, ("a",) * 128, np.zeros((12, 12, 128, 128), np.float32))
-    assert bertviz.tokens_at_once(found, view) == tokens
-    assert bertviz.tokens_at_once(found, "model", layers=3, heads=3) == 128
-
-
 def test_kept_scripts_are_as_published() -> None:
     rows = re.findall(
         r"\| `([\w.-]+)` \| [\d.]+ \| `([\w.]+)` \| `([0-9a-f]{64})` \|", (ASSETS / "vendor/README.md").read_text()

@@ -44,13 +44,6 @@ def test_flow_is_as_wide_as_the_narrowest_edge() -> None:
     np.testing.assert_allclose(combine.flow(_map(TWO), layer=0).weights[0, 0], [[1, 0], [0.25, 0.75]], atol=1e-7)
 
 
-def test_flow_adds_up_the_ways_that_are_open() -> None:
-    """Even layers become ((.75, .25), (.25, .75)): a to a has ways of .75 and .25, a to b two of .25."""
-    even = np.full((1, 1, 2, 2), 0.5, np.float32)
-    flowing = combine.flow(_map(np.concatenate([even, even])))
-    np.testing.assert_allclose(flowing.weights[0, 0], [[1.0, 0.5], [0.5, 1.0]], atol=1e-7)
-
-
 def test_what_a_token_can_reach_grows_with_the_layers() -> None:
     # Each token sees itself and the one before it.
     band = np.tri(3, dtype=bool) & ~np.tri(3, k=-2, dtype=bool)
@@ -84,14 +77,6 @@ def test_difference_has_a_sign_and_a_place() -> None:
     np.testing.assert_allclose(causal.weights[0, 0], [[-0.75, 0], [0, 0]])
     assert causal.computed(0, 0).tolist() == [[True, False], [True, True]]
     assert "sums to zero" not in causal.note
-
-
-def test_difference_of_two_heads_and_of_a_head_to_all() -> None:
-    found = _map(np.random.default_rng(0).dirichlet(np.ones(3), (2, 4, 3)))
-    one = combine.difference(combine.part(found, layer=0, head=1), combine.part(found, layer=1, head=3))
-    np.testing.assert_array_equal(one.weights, (found.weights[0, 1] - found.weights[1, 3])[None, None])
-    all_ = combine.difference(found, combine.part(found, head=2))
-    np.testing.assert_array_equal(all_.weights, found.weights - found.weights[:, 2:3])
 
 
 def test_what_does_not_fit_together_is_said() -> None:

@@ -63,8 +63,3 @@ def test_a_head_that_is_asked_for_is_open() -> None:
     for wanted in ({"layer": 2}, {"head": -1}):
         with pytest.raises(OutOfRange):
             grid.render(_map(), **wanted)
-
-
-def test_sizes_are_as_stated() -> None:
-    found = _map(n=128, layers=12, heads=12)
-    assert len(grid.render(found)) <= 3_200_000

@@ -95,24 +95,6 @@ def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
     assert len(drawn.lines) == sum(len(wire.of) for wire in wires(found))
 
 
-def test_a_convolution_goes_around_the_stream() -> None:
-    found = steps(before=False)
-    found.append(step("end", "convolution", "embedding-sum", found[-1].slug, residual=True))
-    hang = wires(found)
-    assert hang[-1].of == (2, len(found) - 2)
-    drawn = flow(found, hang)
-    around = next(line.path for line in drawn.lines if line.end == len(found) - 1 and line.start == 2)
-    assert around.count("Q") == 2
-    assert drawn.width > flow(found[:-1], hang[:-1]).width
-
-
-def test_a_small_matrix_is_drawn_as_it_is() -> None:
-    values = np.arange(12, dtype=np.float32).reshape(3, 4)
-    found = figures.fold(values)
-    assert (found.down, found.across, found.sentence) == (1, 1, "")
-    np.testing.assert_array_equal(found.values, values)
-
-
 def test_a_wide_matrix_is_folded_to_what_is_furthest_from_zero() -> None:
     values = np.zeros((2, 1_000), dtype=np.float32)
     values[0, :3] = (1, -5, 2)
@@ -123,14 +105,6 @@ def test_a_wide_matrix_is_folded_to_what_is_furthest_from_zero() -> None:
     assert found.values[0, 0] == -5
     assert found.values[1, 333] == 4
     assert "of 3 neighboring values" in found.sentence
-
-
-@pytest.mark.parametrize("shape", [(256, 256), (256, 3_072), (1, 5_000), (177, 177), (20, 384)])
-def test_a_picture_is_never_large(shape: tuple[int, int]) -> None:
-    for square in (False, shape[1] <= 256):
-        found = figures.fold(np.ones(shape, dtype=np.float32), square=square)
-        assert found.values.size <= figures.MOST_CELLS
-        assert not np.isnan(found.values).any()
 
 
 def test_what_was_not_computed_stays_so_in_a_fold() -> None:
@@ -160,14 +134,6 @@ def test_numbers_leave_out_what_was_not_computed() -> None:
     assert (found.smallest, found.smallest_at) == (-4.0, (1, 1))
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0.0, "0"), (265.3, "265"), (1234.5, "1230"), (-0.01234, "−0.0123"), (9.9999, "10"), (2e-7, "0.0000002")],
-)
-def test_numbers_are_written_without_an_exponent(number: float, text: str) -> None:
-    assert figures.written(number) == text
-
-
 def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
     values = np.array([[3, -4], [0, 0], [0, 1]], dtype=np.float32)
     heat, bars = figures.vectors(values, TOKENS, BLUE, theme=LIGHT).data
@@ -185,19 +151,6 @@ def test_weights_have_a_grey_ground_where_nothing_was_computed() -> None:
     assert figure.layout.plot_bgcolor == DARK.unseen
     everywhere = figures.weights(weights, np.ones_like(seen), TOKENS, TOKENS, theme=LIGHT)
     assert everywhere.layout.plot_bgcolor is None
-
-
-def test_a_mask_is_one_colour_and_grey() -> None:
-    figure = figures.mask(np.tri(3, dtype=np.bool_), TOKENS, TOKENS, theme=LIGHT)
-    assert np.isnan(figure.data[0].z).sum() == 3
-    assert figure.data[0].showscale is False
-    assert figures.mask(np.tri(1, dtype=np.bool_), TOKENS[:1], TOKENS[:1], theme=LIGHT).layout.plot_bgcolor is None
-
-
-def test_scores_are_drawn_around_zero() -> None:
-    figure = figures.scores(np.array([[2, -1]], dtype=np.float32), TOKENS[:1], TOKENS[:2], theme=LIGHT)
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (-2, 2)
-    assert figure.data[0].colorscale[2] == (0.5, LIGHT.ground)
 
 
 def test_the_values_of_a_step_as_a_table() -> None:

@@ -41,12 +41,6 @@ def refusal(folder: Path) -> str:
     return sentence
 
 
-def test_a_sound_folder_passes(bert: Path) -> None:
-    found = inspect(bert, bert.parent)
-    assert found.kind == "masked-lm"
-    assert found.size_bytes == (bert / "model.safetensors").stat().st_size
-
-
 def test_elements_of_a_file_written_by_hand(tmp_path: Path) -> None:
     header = json.dumps(
         {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.checkpoints.listing import ORDERS, Listed, curves, falls, live, ordered
+from core.checkpoints.listing import Listed, curves, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import Card, CheckpointSpec, Measure
 
@@ -55,11 +55,6 @@ def test_orders(by: str, expected: str) -> None:
     assert "".join(m.spec.slug for m in ordered(MODELS, by, {"c": 0.01, "b": 0.02})) == expected
 
 
-def test_every_order_of_the_menu_works() -> None:
-    for by in ORDERS:
-        assert len(ordered(MODELS, by)) == len(MODELS)
-
-
 def test_only_like_qualities_are_put_in_order() -> None:
     bits = [
         model(slug, measure=Measure("bits per byte", value, "bits", "a story"))
@@ -69,13 +64,6 @@ def test_only_like_qualities_are_put_in_order() -> None:
     none = model("n")
     found = [m.spec.slug for m in ordered([none, *shares, *bits], "quality")]
     assert found == ["y", "x", "v", "u", "n"]  # fewer bits are better, more right words are
-
-
-def test_what_falls() -> None:
-    assert falls("bits per byte")
-    assert falls("held-out loss en-fr")
-    assert not falls("top-1")
-    assert not falls("en-fr BLEU")
 
 
 def test_live_models_state_size_tokens_and_quality() -> None:

@@ -73,21 +73,6 @@ class Shelf(Memory):
         return self.load(spec(slug), budget)
 
 
-def test_forty_visitors_load_once() -> None:
-    shelf = Shelf(a=10)
-    shelf.delay = 0.2
-    together = threading.Barrier(40)
-
-    def visit(_: int) -> Checkpoint:
-        together.wait()
-        return shelf.get("a")
-
-    with ThreadPoolExecutor(40) as pool:
-        got = list(pool.map(visit, range(40)))
-    assert shelf.reads == ["a"]
-    assert len({id(checkpoint) for checkpoint in got}) == 1
-
-
 def test_forty_visitors_share_a_failure_and_the_next_one_tries_again() -> None:
     shelf = Shelf(a=10)
     shelf.delay, shelf.error = 0.2, CheckpointRefused("damaged")

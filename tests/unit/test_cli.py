@@ -129,10 +129,3 @@ def test_what_cannot_be_done_gets_a_sentence(
     assert status == 1
     assert sentence in said
     assert said.strip().endswith((".", "?"))
-
-
-def test_tree_prints_as_torch_prints(run: Run) -> None:
-    status, said, _ = run("tree", "bert")
-    assert status == 0
-    assert said.startswith("BertModel(")
-    assert "(0-11): 12 x BertLayer(" in said

@@ -6,10 +6,9 @@ import pytest
 
 from core import anatomy, catalogue
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
-from core.costs.known import devices, formulas
 from core.costs.memory import cache_bytes_per_token, layer
 from core.costs.remarks import differences, rounds_to
-from core.costs.shape import STORED, Shape, Stack, dump
+from core.costs.shape import Shape, Stack
 from core.efficiency.epoch import epoch
 from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, zero
 from core.errors import OutOfRange
@@ -155,22 +154,6 @@ def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
     shares = [abs(one.share) for one in differences(catalogue.systems())]
     assert shares == sorted(shares, reverse=True)
     assert min(shares) > 0.02
-
-
-def test_shapes_come_back_as_they_were_kept() -> None:
-    rows = STORED.read_text(encoding="utf-8").splitlines()
-    for slug, size in (("gpt-neo", "125M"), ("t5", "small"), ("albert", "base")):
-        line = dump({f"{slug} {size}": shape(slug, size)}).splitlines()[1]
-        assert line in [row.removesuffix(",") for row in rows]
-    assert dump({"x y": None}) == '{\n"x y": null\n}\n'
-
-
-def test_formulas_and_devices_name_their_sources() -> None:
-    assert all(one.sources and one.letters for one in formulas().values())
-    assert all(one.sources and one.memory > 0 for one in devices().values())
-    assert devices()["a100-80"].teraflops == 312
-    assert devices()["h200"].teraflops is None
-    assert devices()["mi300x"].teraflops == round(2048 * 304 * 2.1 / 1000, 1)  # operations, units, gigahertz
 
 
 def test_amounts_in_words() -> None:

@@ -8,15 +8,15 @@ from math import e, log2
 import pytest
 
 from core.efficiency.growth import Point
-from core.figures.decoding import rule_alt, rule_bars, surprise_bars
+from core.figures.decoding import rule_alt, rule_bars
 from core.figures.lines import timing_alt, timing_lines
-from core.figures.tree import beam_tree, tree_alt, tree_pixels
+from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
 from core.language.decoding.search import Node, Tree
 from core.language.decoding.step import Around, Look, Row
 from core.language.generate import summary
 from core.language.types import Alternative, Decoding, GenerationStep, Spread
-from core.theme import DARK, LIGHT, VERMILION, Theme
+from core.theme import DARK, LIGHT, VERMILION
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -94,12 +94,11 @@ def look(rule: str, value: float) -> Look:
     return Look(Around(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
 @pytest.mark.parametrize(("rule", "value"), [("top_p", 0.75), ("top_k", 2), ("min_p", 0.5), ("temperature", 0.5)])
-def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, theme: Theme) -> None:
+def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
     found = look(rule, value)
     names = [row.text for row in found.rows]
-    figure = rule_bars(found, names, "#D55E00", taken=1, theme=theme)
+    figure = rule_bars(found, names, "#D55E00", taken=1, theme=DARK)
     assert list(figure.data[0].marker.pattern.shape) == ["", "", "/"]
     assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
     assert "<script>" not in figure.to_json()
@@ -119,12 +118,6 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, theme: Theme
     assert "2 of 3 tokens with 80 %" in rule_alt(found, names, "It")
 
 
-def test_surprises_stand_around_the_entropy() -> None:
-    figure = surprise_bars(look("typical", 0.8), ["the", "b", "a"], VERMILION, theme=LIGHT)
-    assert [figure.data[0].base + x for x in figure.data[0].x] == pytest.approx([1, 1.7, 2.3])
-    assert figure.layout.shapes[0].x0 == 1.5
-
-
 def test_the_tree_has_an_edge_for_every_node() -> None:
     nodes = (
         (Node((1,), " a", -1.0, -1.0, -1.0, "kept", True), Node((2,), " b", -2.0, -2.0, -2.0, "pruned", False)),
@@ -138,16 +131,6 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
     assert "&lt;i&gt;" in figure.to_json()
     assert "2 pruned" in tree_alt(grown)
     assert "1 finished" in tree_alt(grown)
-
-
-def test_a_wide_tree_asks_for_the_room_that_its_tokens_need() -> None:
-    def grown(width: int) -> Tree:
-        row = tuple(Node((i,), "token", -1, -i, -i, "kept", i == 0) for i in range(width))
-        return Tree((row,), (("token", 0, 0),), (0,), "length")
-
-    assert tree_pixels(grown(4)) is None
-    assert tree_pixels(grown(8)) == 8 * 70
-    assert tree_pixels(grown(12)) == 12 * 70
 
 
 def test_the_cache_in_milliseconds() -> None:

@@ -68,8 +68,3 @@ def test_names_in_the_readmes_example_exist() -> None:
             for alias in node.names:
                 if not hasattr(module, alias.name):
                     importlib.import_module(f"{node.module}.{alias.name}")
-
-
-def test_screenshots_are_small() -> None:
-    for picture in (ROOT / "assets" / "screenshots").glob("*"):
-        assert picture.stat().st_size <= 300_000

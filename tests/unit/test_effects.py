@@ -10,27 +10,11 @@ import pytest
 
 from core import checkpoints
 from core.attention.ablation.ablate import heads_of, rank
-from core.attention.ablation.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
+from core.attention.ablation.effects import COLUMNS, STEP, cli_effects, measure, texts
 from core.attention.roles import rolefiles
 from core.checkpoints.families import FAMILIES
-from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError, InputUnusable
-from core.settings import ASSETS
 from tests import tinyadapters
-
-BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
-
-
-def test_the_set_is_of_our_own_sentences() -> None:
-    cloze: dict[str, list[str]] = {}
-    for path in (ASSETS / "cloze").glob("*.tsv"):
-        with path.open(newline="") as file:
-            cloze |= {row["sentence"]: row["answers"].split() for row in csv.DictReader(file, delimiter="\t")}
-    assert len(sentences()) == len({one.gap for one in sentences()}) == 20
-    for one in sentences():
-        assert one.gap.count(GAP) == 1
-        assert one.right.lower() in cloze[one.gap]
-        assert one.odd.lower() not in cloze[one.gap]
 
 
 def test_each_kind_is_asked_what_it_can_answer() -> None:

@@ -19,7 +19,7 @@ from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
 from core.language.types import Decoding
-from core.sparse import hashing, longformer, reformer
+from core.sparse import hashing, reformer
 from core.sparse import windowed as window_layout
 from core.sparse.layout import GLOBAL, NONE
 from core.sparse.windowed import allowed
@@ -107,21 +107,6 @@ def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     wide = compare_windows(window, long, n, (0,))
     for word in wide.masks[0].answers:  # a window as wide as the text is full attention
         assert word.probabilities[0] == pytest.approx(word.probabilities[1], rel=1e-4, abs=1e-7)
-
-
-def test_the_page_passes_give_the_librarys_scores(window: Checkpoint) -> None:
-    ids = window.tokenizer("the cat sat on the mat and looked at the dog " * 5)["input_ids"]
-    mask = torch.zeros(1, len(ids), dtype=torch.long)
-    mask[0, [0, 4]] = 1
-    with torch.no_grad():
-        theirs = window.model(
-            input_ids=torch.tensor([ids]), attention_mask=torch.ones_like(mask), global_attention_mask=mask
-        ).logits[0, [3, 30]]
-    ours = longformer.forward(window.model, ids, [3, 30], None, (0, 4)).logits
-    np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5, rtol=1e-4)
-    weights = longformer.encode(window.model, torch.tensor([ids])).attentions
-    assert all(torch.allclose(one.sum(-1), torch.ones(())) for one in weights)
-    assert not weights[0][0, 0, 20, 40]  # beyond the window of eight
 
 
 def test_masks_and_heads_read_with_the_first_token_global(window: Checkpoint) -> None:

@@ -11,12 +11,11 @@ import pytest
 from transformers import AutoConfig
 
 from core import checkpoints
-from core.attention.roles import everyhead, rolefiles
-from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, heads_table, rows
+from core.attention.roles import everyhead
+from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, HeadRow, chosen, heads_table, rows
 from core.attention.roles.relations import Counted
 from core.attention.roles.rolefiles import Effect
 from core.checkpoints.registry import bundled_root
-from core.errors import AtlasError
 from core.figures.heads import Dots, depth_dots, means
 from core.theme import LIGHT
 
@@ -65,26 +64,6 @@ def test_the_file_has_every_column() -> None:
     assert (read[1]["relation"], read[1]["right"], read[1]["beyond fixed distance"]) == ("obj", "0.7", "0.2")
 
 
-def test_every_bundled_head_has_its_row() -> None:
-    specs = [spec for spec in checkpoints.available() if spec.source in ("bundled", "package")]
-    every = rows(specs)
-    assert {row.slug for row in every} >= {spec.slug for spec in specs if rolefiles.roles(spec.slug)}
-    one = next(row for row in every if (row.slug, row.layer, row.head) == ("minilm", 1, 3))
-    assert one.score("previous") == pytest.approx(float(rolefiles.roles("minilm")["previous"][0, 2]))
-    assert (one.layers, one.heads, one.several) == (6, 12, False)
-    cross = [row for row in every if row.attention == "cross"]
-    assert cross
-    assert all(
-        row.several and {"same place", "last", "spread"} <= set(row.roles) and row.relation is None and row.effect
-        for row in cross
-    )
-    assert all(row.roles for row in every), "every head has its places"
-    assert {row.slug for row in every if row.attention == "query"} == {"atlas-xlnet"}
-    for row in every:
-        assert set(row.roles) <= SCORES.keys()
-        assert row.beyond is None or row.beyond > 0
-
-
 BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
 PLACES = {
     "encoder": {"previous", "next", "self", "first"},
@@ -124,15 +103,6 @@ def expected_heads(slug: str) -> dict[str, int]:
     )
     written = layers * getattr(write, "decoder_attention_heads", write.num_attention_heads)
     return {"encoder": read.num_hidden_layers * read.num_attention_heads, "decoder": written, "cross": written}
-
-
-def test_a_damaged_file_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    def damaged(*_: object) -> None:
-        raise AtlasError("no table")
-
-    monkeypatch.setattr(rolefiles, "roles", damaged)
-    with pytest.raises(AtlasError, match="no table"):
-        rows(checkpoints.available())
 
 
 def test_quarters_of_the_depth() -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from core.figures.label_places import HEIGHT, Box, Point, place, text_width
+from core.figures.label_places import Box
 from core.figures.lineage import Entry, family
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, key, lanes, radius, span_of
 from core.ui.timeline.picture import WIDTHS, component_data, sizes_in_words
@@ -43,7 +43,7 @@ def on_each_other(drawing: Drawing) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("width", WIDTHS["branch"])
+@pytest.mark.parametrize("width", [WIDTHS["branch"][0], WIDTHS["branch"][-1]])
 @pytest.mark.parametrize("shown", [FAMILY, twice(FAMILY)], ids=["catalogue", "twice as many"])
 def test_in_lanes_every_name_has_a_place_of_its_own(shown: tuple[Entry, ...], width: int) -> None:
     drawing = lanes(shown, SPAN, width)
@@ -52,14 +52,14 @@ def test_in_lanes_every_name_has_a_place_of_its_own(shown: tuple[Entry, ...], wi
     assert all(box.left >= 0 and box.right <= width and box.bottom <= drawing.height for box in boxes(drawing))
 
 
-@pytest.mark.parametrize("width", [width for width in WIDTHS["size"] if width >= 860])
+@pytest.mark.parametrize("width", [860, WIDTHS["size"][-1]])
 def test_by_size_every_name_of_the_catalogue_has_a_place_of_its_own(width: int) -> None:
     drawing = by_size(FAMILY, SPAN, width)
     assert [mark.slug for mark in drawing.marks if mark.label is None] == []
     assert on_each_other(drawing) == []
 
 
-@pytest.mark.parametrize("width", WIDTHS["size"])
+@pytest.mark.parametrize("width", [WIDTHS["size"][0], WIDTHS["size"][-1]])
 def test_by_size_names_that_find_no_place_are_left_out_and_none_meet(width: int) -> None:
     drawing = by_size(twice(FAMILY), SPAN, width)
     assert len(boxes(drawing)) > 0.7 * len(drawing.marks)
@@ -127,18 +127,6 @@ def dict_of(shown: tuple[Entry, ...]) -> dict[str, Entry]:
     return {entry.slug: entry for entry in shown}
 
 
-@pytest.mark.parametrize("sizes", [True, False])
-@pytest.mark.parametrize("width", [300, 600, 1200])
-def test_the_key_keeps_to_its_width_and_its_signs_apart(width: float, sizes: bool) -> None:
-    signs = key(FAMILY, width, sizes)
-    assert all(sign.x - sign.r >= 0 and sign.y - sign.r >= 0 for sign in signs)
-    places = [Box(s.x - s.r, s.y - s.r, 2 * s.r + 7 + text_width(s.text), 2 * s.r) for s in signs]
-    assert not any(one.meets(other) for one, other in combinations(places, 2))
-    if width > 300:
-        assert all(box.right <= width for box in places)
-    assert len({sign.y for sign in signs}) > 1 or width > 1000
-
-
 def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
     bare = tuple(replace(entry, sizes=()) for entry in FAMILY[:3])
     assert len(boxes(by_size(bare, SPAN, 600))) == 3
@@ -148,16 +136,6 @@ def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
 def test_colour_is_never_the_only_sign() -> None:
     branches = [branch for branch in ORDER if branch]
     assert len({SYMBOLS[branch] for branch in branches}) == len(branches)
-
-
-def test_names_of_one_place_part_and_a_picture_too_small_leaves_some_out() -> None:
-    crowd = [Point(100, 100, 5, name) for name in ("one", "two", "three", "four")]
-    found = [box for box in place(crowd, Box(0, 0, 400, 300)) if box]
-    assert len(found) == 4
-    assert not any(a.meets(b) for a, b in combinations(found, 2))
-    assert found[0].width == text_width("one")
-    assert found[0].height == HEIGHT
-    assert place(crowd, Box(90, 90, 20, 20)) == (None,) * 4
 
 
 def test_what_the_browser_gets_is_small_plain_data() -> None:

@@ -26,10 +26,9 @@ from core.attention.roles.headroles import (
     measure,
     repeated,
 )
-from core.attention.roles.relations import DIRECTIONS, LABELS, links
+from core.attention.roles.relations import DIRECTIONS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
-from core.settings import ASSETS
 from core.sparse.reformer import encode
 
 SENTENCES = tuple(islice(read(SHIPPED), 6))
@@ -153,13 +152,6 @@ def test_the_files_are_tidy_and_treebanks_stand_beside_each_other(
     assert {row["role"] for row in roles if row["treebank"] == RANDOM} == {"induction"}
 
 
-def test_a_folder_is_measured_file_by_file(checkpoint_dir: Path, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.conllu").write_text(SHIPPED.read_text())
-    cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out")
-    assert {row["treebank"] for row in rows(tmp_path / "out" / "dir-tiny-bert.csv")} == {"a", "b"}
-
-
 def test_a_folder_is_measured_as_one_treebank(checkpoint_dir: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.conllu").write_text(SHIPPED.read_text())
@@ -197,13 +189,3 @@ def test_an_unknown_model_is_refused_before_any_is_measured(
     monkeypatch.setattr(headroles, "measure", never)
     with pytest.raises(AtlasError, match="no model"):
         cli_heads(["dir-tiny-bert", "no-such-model"], None, 1, tmp_path)
-
-
-def test_published_heads_are_named_as_here() -> None:
-    found = rows(ASSETS / "headroles" / "published" / "clark-2019.csv")
-    assert len(found) == 16
-    assert {row["atlas relation"] for row in found} <= {*LABELS, ""}
-    assert {row["direction"] for row in found} <= {*DIRECTIONS, "mention to antecedent"}
-    for row in found:
-        assert 1 <= int(row["layer"]) <= 12 >= int(row["head"]) >= 1
-        assert not row["accuracy"] or float(row["accuracy"]) >= float(row["baseline"])

@@ -21,7 +21,6 @@ def script(name: str) -> ModuleType:
 
 
 inventory = script("inventory")
-NAMES = (("bert", 1), ("t5", 12))
 
 
 def test_comparing_two_files_needs_neither_torch_nor_streamlit() -> None:
@@ -46,54 +45,6 @@ def test_a_change_that_many_views_share_is_told_once() -> None:
     assert inventory.compare({"zoo": page("Save as CSV")}, {"zoo": page("Download CSV")}) == [
         ("download: label “Save as CSV” -> “Download CSV”", ["zoo?model=bert", "zoo?model=t5"])
     ]
-
-
-def test_options_are_told_without_those_that_stayed() -> None:
-    line = "control | label: Head | type: selectbox | value: {0} | options: {1}"
-    before = [line.format(1, "1 · 2 · 3"), "control | label: Layer | type: selectbox | value: 1 | options: 1 · 2"]
-    after = [line.format(2, "1 · 2 · 4"), "control | label: Layer | type: selectbox | value: 1 | options: 2 · 1"]
-    assert sorted(inventory.differences(before, after)) == [
-        "control “Head”: value “1” -> “2”; options ['3'] -> ['4']",
-        "control “Layer”: options in another order",
-    ]
-
-
-def test_the_same_change_with_every_model_is_told_once() -> None:
-    def page(label: str) -> dict[str, list[str]]:
-        return {f"zoo?model=atlas-{name}": [f"panel | label: {label} atlas-{name}, layer {n}"] for name, n in NAMES}
-
-    assert inventory.compare({"zoo": page("About")}, {"zoo": page("Card of")}) == [
-        ("panel: label “About atlas-bert, layer 1” -> “Card of atlas-bert, layer 1”", sorted(page("")))
-    ]
-
-
-def test_links_that_carry_something_more_are_told_together() -> None:
-    before = ["page link | label: Head | to: glossary?term=head", "page link | label: Key | to: glossary?term=key"]
-    after = [f"{line}&go=" for line in before]
-    assert inventory.compare({"zoo": {"zoo": before}}, {"zoo": {"zoo": after}}) == [
-        ("page link: to: glossary [] -> ['go=']", ["zoo"])
-    ]
-
-
-def test_each_item_is_paired_with_the_one_most_like_it() -> None:
-    before = [
-        "button | label: Show the answer",
-        "button | label: Draw again | help: Other words",
-        "panel | label: More",
-    ]
-    after = ["button | label: Draw anew | help: Other words", "chart | alt: Shares", "button | label: Show the answer"]
-    assert inventory.differences(before, after) == [
-        "button: label “Draw again” -> “Draw anew”",
-        "gone: panel | label: More",
-        "new: chart | alt: Shares",
-    ]
-
-
-def test_a_page_about_another_system_is_told_in_one_line() -> None:
-    line = "control | label: System | type: selectbox | value: {0} | options: BERT (2018) · XLM (2019)"
-    before = [line.format("BERT (2018)"), "markdown | text: Both ways"]
-    after = [line.format("XLM (2019)"), "markdown | text: Pairs"]
-    assert inventory.differences(before, after) == ["another subject: BERT -> XLM"]
 
 
 def test_an_item_that_stands_there_once_less_is_a_difference() -> None:

@@ -11,7 +11,7 @@ import torch
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.figures.bars import update_alt, update_bars, update_rows
-from core.language.adapters import judge, swap_seconds, tasks, without_mark
+from core.language.adapters import judge, tasks, without_mark
 from core.theme import LIGHT
 from tests import tinyadapters
 
@@ -63,12 +63,6 @@ def test_what_cannot_be_asked_is_said(checkpoint: Checkpoint) -> None:
         judge(checkpoint, "cat " * 60, "genre")
     with pytest.raises(InputTooLong, match="at most 1,000"):
         judge(checkpoint, "cat " * 300, "genre")
-
-
-def test_a_swap_is_quick_and_leaves_nothing_behind(checkpoint: Checkpoint) -> None:
-    before = judge(checkpoint, "The cat sat.", "genre")
-    assert 0 < swap_seconds(checkpoint, 50) < 0.001
-    assert judge(checkpoint, "The cat sat.", "genre") == before
 
 
 def test_updates_are_drawn_by_layer_and_place() -> None:

@@ -8,7 +8,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import MaskedText, fill_mask, predict, prepare, refill, translate_masks
 from core.language.limits import max_tokens
-from core.language.probes import PROBES, Probe, judge
+from core.language.probes import Probe, judge
 from core.language.types import MaskPrediction, Token
 from tests import tiny, tinyfamilies
 
@@ -124,8 +124,3 @@ def test_a_probes_rank_is_the_place_of_its_best_answer(bert: Checkpoint) -> None
     assert verdict.rank == min(places.values())
     assert verdict.probability == pytest.approx(order.probabilities[verdict.rank - 1])
     assert [word for word, _ in verdict.guesses] == list(order.tokens[:5])
-
-
-def test_there_are_ten_probes_with_one_mask_each() -> None:
-    assert len(PROBES) == len({probe.name for probe in PROBES}) == 10
-    assert all(probe.text.count("[MASK]") == 1 for probe in PROBES)

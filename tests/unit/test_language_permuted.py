@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import permuted, side_by_side
@@ -125,14 +122,6 @@ def test_masks_at_once_see_no_other_mask(xlnet: Checkpoint) -> None:
     assert isinstance(both, side_by_side.Filled)
 
 
-def test_heads_are_those_of_a_text_whose_words_are_all_known(xlnet: Checkpoint) -> None:
-    trace = capture(xlnet, TEXT)
-    assert trace.encoder is not None
-    assert trace.encoder.weights.shape == (2, 2, 9, 9)
-    np.testing.assert_allclose(trace.encoder.weights.sum(-1), 1, rtol=1e-4)
-    assert (trace.encoder.weights > 0).all()
-
-
 def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
     with pytest.raises(InputUnusable, match="does not continue"):
         next(generate(xlnet, "Once"))
@@ -155,15 +144,3 @@ def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
     )
     with pytest.raises(InputUnusable, match="Choose an XLNet"):
         permuted.cut(other, TEXT)
-
-
-def test_a_folder_is_known_by_its_direction(tmp_path: Path, use_checkpoints: Any) -> None:
-    from core import checkpoints
-
-    tiny.tiny_xlnet(tmp_path / "both")
-    tiny.tiny_transformer_xl(tmp_path / "left")
-    use_checkpoints(tmp_path)
-    both, left = checkpoints.get("dir-both"), checkpoints.get("dir-left")
-    assert (both.kind, both.branch, left.kind, left.branch) == ("permutation-lm", "decoder", "causal-lm", "decoder")
-    assert permuted.follow(checkpoints.load("dir-both"), permuted.prepare(checkpoints.load("dir-both"), TEXT, [2]))
-    assert len(list(generate(checkpoints.load("dir-left"), "Once upon a time"))) > 0

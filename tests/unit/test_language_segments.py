@@ -12,7 +12,6 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import segments
 from core.language.decoding.reader import Start
-from core.language.generate import generate
 from core.language.generate import steps as decode
 from core.language.types import Decoding
 from tests import tiny
@@ -138,10 +137,6 @@ def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
         score += float(whole(xl, written)[-1, token])
         written.append(token)
     assert best.beams[0][1] == pytest.approx(score, abs=1e-3)
-
-
-def test_long_texts_are_read_on(short: Checkpoint) -> None:
-    assert len(list(generate(short, TEXT * 2, Decoding(max_new_tokens=3)))) == 3
 
 
 def test_refusals_are_sentences(xl: Checkpoint) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.figures.predictions import compared_alt, compared_bars
 from core.figures.vectors import pair_matrix, pair_table, pair_words
-from core.theme import BLACK, LIGHT, WHITE
+from core.theme import LIGHT
 
 VALUES = np.array([[1.0, -0.5], [0.25, 0.75]])
 WANTED = np.eye(2, dtype=np.bool_)
@@ -19,13 +19,6 @@ def test_every_cell_has_its_number_and_every_pair_its_frame() -> None:
     assert figure.layout.yaxis.ticktext == ("a", "&lt;b&gt;")
     assert figure.data[0].zmin == -1
     assert pair_matrix(VALUES, ["a", "b"], ["c", "d"], WANTED, cosines=False, theme=LIGHT).data[0].zmin == 0
-
-
-def test_numbers_are_dark_on_small_amounts_and_light_on_large_ones() -> None:
-    figure = pair_matrix(
-        np.array([[0.1, 0.9]]), ["a"], ["b", "c"], np.array([[False, True]]), cosines=False, theme=LIGHT
-    )
-    assert list(figure.data[1].textfont.color) == [BLACK, WHITE]
 
 
 def test_the_table_and_the_words_beside_the_matrix() -> None:

@@ -1,8 +1,5 @@
 """Patterns, against counts and matrices worked out by hand."""
 
-import subprocess
-import sys
-
 from core.patterns import (
     anticausal,
     blocks,
@@ -149,9 +146,3 @@ def test_an_order_from_left_to_right_is_causal():
     assert (mask(content_stream(drawn(6, 0), 6), 6) == mask(causal, 6)).all()
     assert count(content_stream(drawn(9, 5), 9), 9) == 45
     assert count(query_stream(drawn(9, 5), 9), 9) == 36
-
-
-def test_no_torch():
-    code = "import sys, core.patterns; print('torch' in sys.modules, 'streamlit' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.split() == ["False", "False"]

@@ -145,10 +145,6 @@ def test_every_row_names_a_source_that_says_how_it_was_read() -> None:
     assert {row.paper for row in data.results()} == set(names().papers)
 
 
-def test_no_row_stands_on_memory() -> None:
-    assert not [row for row in data.results() if row.evidence == "from memory, unverified"]
-
-
 # Typed in from the five source documents by hand, one or more from each of their tables.
 BY_HAND = [
     ("roberta-data", "squad-2-0.dev.f1", "roberta", {"variant": "160 GB, 500K steps"}, "89.4"),
@@ -289,22 +285,6 @@ def test_a_figure_that_was_read_in_a_better_text_does_not_cite_a_lecture(system:
         if figures and system.citation(fact.source).evidence == "source document":
             held = [table for table, printed in read.items() if figures <= printed]
             assert held == [], f"{fact.label}: {fact.value} stands in the results"
-
-
-def test_a_papers_table_is_cited_by_facts_and_results_alike() -> None:
-    fact = next(fact for fact in catalogue.get("elmo").facts if fact.label == "SQuAD, F1")
-    assert catalogue.get("elmo").citation(fact.source).evidence == "paper"
-    assert {row.source for row in data.results() if row.table == "elmo-tasks"} == {fact.source}
-
-
-OTHERS = {"adapter-abstract-2", "gpt-3-text", "unilm2-paper"}
-"""Copies of papers that do not say which version they are."""
-
-
-def test_a_paper_or_a_readme_that_was_read_has_its_version() -> None:
-    read = [row for row in data.results() if row.evidence in ("paper", "authors' repository")]
-    assert {row.source for row in read if not row.version} == OTHERS
-    assert sum(not row.version for row in data.results()) <= 345  # of 2,059: notes, lectures and those copies
 
 
 def test_the_table_says_where_no_version_is_stated() -> None:

@@ -42,30 +42,12 @@ def test_rows_stand_in_order_with_their_figures_and_a_stroke_at_the_reference() 
     assert list(joined.x) == [88.5, 77.8]
 
 
-def test_without_a_reference_nothing_is_compared() -> None:
-    figure = dots([LESS], "x", theme=LIGHT)
-    assert not figure.layout.shapes
-    assert figure.layout.annotations[2].text == "<b>77.8</b>"
-    low, high = figure.layout.xaxis.range
-    assert low < high
-
-
 def test_two_versions_are_a_square_and_a_dot() -> None:
     row = Dot("DistilBERT", 51.3, "51.3", "#0072B2", before=42.5, before_printed="42.5")
     figure = dots([row], "CoLA", theme=LIGHT)
     assert [trace.marker.symbol for trace in figure.data if trace.mode == "markers"] == ["square-open", "circle"]
     assert figure.layout.annotations[2].text == "<b>42.5 → 51.3 (+8.8)</b>"
     assert "42.5 → 51.3 (+8.8)" in dots_alt([row], "CoLA")
-
-
-def test_a_long_axis_takes_two_lines_and_a_long_label_ends_in_dots() -> None:
-    short, long = dots([BASE], "a, lower", theme=LIGHT), dots([BASE], "a" * 45 + ", higher is better", theme=LIGHT)
-    assert "<br>" not in short.layout.annotations[0].text
-    assert long.layout.annotations[0].text == "a" * 45 + ", <br>higher is better"
-    assert long.layout.height > short.layout.height
-    figure = dots([Dot("w" * 80, 1.0, "1", "#000")], "x", theme=LIGHT)
-    assert len(figure.layout.annotations[1].text) == 46
-    assert figure.layout.annotations[1].text.endswith("…")
 
 
 POINTS = [
@@ -88,15 +70,6 @@ def test_series_differ_in_marker_and_dash_and_names_keep_apart() -> None:
     assert 10**low < 299_072_512
     assert 10**high > 12_921_057_280
     assert figure.layout.showlegend
-
-
-def test_one_series_needs_no_legend_and_falls_to_the_right() -> None:
-    figure = scaling(
-        [Point("GPT-2", "a", 10**8, 40.0, "40"), Point("GPT-2", "b", 10**9, 20.0, "20")], "p", {}, theme=LIGHT
-    )
-    assert not figure.layout.showlegend
-    assert figure.data[0].textposition == ("top right", "top right")
-    assert list(figure.layout.xaxis.ticktext) == ["100 M", "200 M", "500 M", "1 B"]
 
 
 def test_pictures_in_words() -> None:

@@ -61,13 +61,6 @@ def test_bert_as_published_and_as_counted() -> None:
     assert row("t5").words == 32_128
 
 
-def test_types_are_those_of_the_trees() -> None:
-    assert row("bert").cells["type"].lines == ("Encoder",)
-    assert row("bigbird").cells["type"].lines[0] == "Encoder"
-    assert row("gpt-2").cells["type"].lines == ("Decoder",)
-    assert row("t5").cells["type"].lines[0] == "Encoder and decoder"
-
-
 def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
     bare = catalogue.get("gpt-2")
     assert "not stated" in bare.budget.text.lower()  # the record says so in its own words
@@ -146,13 +139,6 @@ def test_html_escapes_everything() -> None:
     for html in (sheet_html([odd], ALL, Linker("table")), table_html(pins)):
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
-
-
-def test_html_names_every_source() -> None:
-    html = sheet_html([row("bert")], ["name", "objective"], Linker("table"))
-    assert "Sources of BERT" in html
-    assert "A stored copy of the paper" in html
-    assert 'href="/encoder?system=bert&amp;tab=facts"' in html
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from core.figures.plot import figure, scatter
-from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme, theme
+from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme
 
 ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -75,12 +74,6 @@ def test_zero_is_the_ground_of_both_scales(look: Theme) -> None:
 
 
 @BOTH
-def test_kinds_of_blocks_differ_in_lightness(look: Theme) -> None:
-    shades = sorted(luminance(color) for color in look.blocks)
-    assert all((above + 0.05) / (below + 0.05) > 1.15 for below, above in pairwise(shades))
-
-
-@BOTH
 def test_a_figure_takes_ink_and_ground_from_its_template(look: Theme) -> None:
     drawn = figure(look, [scatter([1], [2], "markers")], height=100)
     layout = drawn.layout.template.layout
@@ -92,10 +85,3 @@ def test_a_figure_takes_ink_and_ground_from_its_template(look: Theme) -> None:
 def test_what_plotly_does_not_know_is_refused() -> None:
     with pytest.raises(ValueError, match="heigth"):
         figure(LIGHT, [], heigth=200)
-
-
-def test_a_page_is_dark_or_light() -> None:
-    assert (theme(True), theme(False)) == (DARK, LIGHT)
-    assert (DARK.dark, LIGHT.dark) == (True, False)
-    assert LIGHT.accent("decoder") == ACCENTS["decoder"]
-    assert LIGHT.accent("") == LIGHT.muted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from math import exp, isclose
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from core.figures import tree, vocabulary
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut, measured, words
-from core.tokenizers.known import FAMILIES, PLAIN_BPE, Known, end_of_word, engine, known, ranks, scores
+from core.tokenizers.known import FAMILIES, Known, end_of_word, engine, known, ranks, scores
 from core.tokenizers.lost import Lost, lost
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
@@ -87,15 +86,6 @@ def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
     assert [token.continuation for token in inside[:2]] == [False, True]
     assert (last.piece, last.continuation) == ("owl</w>", False)
     assert "owl</w>" not in [token.piece for token in inside]
-
-
-def test_plain_bpe_is_as_large_as_the_encoders_vocabulary_and_its_card_says_what_it_is() -> None:
-    one = HERE["bpe"]
-    assert (one.size, one.readers, one.title) == (HERE["atlas-bert"].size, (), "BPE")
-    card = tomllib.loads((PLAIN_BPE.parent / "card.toml").read_text(encoding="utf-8"))
-    assert f"{one.size:,} pieces" in card["summary"]
-    bert = tomllib.loads((PLAIN_BPE.parents[2] / "checkpoints/atlas-bert/card.toml").read_text(encoding="utf-8"))
-    assert (card["data"], card["data_licence"]) == (bert["data"], bert["data_licence"])
 
 
 def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:

@@ -18,7 +18,6 @@ from core.language.fill_mask import fill_mask
 from core.training import evaluate_encoders, parallel
 from core.training.corpus import held_out, normal
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, Sides, rows
-from core.training.recipe import RecipeError
 from core.training.tokens import Ragged
 from tests import tinypairs, tinyrecipes
 
@@ -74,17 +73,6 @@ def test_hidden_tokens_are_the_labels() -> None:
     assert (made["ids"][0] == MASK).any()
     assert chosen[:41].any()
     assert chosen[42:].any()
-
-
-def test_every_task_is_drawn_as_often_as_the_recipe_says(objective: Any) -> None:
-    index = np.concatenate(objective.epoch(np.random.default_rng(0)))
-    shares = np.bincount(index // len(objective.train), minlength=3) / len(objective.train)
-    assert shares == pytest.approx([1.0, 0.5, 0.5], abs=0.15)  # what does not fill half a batch waits
-    batch = objective.batch(0)
-    assert objective.size(batch) == int((batch["ids"] != PAD).sum())
-    other = dataclasses.replace(objective.recipe.sources[0], task="mlm-de")
-    with pytest.raises(RecipeError):
-        tinyrecipes.objective(dataclasses.replace(objective.recipe, sources=(other,)), Path("none"), Path("none"))
 
 
 def test_held_out_sentences_are_on_one_side(folder: Path, objective: Any) -> None:

@@ -14,7 +14,6 @@ from core.checkpoints.loading import read
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.sparse import reformer
 from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
-from core.training import recipe as recipes
 from tests import tiny
 
 
@@ -106,19 +105,3 @@ def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.Mo
         + reformer.surprises(hashing.model, book[192:256])[-32:].mean()
     )
     assert found["bits per byte, 64 read"] == pytest.approx(float(read) / 2, rel=1e-5)
-
-
-def test_units() -> None:
-    names = (
-        "bits per byte, 4 rounds",
-        "attention weight covered, 1 round",
-        "repeated, top-5",
-        "en-fr BLEU",
-        "passes per token",
-    )
-    assert [evaluate.unit(name) for name in names] == ["bits", "%", "%", "", ""]
-
-
-def test_every_bundled_recipe_is_measured() -> None:
-    for name in evaluate.measured():
-        assert recipes.load(name).kind in evaluate.MEASURES

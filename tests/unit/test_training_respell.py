@@ -49,27 +49,6 @@ def test_rows_by_hand() -> None:
     assert made["labels"].tolist() == [[0xC3 + 3, 0xA9 + 3, 1, IGNORE], [100, 101, 102, 1]]
 
 
-def test_a_batch_is_a_function_of_its_number_and_draws_anew(objective: Any) -> None:
-    batches = [objective.batch(step) for step in range(24)]
-    again = objective.batch(5)
-    assert all(torch.equal(again[name], batches[5][name]) for name in again)
-    clean = shouted = total = 0
-    alone = []
-    for batch in batches:
-        found = []
-        for ids, labels in zip(batch["ids"].tolist(), batch["labels"].tolist(), strict=True):
-            noisy, text = bytes(i - 3 for i in ids if i > 2).decode(), to_text(labels)
-            clean += noisy == text
-            shouted += noisy == text.upper()
-            total += 1
-            found.append(noisy == " ".join(text.upper().replace(" ", "")))
-        alone.append(sum(found) / len(found))
-    assert 0.1 < clean / total < 0.35
-    assert 0.05 < shouted / total < 0.3
-    assert 1 <= sum(share > 0.5 for share in alone) <= 8  # A N T S P E A K has batches of its own
-    assert all(share < 0.05 for share in alone if share < 0.5)
-
-
 def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     from core.training import evaluate_pairs
 

@@ -17,7 +17,7 @@ from core.vectors.contextual import (
     repeated,
     self_similarity,
 )
-from core.vectors.mix import mixed, normed, weights
+from core.vectors.mix import mixed, weights
 from core.vectors.occurrences import Words
 from core.vectors.plane import Plane, components, perplexity_for, planes, steady, tsne
 
@@ -142,14 +142,6 @@ def test_a_table_that_context_never_changes() -> None:
     assert found.by_word == ((pytest.approx(0.5),), (pytest.approx(0.5),))
 
 
-def test_nothing_repeated_is_nothing_said() -> None:
-    found = measure(made(np.ones((2, 2, 3)), ["a", "b"], [1, 2]))
-    assert found.words == ()
-    assert found.layers[0].self_similarity is None
-    assert found.layers[0].corrected("self_similarity") is None
-    assert found.layers[0].baseline == pytest.approx(1)
-
-
 def test_shares_of_a_mix() -> None:
     assert weights([0, 0, 0, 0]) == pytest.approx((0.25,) * 4)
     assert weights([math.log(3), 0]) == pytest.approx((0.75, 0.25))
@@ -163,9 +155,3 @@ def test_a_mix_by_hand() -> None:
     assert mixed(states, [50, -50], norm=False)[0] == pytest.approx([2, 0])
     # both layers normed are (1, -1) and (-1, 1), which even weights cancel
     assert mixed(states, [0, 0])[0] == pytest.approx([0, 0], abs=1e-5)
-
-
-def test_a_normed_vector_has_mean_zero_and_variance_one() -> None:
-    found = normed(np.random.default_rng(6).normal(3, 5, size=(2, 3, 64)).astype(np.float32))
-    assert found.mean(axis=-1) == pytest.approx(np.zeros((2, 3)), abs=1e-5)
-    assert found.var(axis=-1) == pytest.approx(np.ones((2, 3)), rel=1e-3)

@@ -19,12 +19,10 @@ from core.vectors.occurrences import (
     find_word,
     gather,
     inside,
-    listed,
     missing,
     parse,
     words,
 )
-from core.vectors.precomputed import COUNT, sentences
 from core.vectors.reading import Reading
 
 
@@ -119,10 +117,6 @@ def test_tokens_that_touch_a_span() -> None:
     assert inside(tokens, 2, 3) == (1,)
 
 
-def test_lines_in_words() -> None:
-    assert [listed([2]), listed([2, 4]), listed([2, 4, 5])] == ["line 2", "lines 2 and 4", "lines 2, 4 and 5"]
-
-
 def test_every_ready_word_stands_in_all_its_sentences() -> None:
     assert next(iter(EXAMPLES)) == "play"
     for word, text in EXAMPLES.items():
@@ -131,11 +125,6 @@ def test_every_ready_word_stands_in_all_its_sentences() -> None:
         senses = [line.sense for line in lines]
         assert all(senses.count(sense) >= 2 for sense in senses), word
         assert len(set(senses)) >= (5 if word == "play" else 4)
-
-
-def test_the_set_is_as_large_as_the_pages_say() -> None:
-    assert len(sentences()) == len(set(sentences())) == COUNT
-    assert not any("[MASK]" in sentence for sentence in sentences())
 
 
 def test_senses_by_hand() -> None:

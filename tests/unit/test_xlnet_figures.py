@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.figures.bars import saved_alt, saved_bars
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.theme import LIGHT, VERMILION
-from core.training import evaluate, evaluate_decoders, evaluate_encoders
+from core.training import evaluate_decoders, evaluate_encoders
 from tests import tiny
 
 TOKENS = ["[CLS]", "a<b", "cat", "[SEP]"]
@@ -94,14 +94,3 @@ def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) 
     count = len(checkpoint.tokenizer(text)["input_ids"])
     bits = count * math.log2(checkpoint.model.config.vocab_size) / len(text.encode())
     assert list(found.values()) == pytest.approx([bits] * 2, rel=1e-5)
-
-
-def test_both_models_are_measured_on_the_committed_story(tmp_path: Path) -> None:
-    xlnet = load(tiny.tiny_xlnet(tmp_path / "x", positions=128), "atlas-xlnet", "permutation-lm")
-    found = {measure.name: measure for measure in evaluate.rows(evaluate.measure("permutation-lm", xlnet))}
-    assert {measure.unit for name, measure in found.items() if "top" in name} == {"%"}
-    assert {measure.unit for name, measure in found.items() if "bits" in name} == {"bits"}
-    assert len(found) == 7
-    xl = load(tiny.tiny_transformer_xl(tmp_path / "y"), "atlas-transformer-xl", "causal-lm")
-    names = [measure.name for measure in evaluate.rows(evaluate.measure("segments-lm", xl))]
-    assert names == ["bits per byte", "without memory, bits per byte"]

@@ -31,7 +31,6 @@ from core.attention.inside.steps import (
     exists,
     feed_forward,
     norm,
-    note,
     step,
 )
 from core.attention.tokens import labels
@@ -162,8 +161,9 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
     if plan.streams == 2:
         return _reversible(scene, last=last)
     stream = _input(scene)
+    note = f"The output of layer {attn.layer}."
     steps = (
-        [step("embedding", "input", "X", stream, note=note("input", layer=attn.layer), outside=BEFORE, residual=True)]
+        [step("embedding", "input", "X", stream, note=note, outside=BEFORE, residual=True)]
         if attn.layer
         else embedding(scene, len(stream))
     )
@@ -185,7 +185,9 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
         if own:
             steps += adapter(scene, part, own, path.rpartition(".")[0], steps[-1])
         stream, output = stream + _tensor(steps[-1]), steps[-1]
-        steps.append(_sum(part, "X + Y", stream, (at, output.slug)))
+        steps.append(
+            _sum(part, "X + Y", stream, (at, output.slug), "The output of the sub-layer is added to its input.")
+        )
         if not plan.pre_norm:
             # a task's norm stands in the tree where the encoder's does
             normed = norm(scene, part, f"{own}.norm" if own else path, steps[-1].slug, residual=True)
@@ -193,16 +195,16 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
             stream = _tensor(normed)
         at = steps[-1].slug
     if (convolution := scene.existing(plan.convolution)) and attn.layer == 0:
-        formula = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))"
+        formula, note = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))", "Beside the first block, of its input."
         more: dict[str, Any] = {"path": convolution, "sources": (first, at), "residual": True}
-        steps.append(step("end", "convolution", formula, scene.out(convolution), **more))
+        steps.append(step("end", "convolution", formula, scene.out(convolution), note=note, **more))
     if last and (final := scene.existing(plan.final)):
         steps.append(norm(scene, "end", final, steps[-1].slug, "final norm", residual=True))
     return steps
 
 
-def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str]) -> Step:
-    return step(part, "residual", formula, values, sources=sources, residual=True)
+def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str], note: str) -> Step:
+    return step(part, "residual", formula, values, note=note, sources=sources, residual=True)
 
 
 def _reversible(scene: Scene, *, last: bool) -> list[Step]:
@@ -215,35 +217,44 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     if attn.layer == 0:
         first = second
         steps = embedding(scene, len(second))
-        origin: dict[str, Any] = {"sources": (steps[-1].slug,), "note": note("streams")}
+        came: dict[str, Any] = {"sources": (steps[-1].slug,)}
+        begin = "Both streams begin with the input embeddings."
     else:
         first = scene.into(attn.stack.prefix + feeds.format(i=attn.layer - 1))
         steps = []
-        origin = {"outside": BEFORE, "note": note("input", layer=attn.layer)}
-    stream_1 = step("embedding", "first stream", "X_1", first, residual=True, **origin)
-    stream_2 = step("embedding", "second stream", "X_2", second, **origin)
-    steps += [stream_1, stream_2, norm(scene, "attention", attn.path(attends), stream_2.slug)]
+        came = {"outside": BEFORE}
+        begin = f"The output of layer {attn.layer}."
+    one = step(
+        "embedding", "first stream", "X_1", first, note=f"{begin} Attention adds to this one.", residual=True, **came
+    )
+    two = step("embedding", "second stream", "X_2", second, note=f"{begin} Attention reads this one.", **came)
+    steps += [one, two, norm(scene, "attention", attn.path(attends), two.slug)]
     scores = attention_scores(scene.recorder, attn, scene.count)
     steps += attention(scene, "attention", attn, scores, steps[-1].slug)
     first, output = first + _tensor(steps[-1]), steps[-1].slug
-    sum_1 = _sum("attention", "Y_1 = X_1 + Y", first, (stream_1.slug, output))
-    steps += [sum_1, norm(scene, "feed-forward", attn.path(feeds), sum_1.slug)]
+    one = _sum(
+        "attention", "Y_1 = X_1 + Y", first, (one.slug, output), "The output of attention is added to the first stream."
+    )
+    steps += [one, norm(scene, "feed-forward", attn.path(feeds), one.slug)]
     steps += feed_forward(scene, steps[-1].slug)
     second, output = second + _tensor(steps[-1]), steps[-1].slug
-    sum_2 = _sum("feed-forward", "Y_2 = X_2 + Y", second, (stream_2.slug, output))
-    steps.append(sum_2)
+    note = "The feed-forward part reads the first stream; its output is added to the second."
+    two = _sum("feed-forward", "Y_2 = X_2 + Y", second, (two.slug, output), note)
+    steps.append(two)
     if last:
         both = torch.cat([first, second], dim=-1)
-        sources = (sum_1.slug, sum_2.slug)
-        joined = step("end", "both streams", "X = [Y_1; Y_2]", both, sources=sources, residual=True)
+        more: dict[str, Any] = {"sources": (one.slug, two.slug), "residual": True}
+        joined = step(
+            "end", "both streams", "X = [Y_1; Y_2]", both, note="Both streams, concatenated for the head.", **more
+        )
         steps += [joined, norm(scene, "end", attn.path(plan.final), joined.slug, "final norm", residual=True)]
     return steps
 
 
-def _tensor(of: Step) -> Tensor:
+def _tensor(made: Step) -> Tensor:
     import torch
 
-    return torch.from_numpy(of.values.copy())
+    return torch.from_numpy(made.values.copy())
 
 
 def _input(scene: Scene) -> Tensor:

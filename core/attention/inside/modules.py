@@ -127,7 +127,7 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
             yield from _attends(attention, part)
         if name == ADAPTERS:
             end = f"{norm.rpartition('.')[0]}.adapter"
-            below = {".down": "adapter-down", ".activation": "adapter-activation", ".up": "adapter-up", "": "adapted"}
+            below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
             for path, name in below.items():
                 yield end + path, f"{part}-{name}"
     for slug, names in (("inner", plan.inner), ("gate", (plan.gate,) * bool(plan.gate)), ("outer", (plan.outer,))):

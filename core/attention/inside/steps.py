@@ -78,17 +78,14 @@ def slug(part: Part, name: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", f"{part} {name}".lower()))
 
 
-def step(part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, **fields: Any) -> Step:
-    """A step with a copy of ``values``; ``fields`` are further fields."""
+def step(
+    part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, note: str = "", **more: Any
+) -> Step:
+    """A step with a copy of ``values``; ``more`` are further fields."""
     copied = values.detach().float().cpu().numpy().copy()
     copied.setflags(write=False)
     assert copied.ndim == len(axes), (name, copied.shape)
-    return Step(part, name, formula, axes, copied, **fields)
-
-
-def note(name: str, **values: str | int) -> str:
-    """What is true of a step in this model alone: a part of ``assets/content/attention/steps.md``."""
-    return content("attention", "steps").part(f"Note: {name}", **values)
+    return Step(part, name, formula, axes, copied, note, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,19 +163,21 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
         if letter == "Q" and not attn.names.parts:
             bias = " + u"
         from_encoder = crossing and letter != "Q"
-        fields: dict[str, Any] = {"outside": ENCODER} if from_encoder else {"sources": (read,)}
+        note = "Computed from the encoder's output." if from_encoder else "Split into heads."
         if letter != "Q" and len(values) == attn.heads and shared:
-            fields["note"] = note("shared heads")
+            note = "Several heads share these; they are shown once for each head."
         formula = f"{letter} = {'Z' if from_encoder else 'X'} W^{letter}{bias}"
-        steps.append(step(part, name, formula, values, HEADS, path=path, **fields))
+        more: dict[str, Any] = {"outside": ENCODER} if from_encoder else {"sources": (read,)}
+        steps.append(step(part, name, formula, values, HEADS, note, path=path, **more))
     if scores.before_rope is not None:
-        repeated = note("shared heads") if len(shown[1]) < attn.heads else ""
-        for name, formula, values, own_note in (
+        note = "Pairs of dimensions are rotated by an angle that grows with the position."
+        once = " Several heads share a key; it is shown once for each head." * (len(shown[1]) < attn.heads)
+        for name, formula, values, more_note in (
             ("queries", r"\tilde q_i = R_i\, q_i", scores.query, ""),
-            ("keys", r"\tilde k_j = R_j\, k_j", scores.key, repeated),
+            ("keys", r"\tilde k_j = R_j\, k_j", scores.key, once),
         ):
             sources = (slug(part, name),)
-            steps.append(step(part, f"{name}, rotated", formula, values, HEADS, note=own_note, sources=sources))
+            steps.append(step(part, f"{name}, rotated", formula, values, HEADS, note + more_note, sources=sources))
     for letter, name, values in zip("QKV", ("queries", "keys", "values"), scores.of_global or (), strict=False):
         steps.append(
             step(
@@ -187,6 +186,7 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
                 f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}",
                 values,
                 HEADS,
+                "For the query of the first token, which attends to all.",
                 path=f"{attn.module}.{GLOBALS[letter]}",
                 sources=(read,),
             )
@@ -198,32 +198,65 @@ def _shared_projections(
     scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str
 ) -> list[Step]:
     """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
-    own = attn.module
+    own, split = attn.module, "Split into heads."
     name, letters = ("query_key", "{QK}") if scores.shared else ("query", "Q")
-    queries = step(part, "queries", f"Q = X W^{letters}", scores.query, HEADS, path=f"{own}.{name}", sources=(read,))
+    queries = step(
+        part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, path=f"{own}.{name}", sources=(read,)
+    )
     if scores.shared:
         formula = r"\hat q_j = q_j \Big/ \sqrt{\tfrac{1}{d} \sum_k q_{jk}^2}"
-        keys = step(part, "keys, of one length", formula, scores.key, HEADS, sources=(queries.slug,))
+        note = "A key is its query, brought to one length."
+        keys = step(part, "keys, of one length", formula, scores.key, HEADS, note, sources=(queries.slug,))
     else:
-        keys = step(part, "keys", "K = X W^K", scores.key, HEADS, path=f"{own}.key", sources=(read,))
-    values = step(part, "values", "V = X W^V", scores.value, HEADS, path=f"{own}.value", sources=(read,))
+        keys = step(part, "keys", "K = X W^K", scores.key, HEADS, split, path=f"{own}.key", sources=(read,))
+    values = step(part, "values", "V = X W^V", scores.value, HEADS, split, path=f"{own}.value", sources=(read,))
     return [queries, keys, values]
 
 
 ENCODER = "the encoder's output"
 GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 TERMS = {
-    ("relative_bias", "position"): ("distance", r"b_{j-i}", ""),
-    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "qk"),
-    ("disentangled", "c2p"): ("content to position", r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}", "q"),
-    ("disentangled", "p2c"): ("position to content", r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}", "k"),
-    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "qk"),
-    ("two_stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "q"),
-    ("two_stream", "segment"): ("segment", r"(q_i + w) \cdot g_{ij} / \sqrt d", "q"),
-    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "qk"),
-    ("lsh", "rounds"): ("rounds", r"\ln m_{ij}", "q"),
+    ("relative_bias", "position"): (
+        "distance",
+        r"b_{j-i}",
+        "A bias for the bucket of the distance, learned for each head.",
+        "",
+    ),
+    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "The content of both tokens.", "qk"),
+    ("disentangled", "c2p"): (
+        "content to position",
+        r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}",
+        "The content of the query and the distance to the key.",
+        "q",
+    ),
+    ("disentangled", "p2c"): (
+        "position to content",
+        r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}",
+        "The distance to the query and the content of the key.",
+        "k",
+    ),
+    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "The content of both tokens.", "qk"),
+    ("two_stream", "position"): (
+        "distance",
+        r"(q_i + v) \cdot r_{i-j} / \sqrt d",
+        "The content of the query and the distance between the tokens.",
+        "q",
+    ),
+    ("two_stream", "segment"): (
+        "segment",
+        r"(q_i + w) \cdot g_{ij} / \sqrt d",
+        "Whether both tokens are of one segment.",
+        "q",
+    ),
+    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "The content of both tokens.", "qk"),
+    ("lsh", "rounds"): (
+        "rounds",
+        r"\ln m_{ij}",
+        "A key that is met in several rounds of hashing counts several times.",
+        "q",
+    ),
 }
-"""Of a score's terms: name, formula, and whether queries and keys enter."""
+"""Of a score's terms: name, formula, note, and whether queries and keys enter."""
 
 
 def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
@@ -240,11 +273,11 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
     terms = []
     if len(scores.terms) > 1:
         for key, values in scores.terms.items():
-            usual = ("content", product, "qk")
-            name, formula, letters = TERMS.get((attn.names.score, key), usual)
+            usual = ("content", product, "The content of both tokens.", "qk")
+            name, formula, note, letters = TERMS.get((attn.names.score, key), usual)
             sources = tuple(vectors[letter] for letter in letters)
             outside = "" if letters else "the distances between the tokens"
-            terms.append(step(part, f"scores: {name}", formula, values, MAPS, sources=sources, outside=outside))
+            terms.append(step(part, f"scores: {name}", formula, values, MAPS, note, sources=sources, outside=outside))
         product = r"\text{the sum of the terms}"
     total = sum(scores.terms.values(), start=torch.zeros_like(next(iter(scores.terms.values()))))
     allowed = torch.ones_like(total[:1], dtype=torch.bool) if scores.allowed is None else scores.allowed
@@ -264,6 +297,9 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         r"M_{ij} \in \{0, -\infty\}",
         torch.zeros_like(total[: len(allowed)]).masked_fill(~allowed, -torch.inf),
         MAPS,
+        "Every token attends to every other."
+        if bool(allowed.all())
+        else "0 where a query may attend to a key, minus infinity elsewhere.",
         outside="the attention mask",
     )
     weights = step(
@@ -272,6 +308,7 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         r"A = \mathrm{softmax}(S + M)",
         _weights(scores),
         MAPS,
+        "Every row sums to one.",
         path=attn.module,
         sources=(summed.slug, mask.slug),
     )
@@ -294,10 +331,11 @@ def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionSco
         mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
         out, bias = scene.out(path), scene.bias(path, "b^O")
     sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
-    own_note = note("global values") if scores.of_global is not None else ""
-    mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note=own_note, path=attn.module, sources=tuple(sources))
+    note = "The first token's row is a weighted sum of the global values." if scores.of_global is not None else ""
+    mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, path=attn.module, sources=tuple(sources))
     formula = rf"Y = [O_1; \dots; O_H]\, W^O{bias}"
-    return [mixed, step(part, "projected", formula, out, path=path, sources=(mixed.slug,))]
+    note = "All heads concatenated and projected to the hidden size."
+    return [mixed, step(part, "projected", formula, out, ROWS, note, path=path, sources=(mixed.slug,))]
 
 
 def feed_forward(scene: Scene, read: str) -> list[Step]:
@@ -316,15 +354,7 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
             steps.append(step(part, name, formula, scene.out(path), axes, path=path, sources=(read,)))
     formula = r"H = \phi(G) \odot U" if gate else r"H = \phi(U)"
     sources = tuple(projected.slug for projected in steps)
-    active = step(
-        part,
-        "activation",
-        formula,
-        scene.into(outer),
-        axes,
-        note=note("activation", function=function),
-        sources=sources,
-    )
+    active = step(part, "activation", formula, scene.into(outer), axes, f"φ is {function}.", sources=sources)
     formula = f"Y = H W_2{scene.bias(outer, 'b_2')}"
     return [*steps, active, step(part, "outer", formula, scene.out(outer), path=outer, sources=(active.slug,))]
 
@@ -333,14 +363,14 @@ def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *
     """What a norm gave for the step ``source``."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
-        formula, own_note = "X", note("no norm")
+        formula, note = "X", "No norm here: the embedding ends with one."
     elif hasattr(own, "bias"):
         formula = ("" if own.weight is None else r"\gamma \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
-        formula, own_note = formula + ("" if own.bias is None else r" + \beta"), "LayerNorm."
+        formula, note = formula + ("" if own.bias is None else r" + \beta"), "LayerNorm."
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
-        own_note = "RMSNorm."
-    return step(part, name, formula, scene.out(path), note=own_note, path=path, sources=(source,), residual=residual)
+        note = "RMSNorm, by the root mean square."
+    return step(part, name, formula, scene.out(path), note=note, path=path, sources=(source,), residual=residual)
 
 
 _ADAPTER_MODULES = ("down", "up", "norm")
@@ -367,15 +397,14 @@ def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[
     import torch
 
     narrow = ("token", "bottleneck")
-    gelu = note("activation", function="gelu")
-    down, active, up = scene.out(f"{own}.down"), scene.into(f"{own}.up"), scene.out(f"{own}.up")
+    down, bent, up = scene.out(f"{own}.down"), scene.into(f"{own}.up"), scene.out(f"{own}.up")
     at = f"{end}.adapter"
     total = torch.from_numpy(output.values.copy()) + up
     steps = [
-        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, path=f"{at}.down"),
-        step(part, "adapter: activation", r"H = \phi(U)", active, narrow, note=gelu, path=f"{at}.activation"),
-        step(part, "adapter: up", "H W_u + b_u", up, path=f"{at}.up"),
-        step(part, "adapted", "Y' = Y + H W_u + b_u", total, path=at),
+        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "Projected to the bottleneck.", path=f"{at}.down"),
+        step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", path=f"{at}.activation"),
+        step(part, "adapter: up", "H W_u + b_u", up, note="Projected back to the hidden size.", path=f"{at}.up"),
+        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note="The adapter's output is added.", path=at),
     ]
     before = (output, *steps)
     sources = [(previous.slug,) for previous in before[:3]] + [(output.slug, steps[2].slug)]

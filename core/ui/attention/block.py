@@ -107,7 +107,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     slugs = [wire.slug for wire in hang]
     slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
     if slot not in st.session_state:
-        wanted = state.text(STEP.name, START).replace("adapter-bent", "adapter-activation")  # the name in older links
+        wanted = state.text(STEP.name, START)
         if wanted not in slugs:
             instead(state, f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
         st.session_state[slot] = wanted
