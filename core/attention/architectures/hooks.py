@@ -98,7 +98,7 @@ def hooked_scores(
                 scores = None if call is None else _explained(call, weights[0])
                 if call is None or scores is None:
                     raise unread(checkpoint)
-                names = AttentionNames(call.path, "", "", "hooked")
+                names = AttentionNames(module=call.path, out="", parts="", score="hooked")
                 read.setdefault(kind, []).append(
                     (AttentionLayer(kind, number, len(scores.query), names, stack, ()), scores)
                 )

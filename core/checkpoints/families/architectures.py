@@ -7,11 +7,14 @@ imports torch, so its source is parsed instead: the tables are literals, and pag
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
 
 from core.checkpoints.families import FAMILIES, Branch, Kind
 
@@ -42,62 +45,19 @@ attention between some blocks of tokens; ``sentence order``: its head for pairs 
 tokens``: the source and the output begin with a token for their language; ``unscaled attention``: scores are not
 divided by the root of d; ``state in modules``: a part of its cache is shared by all who use it."""
 
-TRAITS: dict[str, frozenset[Trait]] = {
-    "albert": frozenset({"learned positions", "shared layers", "sentence order"}),
-    "bart": frozenset({"learned positions"}),
-    "bert": frozenset({"learned positions"}),
-    "big_bird": frozenset({"learned positions", "blocks"}),
-    "ctrl": frozenset({"fixed positions"}),
-    "deberta": frozenset({"relative positions", "disentangled attention"}),
-    "deberta-v2": frozenset({"relative positions", "disentangled attention"}),
-    "distilbert": frozenset({"learned positions"}),
-    "electra": frozenset({"learned positions"}),
-    "gpt2": frozenset({"learned positions"}),
-    "gpt_neo": frozenset({"learned positions"}),
-    "llama": frozenset({"rotary positions"}),
-    "longformer": frozenset({"learned positions", "window"}),
-    "m2m_100": frozenset({"fixed positions", "language tokens"}),
-    "mt5": frozenset({"relative positions", "unscaled attention"}),
-    "recurrent_gemma": frozenset({"state in modules"}),
-    "reformer": frozenset({"learned positions", "hashing"}),
-    "roberta": frozenset({"learned positions"}),
-    "t5": frozenset({"relative positions", "unscaled attention"}),
-    "transformer-xl": frozenset({"relative positions", "memory"}),
-    "umt5": frozenset({"relative positions", "unscaled attention"}),
-    "xlm": frozenset({"learned positions", "languages"}),
-    "xlnet": frozenset({"relative positions", "two streams"}),
-}
-"""By architecture (`architecture_of`); what is not listed has none of these that a page here could show."""
 
-EFFICIENT = frozenset(
-    {
-        "big_bird",
-        "bigbird_pegasus",
-        "falcon_mamba",
-        "fnet",
-        "funnel",
-        "led",
-        "longformer",
-        "longt5",
-        "mamba",
-        "mamba2",
-        "mra",
-        "nystromformer",
-        "pegasus_x",
-        "reformer",
-        "yoso",
-    }
-)
-"""Model types whose point is to avoid the full n x n attention."""
+class _Rows(BaseModel, frozen=True, extra="forbid"):
+    """``architectures.toml``, whose comments say what the lists hold."""
 
-_PADDED_POSITIONS = frozenset(
-    {"camembert", "data2vec-text", "esm", "ibert", "longformer", "mpnet", "prophetnet", "roberta"}
-    | {"roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"}
-)
-"""Their position table keeps the first ``pad_token_id + 1`` rows for padding."""
+    efficient: frozenset[str]
+    padded_positions: frozenset[str]
+    ahead: frozenset[str]
+    traits: dict[str, frozenset[Trait]]
 
-_AHEAD = frozenset({"prophetnet"})
-"""Their decoder looks up the position after the one that it reads, too."""
+
+_ROWS = _Rows.model_validate(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")))
+TRAITS = _ROWS.traits
+"""By architecture (`architecture_of`)."""
 
 
 @lru_cache(maxsize=1)
@@ -150,7 +110,7 @@ def has(config: Any, trait: Trait) -> bool:
 
 def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:
     """The page that a model of this kind and type is offered on."""
-    return "efficient" if config.get("model_type") in EFFICIENT else FAMILIES[kind].branch
+    return "efficient" if config.get("model_type") in _ROWS.efficient else FAMILIES[kind].branch
 
 
 def positions_of(config: Mapping[str, Any]) -> int | None:
@@ -158,10 +118,10 @@ def positions_of(config: Mapping[str, Any]) -> int | None:
     for name in ("max_position_embeddings", "n_positions", "n_ctx", "max_encoder_position_embeddings"):
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            if config.get("model_type") in _PADDED_POSITIONS:
+            if config.get("model_type") in _ROWS.padded_positions:
                 pad = config.get("pad_token_id")
                 value -= (pad if isinstance(pad, int) else 1) + 1
-            return value - int(config.get("model_type") in _AHEAD)
+            return value - int(config.get("model_type") in _ROWS.ahead)
     return None
 
 
