@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
@@ -69,8 +69,8 @@ class ModelFamily(BaseModel, frozen=True, extra="forbid"):
         return self.does.partition("s ")[0].capitalize()
 
 
-FAMILIES: dict[Kind, ModelFamily] = {
-    kind: ModelFamily(kind=kind, **row)
-    for kind, row in tomllib.loads((Path(__file__).parent / "families.toml").read_text(encoding="utf-8")).items()
-}
+_ROWS = tomllib.loads((Path(__file__).parent / "families.toml").read_text(encoding="utf-8"))
+FAMILIES: dict[Kind, ModelFamily] = TypeAdapter(dict[Kind, ModelFamily]).validate_python(
+    {kind: {"kind": kind, **row} for kind, row in _ROWS.items()}
+)
 """By kind, in the order of preference of the file."""
