@@ -99,8 +99,13 @@ class Cache:
         future.set_result(value)
         return value
 
-    def wrap(self, compute: Callable[P, T], seconds: float = HOUR) -> Callable[P, T]:
-        """``compute``, with what it finds kept by its name and its arguments, each hashable or told by its ``repr``."""
+    def wrap(
+        self, compute: Callable[P, T], seconds: float = HOUR, state: Callable[[Mapping[str, Any]], Hashable] | None = None
+    ) -> Callable[P, T]:
+        """``compute``, with what it finds kept by its name and its arguments, each hashable or told by its ``repr``.
+
+        ``state`` gives, for the arguments, what else the result depends on.
+        """
         named = inspect.signature(compute)
         name = f"{compute.__module__}.{compute.__qualname__}"
 
@@ -108,7 +113,8 @@ class Cache:
         def asked(*given: P.args, **more: P.kwargs) -> T:
             bound = named.bind(*given, **more)
             bound.apply_defaults()
-            key = (name, *((argument, _hashable(value)) for argument, value in bound.arguments.items()))
+            told = tuple((argument, _hashable(value)) for argument, value in bound.arguments.items())
+            key = (name, state(bound.arguments) if state else None, *told)
             return self.found(key, lambda: compute(*given, **more), seconds)
 
         return asked

@@ -7,10 +7,10 @@ computes inside its body, so that a page which only reads never pays for torch.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from core.attention.inside.lens import LensTrajectory
     from core.attention.trace import AttentionTrace, Floats
     from core.attention.word_maps import WordLook
+    from core.checkpoints.folder import State
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.timing import Timing
@@ -40,8 +41,29 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def files(slug: str) -> State:
+    """The files of a live model's weights, for keys: a host may replace them, and what the old ones gave is then stale.
+
+    Empty where there are none; computing says why.
+    """
+    from core import checkpoints
+    from core.checkpoints.sizes import state_of
+    from core.errors import AtlasError
+
+    try:
+        return state_of(checkpoints.get(slug))
+    except (AtlasError, OSError):
+        return ()
+
+
+def _files_of(arguments: Mapping[str, Any]) -> State:
+    return files(arguments["slug"]) if "slug" in arguments else ()
+
+
 def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator: what a pure function finds is kept for an hour, while there is room.
+
+    An argument ``slug`` names a live model, and a result is kept for its files.
 
     Args:
         spinner: what is being done, shown to a visitor while it is computed; empty where it is done at once.
@@ -53,7 +75,7 @@ def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
             with st.spinner(spinner):
                 return compute(*given, **more)
 
-        return results.wrap(shown if spinner else compute)
+        return results.wrap(shown if spinner else compute, state=_files_of)
 
     return decorate
 
@@ -61,7 +83,7 @@ def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
 def computed(
     spinner: str, compute: Callable[Concatenate[Checkpoint, P], T], slug: str, *given: P.args, **more: P.kwargs
 ) -> T:
-    """What ``compute`` finds with the live model ``slug``, kept under its name and its arguments as by :func:`cached`.
+    """What ``compute`` finds with the live model ``slug``, kept by its name, arguments and files as by :func:`cached`.
 
     Args:
         spinner: what is being done, shown to a visitor while it is computed; empty where it is done at once.
@@ -71,7 +93,8 @@ def computed(
         with st.spinner(spinner) if spinner else nullcontext():
             return compute(checkpoint(slug), *given, **more)
 
-    return results.found((compute.__module__, compute.__qualname__, slug, given, *sorted(more.items())), run, HOUR)
+    key = (compute.__module__, compute.__qualname__, slug, files(slug), given, *sorted(more.items()))
+    return results.found(key, run, HOUR)
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
@@ -272,7 +295,7 @@ def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress
     from core.efficiency.compare import compare
 
     return measured(
-        ("comparison", slug, long.ids, sparsity),
+        ("comparison", slug, files(slug), long.ids, sparsity),
         lambda: compare(checkpoint(slug), long, sparsity, progress=progress),
         progress,
     )
@@ -280,7 +303,7 @@ def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress
 
 def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
     """Whether :func:`comparison` would answer at once."""
-    return results.get(("comparison", slug, long.ids, sparsity)) is not None
+    return results.get(("comparison", slug, files(slug), long.ids, sparsity)) is not None
 
 
 def window_comparison(
@@ -290,7 +313,7 @@ def window_comparison(
     from core.efficiency.compare import compare_windows
 
     return measured(
-        ("windows", slug, long.ids, side, global_at),
+        ("windows", slug, files(slug), long.ids, side, global_at),
         lambda: compare_windows(checkpoint(slug), long, side, global_at, progress=progress),
         progress,
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, session
+from core import checkpoints
 from core.language.rounds import KINDS, LENGTH, MODELS, Kind, Question, draw
 from core.language.rounds import answer as answers
 from core.ui.chips import Clicked
@@ -21,14 +20,6 @@ from tests.words import unlinked
 
 def button(at: AppTest, label: str) -> AppTest:
     return next(b for b in at.button if b.label == label).click().run()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kept_answers() -> Iterator[None]:
-    """Answers are kept by the model's name, and other modules have other models of the same names."""
-    session.results.clear()
-    yield
-    session.results.clear()
 
 
 def said(at: AppTest) -> str:

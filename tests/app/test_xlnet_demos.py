@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, session, settings
+from core import checkpoints, settings
 from core.content import content
 from core.ui.demos.orders import SAMPLES
 from tests import tiny
@@ -29,7 +29,6 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("xlnet", "transformer-xl"):
         (root / f"atlas-{name}" / "card.toml").write_text(CARD.format(name=name), encoding="utf-8")
     monkeypatch.setattr(settings, "ASSETS", tmp_path)
-    session.results.clear()  # answers are kept by the model's name, and each test has another model of that name
 
 
 def xlnet(**query: str) -> AppTest:

@@ -56,7 +56,8 @@ class Speculation:
     def key(self) -> tuple[object, ...]:
         """What the text depends on."""
         slug = self.target.spec.slug
-        return (slug, self.prompt, self.length, self.ahead, self.temperature, self.seed, self.common)
+        how = (self.length, self.ahead, self.temperature, self.seed, self.common)
+        return (slug, session.files(slug), self.prompt, *how)
 
     def generate(self, told: Callable[[Drafted], None] | None = None) -> Drafted:
         """The text; ``told`` is called with it after each round."""

@@ -62,7 +62,7 @@ class Setup:
     @property
     def key(self) -> tuple[object, ...]:
         """What a generated text depends on besides its decoding."""
-        return (self.spec.slug, self.task, self.text)
+        return (self.spec.slug, session.files(self.spec.slug), self.task, self.text)
 
     @property
     def prefix(self) -> str:

@@ -140,20 +140,15 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
 
 def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str | None) -> Answer | str:
     """The answer of one model, or the sentence that says why there is none."""
-    from core.checkpoints.sizes import state_of
-
     with st.spinner(f"Running {plain(spec.name)}"):
         try:
-            return _answer(spec.slug, state_of(spec), text, hidden, task if spec.offers("rewrites") else None)
+            return _answer(spec.slug, text, hidden, task if spec.offers("rewrites") else None)
         except AtlasError as error:
             return str(error)
 
 
 @session.cached()
-def _answer(
-    slug: str, files: tuple[tuple[str, int, int], ...], text: str, hidden: tuple[int, ...], task: str | None
-) -> Answer:
-    """``files`` is part of the key alone: another model in their place gives another answer."""
+def _answer(slug: str, text: str, hidden: tuple[int, ...], task: str | None) -> Answer:
     from core.language.side_by_side import answer
 
     return answer(session.checkpoint(slug), text, hidden, task)
