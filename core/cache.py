@@ -22,6 +22,7 @@ import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
+State = Callable[[Mapping[str, Any]], Hashable]
 
 HOUR = 3600.0
 _MISSING = object()
@@ -100,7 +101,10 @@ class Cache:
         return value
 
     def wrap(
-        self, compute: Callable[P, T], seconds: float = HOUR, state: Callable[[Mapping[str, Any]], Hashable] | None = None
+        self,
+        compute: Callable[P, T],
+        seconds: float = HOUR,
+        state: Callable[[Mapping[str, Any]], Hashable] | None = None,
     ) -> Callable[P, T]:
         """``compute``, with what it finds kept by its name and its arguments, each hashable or told by its ``repr``.
 
