@@ -120,7 +120,7 @@ def trace(
 @cached()
 def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
     """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
-    from core.attention.generated import continued
+    from core.attention.capture import continued
 
     return continued(checkpoint(slug), text, count, vectors=vectors)
 
@@ -130,7 +130,7 @@ def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``, or that to the text ``like``."""
-    from core.attention.generated import rewritten
+    from core.attention.capture import rewritten
 
     return rewritten(checkpoint(slug), text, task, like=like, vectors=vectors)
 

@@ -9,6 +9,11 @@ at step i, so that "chat" points at "cat"; in the decoder's own map row i belong
 (the start token first, the last generated token never).
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
+
+Attention over generated text: a decoder's continuation, an encoder-decoder's answer to a task.
+
+Both generate greedily, so the same text gives the same map. A decoder reads prompt and continuation once more as one
+text, which gives the rows that the steps of the generation computed.
 """
 
 from __future__ import annotations
@@ -23,16 +28,18 @@ from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.language.generate import generate, prompt_ids
 from core.language.limits import check_length, max_tokens, own_language
 from core.language.segments import remembers
 from core.language.text import clean
 from core.language.tokens import tokenise
-from core.language.translate import start_token
-from core.language.types import Token
+from core.language.translate import prepare, rewrite, start_token
+from core.language.types import Decoding, Token
 
 if TYPE_CHECKING:
     import torch
+
 
 MAX_TOKENS = 256
 """The longest text whose weights are kept: 12 layers x 12 heads x 256² numbers are 38 MB."""
@@ -257,3 +264,41 @@ def _map(
     weights = shapes.stacked(layers)
     seen = None if kind == "cross" else model_masks.allowed(model.config, weights, kind)
     return AttentionMap(kind, queries, keys, weights, seen, note=model_masks.note(model, weights))
+
+
+def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
+    """The decoder's map over ``text`` and the ``count`` tokens that it generates after it; fewer where its text ends.
+
+    Raises:
+        OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
+        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`core.attention.capture.capture`.
+    """
+    if not 0 <= count <= MAX_NEW_TOKENS:
+        raise OutOfRange(f"The model can generate 0 to {MAX_NEW_TOKENS} tokens here, not {count}.")
+    refuse(checkpoint.model.config.model_type)
+    if count == 0:
+        return capture(checkpoint, text, vectors=vectors)
+    prompt = prompt_ids(checkpoint, text)
+    if len(prompt) + count > MAX_TOKENS:
+        raise InputTooLong(
+            f"This text has {len(prompt):,} tokens and {count} more are to follow; attention is drawn for up to "
+            f"{MAX_TOKENS}. A shorter text works."
+        )
+    steps = generate(checkpoint, text, Decoding(max_new_tokens=count))
+    return capture_ids(checkpoint, [*prompt, *(step.token.id for step in steps)], vectors=vectors)
+
+
+def rewritten(
+    checkpoint: Checkpoint, text: str, task: str, *, like: str | None = None, vectors: bool = False
+) -> AttentionTrace:
+    """The three maps of an encoder-decoder over ``text`` and its answer to ``task``.
+
+    Args:
+        like: another text, whose answer is read in place of its own.
+
+    Raises:
+        UnknownTask, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix: in sentences, as usual.
+    """
+    request = prepare(checkpoint, text, task)
+    steps = list(rewrite(checkpoint, text if like is None else like, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
+    return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps], vectors=vectors)

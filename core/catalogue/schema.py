@@ -4,7 +4,7 @@ Every statement and every figure names the citation it stands on, and every cita
 so tell a number that was seen in the paper from one that only a lecture repeats.
 
 Nothing is converted on the way from TOML (a year as text is a fault), nothing unknown is let through, and what fields
-must be together is said here as well. The messages of the validators are what :mod:`core.catalogue.faults` prints
+must be together is said here as well. The messages of the validators are what :mod:`core.catalogue.load` prints
 behind the file and the field.
 """
 

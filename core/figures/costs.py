@@ -12,9 +12,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars, totals
-from core.figures.labels import label
+from core.figures.labels import in_bytes, label, whole
 from core.figures.lines import Line, line_chart
-from core.figures.numbers import in_bytes, whole
 from core.figures.plot import DASHES, Json, note, title, upright
 from core.theme import FILLS, Theme
 

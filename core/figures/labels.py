@@ -1,4 +1,4 @@
-"""Text of a visitor or a model as plotly shows it.
+"""Labels of figures: numbers as the field prints them, and text of a visitor or a model as plotly shows it.
 
 plotly reads a small HTML of its own in labels. Of its entities it knows these three and a few more, but not ``&quot;``:
 quotation marks stay as they are, since no label stands inside an attribute.
@@ -10,3 +10,69 @@ from html import escape
 def label(text: str) -> str:
     """``text`` with ``&``, ``<`` and ``>`` escaped."""
     return escape(text, quote=False)
+
+
+_STEPS = ((10**12, "T", "trillion"), (10**9, "B", "billion"), (10**6, "M", "million"), (10**3, "k", "thousand"))
+
+
+def short(number: int) -> str:
+    """Three digits and a letter: 109482240 is ``109 M``, 4350 is ``4.35 k``; below a thousand the number itself."""
+    value, letter, _ = _scaled(number)
+    return f"{_digits(value, 3)} {letter}" if letter else str(number)
+
+
+def whole(text: str) -> str:
+    """A round number without its empty decimals: ``10.0 M`` as ``10 M``."""
+    return text.replace(".00", "").replace(".0", "")
+
+
+def in_words(number: int) -> str:
+    """Four digits and a word: 109482240 is ``109.5 million``; below a thousand the number itself."""
+    value, _, word = _scaled(number)
+    return f"{_digits(value, 4)} {word}" if word else str(number)
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1: ``21.4 %``; ``< 0.1 %`` for what is there but would round to nothing."""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def _scaled(number: int) -> tuple[float, str, str]:
+    for step, letter, word in _STEPS:
+        if abs(number) >= step:
+            return number / step, letter, word
+    return float(number), "", ""
+
+
+def _digits(value: float, digits: int) -> str:
+    """``value`` (1 to 999.99...) with so many digits in all, counted after rounding: 99.96 in three is 100."""
+    for decimals in (digits - 1, digits - 2, digits - 3):
+        text = f"{value:.{decimals}f}"
+        if len(text.replace(".", "").lstrip("-")) <= digits:
+            return text
+    return f"{value:.0f}"
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in three digits and a decimal unit: 4718592 is ``4.72 MB``; GB are 10⁹ bytes."""
+    for step, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= step:
+            return f"{_digits(count / step, 3)} {unit}"
+    return f"{count:.0f} B"
+
+
+def in_operations(count: float) -> str:
+    """Operations in three digits: 3.14e23 is ``3.14 × 10²³``, 249e6 is ``249 million``."""
+    if count < 1e15:
+        return in_words(round(count))
+    mantissa, exponent = f"{count:.2e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{raised}"
+
+
+def in_time(seconds: float) -> str:
+    """A span in the unit that suits it: ``42 seconds``, ``3.1 hours``, ``34 days``, ``355 years``."""
+    for step, unit, below in ((1, "seconds", 120), (60, "minutes", 120), (3600, "hours", 72), (86400, "days", 730)):
+        if seconds < step * below:
+            return f"{seconds / step:,.2g} {unit}" if seconds < 10 * step else f"{seconds / step:,.0f} {unit}"
+    return f"{seconds / 31557600:,.0f} years"

@@ -15,8 +15,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.roles import OTHER, ROLES, by_role, role_of
 from core.figures.bars import Series, bars, totals
 from core.figures.heatmap import ink_on
-from core.figures.labels import label
-from core.figures.numbers import in_words, percent, short
+from core.figures.labels import in_words, label, percent, short
 from core.figures.plot import EDGE, Json, Trace, figure, note, title, upright
 from core.theme import FILLS, Theme
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label as escaped
-from core.figures.numbers import short, whole
+from core.figures.labels import short, whole
 from core.figures.plot import DASHES, SYMBOLS, Json, Trace, cut, figure, note, scatter
 from core.theme import Theme
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.heatmap import Labels, heat_map
-from core.figures.labels import label
+from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
-from core.figures.numbers import in_words
 from core.figures.plot import ABOVE, Json, band, box, figure, note, scatter, title, upright
 from core.sparse.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme

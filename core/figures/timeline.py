@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from core.catalogue.schema import Branch
 from core.figures.label_places import HEIGHT, Box, Point, place, text_width
+from core.figures.labels import short
 from core.figures.lineage import Entry
-from core.figures.numbers import short
 
 ORDER: tuple[Branch | None, ...] = (None, "encoder", "efficient", "encoder-decoder", "decoder")
 """Lanes from top to bottom: ancestors, then those that descend from an encoder near it, so that lines stay short."""

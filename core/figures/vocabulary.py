@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars, row_axis, totals
-from core.figures.labels import label
+from core.figures.labels import in_words, label, percent
 from core.figures.lines import Line, line_chart
-from core.figures.numbers import in_words, percent
 from core.figures.plot import SYMBOLS, figure, hover, scatter, title
 
 if TYPE_CHECKING:

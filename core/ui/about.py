@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import platform
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 
 import streamlit as st
 
 from core import __version__
-from core.catalogue.attribution import attribution
+from core.catalogue.load import DATA
 from core.doctor import NEEDED
 from core.settings import ROOT
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something made by others (or, for some texts and weights, by this project)."""
+
+    name: str
+    licence: str
+    by: str
+    use: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """All works, by kind."""
+
+    texts: tuple[Work, ...]
+    weights: tuple[Work, ...]
+    scripts: tuple[Work, ...]
+
+
+@lru_cache(maxsize=1)
+def attribution() -> Attribution:
+    """What has to be shown, read once from ``data/attribution.toml``."""
+    table = tomllib.loads((DATA / "attribution.toml").read_text(encoding="utf-8"))
+    return Attribution(**{kind: tuple(Work(**row) for row in table[kind]) for kind in ("texts", "weights", "scripts")})
+
 
 LIBRARIES = (*NEEDED, "sentencepiece", "sentence-transformers", "numpy", "scikit-learn", "rapidfuzz")
 """What the versions table lists: what the app or its models lean on directly."""

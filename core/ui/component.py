@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import streamlit as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from core.attention.views.page import data_url
 from core.settings import ASSETS
 
 MOST = 20_000
@@ -92,3 +94,13 @@ class Component(Generic[Sent]):
             return
         self.put(key, message)
         st.session_state[f"{key}--count"] = message.count
+
+
+def framed(page: str, height: int, alt: str) -> None:
+    """Draw ``page``, which is complete, in a frame so many pixels high; ``alt`` is its accessible name.
+
+    Streamlit asks urllib what kind of address it was given, and urllib remembers the last 128 that it took apart. Ours
+    holds the page itself, up to 16 MB of it, so urllib is made to forget.
+    """
+    st.iframe(data_url(page), height=height, alt=alt)
+    urlsplit.cache_clear()  # type: ignore[attr-defined]

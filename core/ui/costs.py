@@ -24,7 +24,7 @@ from core.costs.special import (
     towers,
     word_work,
 )
-from core.figures.numbers import in_bytes, in_operations, percent, short
+from core.figures.labels import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path

@@ -11,10 +11,10 @@ from core import catalogue
 from core.figures.lineage import family
 from core.ui.glossary import terms
 from core.ui.links import page_link
+from core.ui.notices import unbuilt
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
 from core.ui.section import Section, View
 from core.ui.timeline.picture import picture
-from core.ui.unbuilt import unbuilt
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from core.anatomy.store import faults
 from core.errors import AtlasError
 from core.ui.glossary import quoting_terms
 
@@ -37,3 +38,9 @@ def sentences() -> Iterator[None]:
         yield
     except AtlasError as error:
         warning(str(error), icon=":material/info:")
+
+
+def unbuilt() -> None:
+    """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
+    for sentence in faults():
+        warning(f"Not counted here. {sentence}", icon=":material/rule:")

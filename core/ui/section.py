@@ -8,8 +8,10 @@ share: title, the row of sections, reading and writing the link, errors as sente
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -17,6 +19,7 @@ import streamlit as st
 from core.content import Content, content
 from core.links import register
 from core.links.parameters import Choice, Parameter
+from core.settings import ROOT
 from core.ui.glossary import terms
 from core.ui.header import header
 from core.ui.links import PageState, close_page, link_row, open_page, sections
@@ -140,3 +143,14 @@ class Page:
         close_page(state)
         for do in later:
             do()
+
+
+@lru_cache(maxsize=1)
+def pages() -> dict[str, Page]:
+    """Every page by its slug. A page file declares ``PAGE`` and draws it only when it is run as a script."""
+    found = {}
+    for path in sorted((ROOT / "pages").glob("*.py")):
+        if "\nPAGE = " in path.read_text(encoding="utf-8"):
+            page = runpy.run_path(str(path), run_name="page")["PAGE"]
+            found[page.slug] = page
+    return found

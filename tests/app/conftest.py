@@ -13,7 +13,7 @@ from core import catalogue
 from core.settings import settings
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests import termbase
 
 

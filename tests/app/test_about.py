@@ -9,8 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from core import __version__
-from core.catalogue.attribution import attribution
-from core.ui.about import LIBRARIES, plain_licence
+from core.ui.about import LIBRARIES, attribution, plain_licence
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session, settings
 from core.attention.roles import rolefiles
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests.app.test_branches import NASTY, opened, shown
 from tests.words import words
 

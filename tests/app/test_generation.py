@@ -20,7 +20,7 @@ from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
 from core.ui.generation.setup import PROMPT
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests.app.test_zoo import NASTY, html_of, protos, shown
 from tests.pages import opened as open_page
 from tests.words import words

@@ -41,7 +41,7 @@ def test_maps_leave_with_the_cache(checkpoint_dir: Path, model: str, view: dict[
 
 def test_no_address_keeps_a_page(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[str] = []
-    monkeypatch.setattr("core.ui.framed.data_url", lambda html: (kept.append(data_url(html)), kept[-1])[1])
+    monkeypatch.setattr("core.ui.component.data_url", lambda html: (kept.append(data_url(html)), kept[-1])[1])
     for tab in ("all", "bertviz"):
         page(tab=tab, model="dir-tiny-bert", text="The cat sat.")
     page(tab="heads", view="bertviz", model="dir-tiny-bert", text="The cat sat.")

@@ -12,7 +12,7 @@ from core import catalogue, links
 from core.content import content
 from core.ui.objectives.objective import ENTRIES
 from core.ui.page import plain
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests.pages import opened, protos
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core import links
-from core.ui.pages import pages
 from core.ui.param import Choice, Text
-from core.ui.section import Section
+from core.ui.section import Section, pages
 from tests.pages import NASTY, html_of, opened, widget
 from tests.words import words
 

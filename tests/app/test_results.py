@@ -17,8 +17,8 @@ from core import catalogue, checkpoints, links
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
 from core.ui.facts import main_results
-from core.ui.pages import pages
 from core.ui.results.figures import figures_table, filtered
+from core.ui.section import pages
 from tests.pages import html_of, link, opened, protos, widget
 from tests.words import words
 

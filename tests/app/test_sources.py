@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core import catalogue, links
 from core.catalogue.corrections import corrections
 from core.catalogue.results import names
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests.pages import html_of, opened, shown, widget
 
 ROOT = Path(__file__).resolve().parents[2]

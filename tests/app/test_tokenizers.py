@@ -8,7 +8,7 @@ import io
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.pages import pages as every_page
+from core.ui.section import pages as every_page
 from tests import pages
 from tests.downloads import catch_downloads
 from tests.pages import described, html_of, link, protos, shown, widget

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import catalogue
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests.pages import opened, shown
 from tests.words import words
 

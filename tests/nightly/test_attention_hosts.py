@@ -15,8 +15,7 @@ import pytest
 from core.attention.ablation.ablate import heads_of, switch_off
 from core.attention.architectures.blueprint import ADAPTERS, TABLE
 from core.attention.architectures.layout import listed, stacks
-from core.attention.capture import capture
-from core.attention.generated import continued
+from core.attention.capture import capture, continued
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens, trajectory
 from core.attention.word_maps import look

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.capture import MAX_TOKENS, capture, capture_pair
-from core.attention.generated import continued, rewritten
+from core.attention.capture import MAX_TOKENS, capture, capture_pair, continued, rewritten
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.limits import own_language

@@ -11,8 +11,7 @@ import torch
 
 from core import checkpoints
 from core.attention.architectures.model_masks import allowed, windows
-from core.attention.capture import capture
-from core.attention.generated import continued, rewritten
+from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
 from core.checkpoints.families import Kind

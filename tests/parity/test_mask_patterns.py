@@ -24,7 +24,7 @@ from core import patterns
 from core.attention.masks.axes import numbered, one_text
 from core.attention.masks.board import lay
 from core.attention.masks.influence import levels, within
-from core.attention.masks.words import read
+from core.attention.masks.kinds import read
 from core.patterns import (
     Mask,
     Pattern,

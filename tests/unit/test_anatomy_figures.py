@@ -7,7 +7,7 @@ import pytest
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES
-from core.figures.numbers import in_words, percent, short
+from core.figures.labels import in_words, percent, short
 from core.figures.parameters import (
     ROLE_COLORS,
     ROLE_INK,

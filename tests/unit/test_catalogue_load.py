@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.catalogue import load
-from core.catalogue.attribution import attribution
 from core.catalogue.schema import System
+from core.ui.about import attribution
 
 GOOD, ROOT_RECORD = ((load.SYSTEMS / name).read_text(encoding="utf-8") for name in ("bart.toml", "transformer.toml"))
 SHARED = (load.DATA / "shared.toml").read_text(encoding="utf-8")

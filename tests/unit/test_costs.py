@@ -12,7 +12,7 @@ from core.costs.shape import Shape, Stack
 from core.efficiency.epoch import epoch
 from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, zero
 from core.errors import OutOfRange
-from core.figures.numbers import in_bytes, in_operations, in_time
+from core.figures.labels import in_bytes, in_operations, in_time
 
 GPT3 = "gpt-3", "175B"
 

@@ -16,7 +16,7 @@ from core.checkpoints import registry
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.memory import forget
 from core.language.side_by_side import Answer, Continued, Filled, Rewritten, answer
-from core.ui.pages import pages
+from core.ui.section import pages
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]

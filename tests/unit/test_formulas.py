@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.attention.masks import descriptions
-from core.attention.masks.kinds import KINDS
+from core.attention.masks.kinds import KINDS, describe
 from core.content import ROOT as CONTENT
 from core.content import content
 from core.language.decoding.cards import PROCESSORS
@@ -93,7 +92,7 @@ def test_a_logits_processor_has_a_formula_and_a_paper(rule: str) -> None:
 
 @pytest.mark.parametrize("key", KINDS)
 def test_a_mask_names_its_letters_and_has_a_paper(key: str) -> None:
-    words = descriptions.describe(key)
+    words = describe(key)
     alone = re.compile(r"(?<!\w)([A-Za-z])(?!\w)")  # a letter among words, as in "the g global tokens"
     meant = " ".join(
         f"${latex}$ {' '.join(f'${letter}$' for letter in alone.findall(text))}" for latex, text in words.symbols

@@ -14,7 +14,7 @@ from core.catalogue import glossary
 from core.catalogue.load import BadData
 from core.ui import glossary as ui
 from core.ui.glossary import Linker, plain_terms, rich_terms, terms
-from core.ui.pages import pages
+from core.ui.section import pages
 from core.ui.text_table import Link, TextTable, html, inline
 
 pages()  # each says what its links can carry

@@ -38,10 +38,10 @@ READS = {
     ),
     "patterns": "import core.patterns",
     "masks": (
-        "from core.attention.masks import board, influence, descriptions, words\n"
+        "from core.attention.masks import board, influence, kinds\n"
         "from core.attention.masks.axes import one_text\n"
-        "influence.levels(board.lay(words.read('bigbird'), one_text('abcdefgh')).allowed)\n"
-        "descriptions.describe('full')"
+        "influence.levels(board.lay(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
+        "kinds.describe('full')"
     ),
     "trace": "import core.attention.trace",
     "looking inside": (

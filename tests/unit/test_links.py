@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core import links
 from core.links import packed
 from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
-from core.ui.pages import pages
+from core.ui.section import pages
 
 pages()  # what their links carry is known from here on
 

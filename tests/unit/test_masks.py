@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue
-from core.attention.masks import axes, descriptions, influence
+from core.attention.masks import axes, influence, kinds
 from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
-from core.attention.masks.kinds import KINDS
-from core.attention.masks.words import Choice, Term, read, usual, write
+from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
     both,
@@ -56,7 +55,7 @@ def test_words_by_hand() -> None:
 def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
     choice = Choice((Term(key, usual(key)),))
     assert read(write(choice)) == choice
-    words = descriptions.describe(key)
+    words = kinds.describe(key)
     assert all((words.purpose, words.formula, words.count, words.attempt, words.notice))
     for slug in (*words.systems, *words.papers):
         catalogue.get(slug)
@@ -167,7 +166,7 @@ def test_the_mask_as_a_table() -> None:
 
 
 def test_published_counts() -> None:
-    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in descriptions.published()}
+    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in kinds.published()}
     assert numbers["bert", "full"] == 512**2
     assert numbers["gpt-2", "causal"] == 1024 * 1025 // 2
     # a window of 255 before the token, itself included 256

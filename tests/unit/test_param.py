@@ -116,7 +116,7 @@ def test_a_change_drops_what_it_resets() -> None:
 
 
 def test_a_page_registers_what_its_sections_declare() -> None:
-    from core.ui.pages import pages
+    from core.ui.section import pages
 
     for slug, page in pages().items():
         assert links.PAGES[slug] == page.carried()

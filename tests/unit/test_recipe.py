@@ -16,7 +16,7 @@ from core.attention.views import recipe
 from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
 from core.checkpoints.sizes import Weights, revision_of, weights_of
 from core.links import Value
-from core.ui.pages import pages
+from core.ui.section import pages
 
 pages()  # their parameters are known from here on
 SLUGS = ("minilm", "atlas-gpt-2", "atlas-t5")

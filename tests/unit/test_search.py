@@ -12,7 +12,7 @@ from core.catalogue.corrections import corrections, documents
 from core.links.parameters import Choice
 from core.places import Entry, entries, models
 from core.search import MAX_QUERY, Hit, find, fitting
-from core.ui.pages import pages
+from core.ui.section import pages
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -18,11 +18,11 @@ from core.anatomy.sheet import (
     chosen,
     cited,
     markdown,
+    marked,
     ordered,
     sheet,
     sheet_table,
 )
-from core.catalogue.differences import marked
 from core.ui.compare.sheet import pins_table, sheet_html
 from core.ui.glossary import Linker
 from core.ui.text_table import html as table_html

@@ -156,8 +156,8 @@ def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Cal
     records(("n_embd = 1024", "n_emb = 1024"))
 
     def page() -> None:
+        from core.ui.notices import unbuilt
         from core.ui.tree.panel import tree_panel
-        from core.ui.unbuilt import unbuilt
 
         unbuilt()
         tree_panel("gpt-9", size="medium", node=None, drawing=None, key="tree")

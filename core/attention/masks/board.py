@@ -12,7 +12,7 @@ import numpy as np
 
 from core import patterns
 from core.attention.masks.axes import Axes
-from core.attention.masks.words import Choice
+from core.attention.masks.kinds import Choice
 from core.patterns import Mask
 from core.table import Table
 

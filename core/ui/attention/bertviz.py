@@ -23,8 +23,8 @@ from core.links import parameters as link
 from core.ui.attention.inside_frame import Numbers, chosen_inside
 from core.ui.attention.maps import OPEN
 from core.ui.attention.setup import download_pages, download_weights, draw_model
+from core.ui.component import framed
 from core.ui.export import download_csv
-from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
 from core.ui.notices import warning

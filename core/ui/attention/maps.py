@@ -14,8 +14,8 @@ from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.inside_frame import chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
+from core.ui.component import framed
 from core.ui.export import download_svg
-from core.ui.framed import framed
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
 from core.ui.page import plain, theme

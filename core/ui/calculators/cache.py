@@ -11,17 +11,17 @@ from core.costs.shape import Stack
 from core.efficiency.fit import WIDTHS
 from core.errors import OutOfRange
 from core.figures.costs import Growth, cache_lines
-from core.figures.numbers import in_bytes
+from core.figures.labels import in_bytes
 from core.table import Table
 from core.ui.calculators.memory import BITS
 from core.ui.calculators.setup import BATCH, LENGTH
 from core.ui.formulas import formula
+from core.ui.notices import unbuilt
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Words
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
-from core.ui.unbuilt import unbuilt
 
 _FIRST = ("gpt-2 xl", "gpt-neo 2.7B", "llama 7B", "llama 3-8B", "gpt-3 175B")
 _POINTS = tuple(2**power for power in range(7, 21))

@@ -8,7 +8,7 @@ from core.costs.known import devices
 from core.efficiency.epoch import Epoch, epoch
 from core.errors import OutOfRange
 from core.figures.costs import hours_bars
-from core.figures.numbers import in_operations, in_time
+from core.figures.labels import in_operations, in_time
 from core.table import Table
 from core.ui.calculators.setup import (
     DEVICE,

@@ -18,7 +18,7 @@ from core.efficiency.fit import (
     to_run,
 )
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
-from core.figures.numbers import in_bytes, in_words
+from core.figures.labels import in_bytes, in_words
 from core.table import Table
 from core.ui.calculators.setup import (
     BATCH,

@@ -14,7 +14,7 @@ from core.costs.blueprint import tree, used
 from core.costs.configuration import STYLES, Configuration, meaning
 from core.costs.start import start
 from core.figures import parameters as figures
-from core.figures.numbers import in_words, percent
+from core.figures.labels import in_words, percent
 from core.table import Table
 from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
 from core.ui.formulas import formula

@@ -11,14 +11,14 @@ from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
 from core.costs.special import towers, word_work
-from core.figures.numbers import in_bytes, in_operations, short
+from core.figures.labels import in_bytes, in_operations, short
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.formulas import formula
+from core.ui.notices import unbuilt
 from core.ui.param import Toggle
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
-from core.ui.unbuilt import unbuilt
 
 EVERY = Toggle(name="every", label="Every size")
 _HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "KV cache per token", "Operations per token")

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from html import escape
 
 from core import links
-from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow, cited
+from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow, cited, marked
 from core.catalogue import Citation
-from core.catalogue.differences import marked
 from core.ui.glossary import Linker
 from core.ui.page import accent, base_path
 from core.ui.text_table import Mark, Part, Rich, Row, TextTable, inline

@@ -14,12 +14,11 @@ from core.ui.compare.sheet import pins_table, sheet_html
 from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import Linker
 from core.ui.links import PageState, take_up
-from core.ui.notices import info
+from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words
 from core.ui.section import Section, View
 from core.ui.text_table import text_table
-from core.ui.unbuilt import unbuilt
 
 MOST_CHARS = 80
 """The longest search text."""

@@ -17,19 +17,18 @@ from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
 from core.anatomy.summary import summarize
 from core.catalogue import System
-from core.figures.numbers import in_words, short
+from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState, page_link
-from core.ui.notices import info
+from core.ui.notices import info, unbuilt
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.text_table import STYLE, Cell, Code, Part, TextTable, html
 from core.ui.text_table import Row as TableRow
-from core.ui.unbuilt import unbuilt
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
 RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.efficiency import samples
 from core.efficiency.compare import LongText, MaskedWord, Measured, prepare, token_counter
 from core.figures import sparse as figures
-from core.figures.numbers import short
+from core.figures.labels import short
 from core.figures.predictions import compared_bars
 from core.session import Progress
 from core.settings import MAX_TEXT_CHARS

@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core import session
 from core.checkpoints.sizes import state_of
 from core.efficiency.growth import Point, bytes_a_token, lengths, measure
+from core.figures.labels import in_bytes
 from core.figures.lines import timing_alt, timing_lines
-from core.figures.numbers import in_bytes
 from core.table import Table
 from core.ui.chart import chart
 from core.ui.demos.steps import going

@@ -31,9 +31,9 @@ from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
 from core.figures.predictions import percent
+from core.ui.component import framed
 from core.ui.data_table import data_table
 from core.ui.export import download_csv, download_html, download_npz, download_svg
-from core.ui.framed import framed
 from core.ui.heads.text import chosen_text
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel

@@ -9,8 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.attention.masks import axes as axes_of
 from core.attention.masks.axes import MOST, Axes
-from core.attention.masks.kinds import KINDS, Setting
-from core.attention.masks.words import JOINS, MOST_TERMS, Choice, Join, Term, read, usual, write
+from core.attention.masks.kinds import JOINS, KINDS, MOST_TERMS, Choice, Join, Setting, Term, read, usual, write
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link

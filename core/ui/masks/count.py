@@ -10,9 +10,7 @@ from core import catalogue, session
 from core.attention.masks import board as boards
 from core.attention.masks.axes import Axes
 from core.attention.masks.board import Board
-from core.attention.masks.descriptions import describe, lines, published
-from core.attention.masks.kinds import KINDS
-from core.attention.masks.words import Choice, read, write
+from core.attention.masks.kinds import KINDS, Choice, describe, lines, published, read, write
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown

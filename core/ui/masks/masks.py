@@ -15,10 +15,8 @@ import streamlit as st
 from core import catalogue, links, patterns
 from core.attention.masks.axes import one_text, split
 from core.attention.masks.board import MOST_EDITS, Board, lay, mask_table
-from core.attention.masks.descriptions import Description, describe, lines
-from core.attention.masks.kinds import KINDS
-from core.attention.masks.words import Choice as Mask
-from core.attention.masks.words import Term, write
+from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, write
+from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
 from core.figures.masks import mask_map
 from core.language.text import clean

@@ -8,8 +8,7 @@ from core import patterns
 from core.attention.masks import influence
 from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
-from core.attention.masks.kinds import CONTENT, QUERY
-from core.attention.masks.words import Choice, Term
+from core.attention.masks.kinds import CONTENT, QUERY, Choice, Term
 from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
 from core.table import Table

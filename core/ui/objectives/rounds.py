@@ -5,6 +5,7 @@ Nothing on the page reveals an answer before the visitor has answered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -20,8 +21,8 @@ from core.links import parameters as link
 from core.table import Table
 from core.ui.chart import chart
 from core.ui.chips import token_chips
+from core.ui.component import Component, Message
 from core.ui.export import download_csv
-from core.ui.focus import focus
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.objectives.objective import MODEL
@@ -29,6 +30,14 @@ from core.ui.page import accent, plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
+
+FOCUS: Component[Message] = Component("focus")
+
+
+def focus(on: str, turn: int, key: str) -> None:
+    """Give the widget with key ``on`` the focus, once for each new ``turn``; 0 leaves the focus where it is."""
+    FOCUS.draw(key, {"place": f"st-key-{re.sub('[^A-Za-z0-9_-]', '-', on)}", "turn": turn})
+
 
 _SLOT = "objectives.rounds.given"
 """Named after the page, so that its Reset forgets it."""

@@ -9,7 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue.results import COLUMNS, Result, citation, name, names, paper, results
 from core.errors import UnknownSystem
-from core.figures.numbers import short
+from core.figures.labels import short
 from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv

@@ -9,20 +9,19 @@ import streamlit as st
 
 from core.catalogue import BRANCHES
 from core.content import content
+from core.figures.labels import short
 from core.figures.lineage import Entry, family, leap, line_of, middle, tops
-from core.figures.numbers import short
 from core.links.parameters import Integer
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState
-from core.ui.notices import info
+from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Words
 from core.ui.section import Section, View
 from core.ui.text_table import Link, Part, Row, TextTable, text_table
 from core.ui.timeline.picture import page_of, picture, sizes_in_words
-from core.ui.unbuilt import unbuilt
 
 AXIS = Choice(
     name="axis", label="Vertical axis", options={"branch": "By branch", "size": "By size"}, style="row", hide_label=True

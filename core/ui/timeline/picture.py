@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from core import links
+from core.figures.labels import short
 from core.figures.lineage import Entry, family
-from core.figures.numbers import short
 from core.figures.timeline import LINE, SYMBOLS, Drawing, Sign, by_size, key, lanes, span_of
 from core.theme import PURPLE
 from core.ui.component import Component, Message, Position

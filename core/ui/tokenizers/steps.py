@@ -9,20 +9,94 @@ import streamlit as st
 
 from core.errors import InputUnusable
 from core.figures import tree as figures
+from core.language.tokens import DECODERS, read_piece, visible
 from core.language.types import Token
 from core.table import Table
-from core.tokenizers import wordpiece
+from core.tokenizers import bpe, wordpiece
 from core.tokenizers.cut import MOST, unknown_piece, words
-from core.tokenizers.known import Known, engine, known
+from core.tokenizers.known import Known, end_of_word, engine, known, ranks
+from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
-from core.ui.tokenizers import bpe, unigram
-from core.ui.tokenizers.bpe import readable
+from core.ui.tokenizers import unigram
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.runs import draw, run
+
+STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slider")
+
+
+def merges(view: View, one: Known, word: str) -> None:
+    """Draw the merges of ``word``, which is written in the vocabulary's own symbols."""
+    state = view.state
+    known, units = ranks(one), "bytes" if one.family == "bpe" else "characters"
+    symbols = bpe.symbols(word, end_of_word(one))
+    found = bpe.merges(symbols, known)
+    applied = len(found)
+    if len(found) > 1:
+        most = len(found)
+        wanted = STEP.with_(default=most).value(state)
+        state.set(step=min(wanted, most))
+        applied = STEP.with_(high=most, default=most).draw(state, tag=f"{one.slug}.{word}")
+    pieces = found[applied - 1].pieces if applied else symbols
+    new = frozenset({found[applied - 1].at}) if applied else frozenset[int]()
+    draw([run(_tokens(one, pieces), "Tokens so far", new=new)])
+    Panel(
+        "merges",
+        "Merge tree",
+        figures.join_tree(
+            [readable(one, symbol) for symbol in symbols],
+            [(step.at, readable(one, step.left + step.right), step.rank) for step in found[:applied]],
+            theme=theme(),
+        ),
+        view.words.part(
+            "Alt: merges", applied=applied, all=len(found), tokens=len(pieces), symbols=len(symbols), units=units
+        ),
+    ).draw(state)
+    view.try_and_notice("bpe", merges=f"{len(known):,}")
+    table = Table.from_records(
+        [
+            {
+                "step": number,
+                "left": readable(one, step.left),
+                "right": readable(one, step.right),
+                "merged": readable(one, step.left + step.right),
+                "rank": step.rank + 1,
+                "candidate pairs": step.candidates,
+                "tokens after it": " · ".join(readable(one, piece) for piece in step.pieces),
+            }
+            for number, step in enumerate(found, start=1)
+        ]
+    )
+    if found:
+        data_table(table, "merges", alt="All merges in order", key=state.key("merge-table"))
+    else:
+        view.note("No merges", units=units)
+    if one.family == "letter-bpe":
+        view.say("Plain BPE")
+    formula_of("bpe")
+
+
+def readable(one: Known, piece: str) -> str:
+    """A vocabulary entry as a person reads it, its space and its mark drawn."""
+    style = DECODERS.get(type(engine(one).decoder).__name__, "plain")
+    if style == "end-of-word":
+        return visible(piece)  # the mark of the end decides which merges there are
+    text, leading, marked = read_piece(piece, style)
+    return ("␣" if leading else "##" if marked else "") + visible(text)
+
+
+def _tokens(one: Known, pieces: tuple[str, ...]) -> list[Token]:
+    tokens = []
+    for i, piece in enumerate(pieces):
+        text, leading = readable(one, piece), False
+        if one.family == "bpe":
+            text, leading, _ = read_piece(piece, "byte-level")
+        tokens.append(Token(-1, piece, text, -1, -1, False, bool(i), leading))
+    return tokens
+
 
 METHOD = Choice(
     name="method",
@@ -52,7 +126,7 @@ def steps(view: View) -> None:
             raise InputUnusable("No model of this kind is installed here, so there is no vocabulary to show.")
         one = choose_one(state, BY, fitting)
     word = _choose_word(state, one, typed)
-    {"bpe": bpe.merges, "wordpiece": matches, "unigram": unigram.segmentations}[method](view, one, word)
+    {"bpe": merges, "wordpiece": matches, "unigram": unigram.segmentations}[method](view, one, word)
 
 
 def _choose_word(state: PageState, one: Known, typed: str) -> str:
@@ -112,4 +186,4 @@ def matches(view: View, one: Known, word: str) -> None:
     formula_of("wordpiece")
 
 
-STEPS = Section("steps", steps, (METHOD, WORD, BY, PART, bpe.STEP, unigram.ALPHA, unigram.SEED))
+STEPS = Section("steps", steps, (METHOD, WORD, BY, PART, STEP, unigram.ALPHA, unigram.SEED))

@@ -16,7 +16,7 @@ from core.catalogue.schema import System
 from core.content import content
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
-from core.figures.numbers import in_words, percent, short
+from core.figures.labels import in_words, percent, short
 from core.table import Table
 from core.ui.chart import chart
 from core.ui.costs import computed_table

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import role_of
-from core.figures.numbers import in_words, percent, short
+from core.figures.labels import in_words, percent, short
 from core.figures.parameters import ROLE_COLORS
 from core.ui.component import Component, Message
 

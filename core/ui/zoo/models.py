@@ -17,7 +17,7 @@ from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.content import content
 from core.errors import AtlasError
-from core.figures.numbers import short
+from core.figures.labels import short
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
 from core.ui.picker import SOURCES
