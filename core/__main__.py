@@ -14,7 +14,7 @@ import typer
 from core.errors import AtlasError
 
 app = typer.Typer(
-    help="Transformer Atlas: look at an installation, fetch, train and measure its models.",
+    help="Transformer Atlas: check an installation; fetch, train and evaluate models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -25,7 +25,7 @@ app = typer.Typer(
 def doctor(
     load: Annotated[bool, typer.Option(help="Also load every model that is ready.")] = False,
 ) -> None:
-    """Say what this installation can do; fails with the reason when something needed is missing."""
+    """Print what this installation can do; exit status 1 if a requirement is missing."""
     from core.doctor import examine
 
     report = examine(load)
@@ -39,19 +39,19 @@ def fetch(
     names: Annotated[list[str], typer.Argument(help="Published checkpoints, for example bert-base-uncased.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before downloading.")] = False,
 ) -> None:
-    """Download published checkpoints ahead of a lecture; they then run without a network."""
+    """Download published checkpoints, which then run without a network."""
     from core.checkpoints import hub, registry
 
-    known = {spec.slug: spec for spec in registry.published()}
-    known |= {spec.location: spec for spec in known.values()}
-    unknown = [name for name in names if name not in known]
+    published = {spec.slug: spec for spec in registry.published()}
+    published |= {spec.location: spec for spec in published.values()}
+    unknown = [name for name in names if name not in published]
     if unknown:
-        slugs = ", ".join(name for name in known if "/" not in name)
-        raise AtlasError(f"The catalogue names no published checkpoint “{unknown[0]}”. It names: {slugs}.")
+        slugs = ", ".join(name for name in published if "/" not in name)
+        raise AtlasError(f"The catalogue has no published checkpoint “{unknown[0]}”. It has: {slugs}.")
     for name in names:
-        spec = known[name]
+        spec = published[name]
         if spec.ready:
-            print(f"{spec.slug} is here already.")
+            print(f"{spec.slug} is downloaded already.")
             continue
         stated = hub.plan(spec, host_asks=True)
         print(f"{spec.slug}: {stated.missing_bytes / 1e6:,.1f} MB from the Hugging Face Hub ({spec.location}).")
@@ -69,10 +69,8 @@ def fetch(
 @app.command()
 def tree(
     system: Annotated[str | None, typer.Argument(help="A system of the catalogue, for example bert.")] = None,
-    size: Annotated[str | None, typer.Option(help="A published size; the page's first one if left out.")] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Compute the trees of all systems anew and keep them.")
-    ] = False,
+    size: Annotated[str | None, typer.Option(help="A published size; by default the first on its page.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Recompute and store the trees of all systems.")] = False,
 ) -> None:
     """Print a system's module tree as torch prints it."""
     from core.anatomy import store
@@ -88,7 +86,7 @@ def tree(
         raise AtlasError("Name a system, for example “python -m core tree bert”, or give --write.")
     node = store.tree(system, size)
     print(node.text())
-    print(f"{node.parameters:,} parameters, shared weights once")
+    print(f"{node.parameters:,} parameters; shared weights count once")
 
 
 @app.command()
@@ -96,11 +94,11 @@ def train(
     recipe: Annotated[str, typer.Argument(help="A recipe of assets/recipes, for example minilm.")],
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch; all if left out.", min=1)] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/checkpoints.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for torch; all by default.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/checkpoints.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
 ) -> None:
-    """Train a checkpoint by its recipe; an interrupted run resumes where it stopped."""
+    """Train a checkpoint from its recipe; an interrupted run resumes where it stopped."""
     from core.training import train as training
 
     print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
@@ -110,7 +108,7 @@ def train(
 def vocabulary(
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
 ) -> None:
-    """Learn the vocabulary of plain BPE that stands beside those of the models."""
+    """Train the plain BPE tokenizer that pages compare with those of the models."""
     from core.training.tokenizers import write_plain_bpe
 
     print(write_plain_bpe(corpus))
@@ -120,10 +118,11 @@ def vocabulary(
 def evaluate(
     slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
     corpus: Annotated[
-        Path | None, typer.Option(help="The corpus, to measure on its held-out part too.", exists=True, file_okay=False)
+        Path | None,
+        typer.Option(help="The corpus, to evaluate on its held-out part, too.", exists=True, file_okay=False),
     ] = None,
 ) -> None:
-    """Measure a checkpoint on the held-out texts that come with the Atlas, as its card states."""
+    """Evaluate a checkpoint on the held-out texts of the Atlas: the measures of its card."""
     from core.training.evaluate import cli_evaluate
 
     cli_evaluate(slug, corpus)
@@ -133,15 +132,15 @@ def evaluate(
 def heads(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
     treebank: Annotated[
-        Path | None, typer.Option(help="A .conllu file or a folder of them; the Atlas's own if left out.")
+        Path | None, typer.Option(help="A .conllu file or a folder of them; by default the Atlas's own.")
     ] = None,
     together: Annotated[
-        str | None, typer.Option(help="Count a folder's files as one treebank of this name, for example ud-english.")
+        str | None, typer.Option(help="Merge a folder's files into one treebank of this name, for example ud-english.")
     ] = None,
-    sentences: Annotated[int | None, typer.Option(help="Only so many sentences of each file.", min=1)] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
+    sentences: Annotated[int | None, typer.Option(help="The first N sentences of each file.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
 ) -> None:
-    """Measure what each attention head does: how well it follows grammar, and the simple places it looks at."""
+    """Measure each attention head: agreement with syntactic relations, and weight on fixed positions."""
     from core.attention.roles.headroles import cli_heads
 
     cli_heads(slugs, treebank, sentences, output, together)
@@ -150,9 +149,9 @@ def heads(
 @app.command()
 def effects(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
-    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
 ) -> None:
-    """Measure what each attention head is worth: the bits that answers lose without it, over a fixed set of texts."""
+    """Measure the effect of ablating each attention head: the loss in bits over a fixed set of texts."""
     from core.attention.ablation.effects import cli_effects
 
     cli_effects(slugs, output)
@@ -161,9 +160,9 @@ def effects(
 @app.command()
 def vectors(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
-    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/vectors.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/vectors.")] = None,
 ) -> None:
-    """Measure a model's vectors: how contextual each layer is, and which layers small tasks want."""
+    """Measure a model's vectors: how contextual each layer is, and the layer weights of probing tasks."""
     from core.vectors.precomputed import cli_vectors
 
     cli_vectors(slugs, output)
@@ -171,9 +170,9 @@ def vectors(
 
 @app.command()
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Scripts of benchmarks/; all if left out.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Scripts of benchmarks/; all by default.")] = None,
 ) -> None:
-    """Run the benchmarks: what is fast here, against what one would use instead."""
+    """Run the benchmarks: speed against the usual alternatives."""
     import subprocess
 
     from core.settings import ROOT
@@ -191,7 +190,7 @@ def bench(
 
 
 def main() -> None:
-    """Run the command line; an :class:`AtlasError` becomes its sentence and exit status 1."""
+    """Run the command line; an :class:`AtlasError` prints its message and exits with status 1."""
     try:
         app()
     except AtlasError as error:

@@ -1,7 +1,7 @@
-"""One cache for what was computed: the latest results whose bytes fit, shared by all visitors, each computed once.
+"""One cache of computed results: bounded in bytes, least recently used first out, shared by all visitors.
 
-A key is a value: the function's name and its arguments, or whatever tells one result from every other. Results are
-shared as they are, nobody gets a copy, so the arrays in them become read-only when they are kept.
+A key is a value: the function's name and its arguments, or whatever identifies the result. Results are shared and not
+copied, so their arrays become read-only when they are stored. Concurrent requests for one key compute it once.
 """
 
 from __future__ import annotations
@@ -29,63 +29,63 @@ _MISSING = object()
 
 
 class Cache:
-    """Results by their keys; the least recently used leave when all together have more than ``most`` bytes."""
+    """Results by key; the least recently used are evicted when the total exceeds ``most`` bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held = 0
-        self._kept: OrderedDict[Hashable, tuple[Any, int, float]] = OrderedDict()
-        """Each with its bytes and the second of the monotonic clock from which it counts no more."""
+        self._bytes = 0
+        self._stored: OrderedDict[Hashable, tuple[Any, int, float]] = OrderedDict()
+        """The value, its bytes, and the time of the monotonic clock at which it expires."""
         self._underway: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        """What is kept under ``key``."""
+        """The value stored under ``key``; ``default`` where there is none or it has expired."""
         with self._lock:
-            value, _, until = self._kept.get(key, (default, 0, math.inf))
+            value, _, until = self._stored.get(key, (default, 0, math.inf))
             if time.monotonic() >= until:
                 self._drop(key)
                 return default
-            if key in self._kept:
-                self._kept.move_to_end(key)
+            if key in self._stored:
+                self._stored.move_to_end(key)
             return value
 
     def put(self, key: Hashable, value: Any, seconds: float = math.inf) -> None:
-        """Keep ``value`` for so many seconds, while there is room; the latest is kept whatever it weighs."""
+        """Store ``value`` for ``seconds``, evicting others to make room; the latest is stored whatever its size."""
         size = weigh(value) + weigh(key)
         with self._lock:
             self._drop(key)
-            self._kept[key] = value, size, time.monotonic() + seconds
-            self._held += size
-            while self._held > self._most and len(self._kept) > 1:
-                self._drop(next(iter(self._kept)))
+            self._stored[key] = value, size, time.monotonic() + seconds
+            self._bytes += size
+            while self._bytes > self._most and len(self._stored) > 1:
+                self._drop(next(iter(self._stored)))
 
     def forget(self, key: Hashable) -> None:
-        """Keep nothing under ``key``."""
+        """Delete the value of ``key``, if there is one."""
         with self._lock:
             self._drop(key)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all values."""
         with self._lock:
-            self._kept.clear()
-            self._held = 0
+            self._stored.clear()
+            self._bytes = 0
 
-    def found(self, key: Hashable, compute: Callable[[], T], seconds: float = math.inf) -> T:
-        """What is kept under ``key``, or what ``compute`` finds, which is kept.
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T], seconds: float = math.inf) -> T:
+        """The value stored under ``key``; where there is none, that of ``compute``, which is then stored.
 
-        Whoever asks first computes; whoever asks meanwhile waits for the same result, or for what went wrong, which is
-        not kept.
+        The first caller computes; concurrent callers wait for the same result. An exception is raised in all of them
+        and is not stored.
         """
-        known: Any = self.get(key, _MISSING)
-        if known is not _MISSING:
-            return known  # type: ignore[no-any-return]
+        stored: Any = self.get(key, _MISSING)
+        if stored is not _MISSING:
+            return stored  # type: ignore[no-any-return]
         with self._lock:
             future = self._underway.get(key)
-            mine = future is None
+            first = future is None
             if future is None:
                 future = self._underway[key] = Future()
-        if not mine:
+        if not first:
             return future.result()  # type: ignore[no-any-return]
         try:
             value = compute()
@@ -106,26 +106,26 @@ class Cache:
         seconds: float = HOUR,
         state: Callable[[Mapping[str, Any]], Hashable] | None = None,
     ) -> Callable[P, T]:
-        """``compute``, with what it finds kept by its name and its arguments, each hashable or told by its ``repr``.
+        """``compute`` with its results cached by its name and arguments; unhashable arguments count by ``repr``.
 
-        ``state`` gives, for the arguments, what else the result depends on.
+        ``state`` returns, for the arguments, what else the result depends on.
         """
-        named = inspect.signature(compute)
+        signature = inspect.signature(compute)
         name = f"{compute.__module__}.{compute.__qualname__}"
 
         @wraps(compute)
-        def asked(*given: P.args, **more: P.kwargs) -> T:
-            bound = named.bind(*given, **more)
+        def cached(*args: P.args, **kwargs: P.kwargs) -> T:
+            bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            told = tuple((argument, _hashable(value)) for argument, value in bound.arguments.items())
-            key = (name, state(bound.arguments) if state else None, *told)
-            return self.found(key, lambda: compute(*given, **more), seconds)
+            arguments = tuple((argument, _hashable(value)) for argument, value in bound.arguments.items())
+            key = (name, state(bound.arguments) if state else None, *arguments)
+            return self.get_or_compute(key, lambda: compute(*args, **kwargs), seconds)
 
-        return asked
+        return cached
 
     def _drop(self, key: Hashable) -> None:
-        if key in self._kept:
-            self._held -= self._kept.pop(key)[1]
+        if key in self._stored:
+            self._bytes -= self._stored.pop(key)[1]
 
 
 def _hashable(value: Any) -> Hashable:
@@ -137,31 +137,31 @@ def _hashable(value: Any) -> Hashable:
 
 
 def weigh(value: Any) -> int:
-    """About how many bytes ``value`` holds: arrays, tensors, texts, collections and dataclasses, each object once.
+    """Approximate bytes of ``value``: arrays, tensors, texts, collections and dataclasses, each object once.
 
-    What is of another kind counts as its own object alone: it may belong to others, as a model does. Arrays become
+    An object of any other kind counts without what it refers to, which others may share, as with a model. Arrays become
     read-only.
     """
     seen: set[int] = set()
     waiting, total = [value], 0
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
+        item = waiting.pop()
+        if id(item) in seen:
             continue
-        seen.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, np.ndarray):
-            one.setflags(write=False)
-            if isinstance(one.base, np.ndarray):  # a view, which holds all that it is a part of
-                waiting.append(one.base)
-            elif one.base is not None:  # another library's memory
-                total += one.nbytes
-        elif isinstance(one, Mapping):
-            waiting += [*one.keys(), *one.values()]
-        elif isinstance(one, list | tuple | Set):
-            waiting += one
-        elif is_dataclass(one) and not isinstance(one, type):
-            waiting += [getattr(one, field.name) for field in fields(one)]
-        elif hasattr(one, "untyped_storage"):
-            total += one.untyped_storage().nbytes()
+        seen.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, np.ndarray):
+            item.setflags(write=False)
+            if isinstance(item.base, np.ndarray):  # a view keeps its whole base array alive
+                waiting.append(item.base)
+            elif item.base is not None:  # another library's memory
+                total += item.nbytes
+        elif isinstance(item, Mapping):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | Set):
+            waiting += item
+        elif is_dataclass(item) and not isinstance(item, type):
+            waiting += [getattr(item, field.name) for field in fields(item)]
+        elif hasattr(item, "untyped_storage"):
+            total += item.untyped_storage().nbytes()
     return total

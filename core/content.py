@@ -11,15 +11,15 @@ names), then come its parts, each under a heading ``## Name``::
     ## Notice
     The text is {{tokens}} tokens.
 
-What search finds of it are rows of the front matter: ``line`` says what is there, ``words`` are further names, and
-``query`` is what the link carries where that is not the section itself::
+Rows ``[[search]]`` of the front matter are what search finds: ``line`` describes the section, ``words`` are further
+names, and ``query`` is the link's query where that is not the section itself::
 
     [[search]]
     line = "One prompt under several decoding strategies."
     words = ["greedy", "sampling"]
 
-Numbers of a run stand in a part as ``{{name}}``. What a visitor typed never goes there: placeholders take numbers and
-names of ours. A host that sets ``ATLAS_CONTENT_DIR`` overlays single files; a changed file shows with the next run.
+A part names the numbers of a run as ``{{name}}``. Placeholders take numbers and names of ours, never a visitor's text.
+A host that sets ``ATLAS_CONTENT_DIR`` overlays single files; a changed file is read in the next run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NAME = re.compile(r"[a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a file: Markdown, and the line on which it begins."""
+    """One part of a file: its Markdown, and the number of its first line."""
 
     text: str
     line: int
@@ -59,7 +59,7 @@ class Content:
 
     @property
     def title(self) -> str:
-        """What the navigation calls it."""
+        """The name in the navigation."""
         return self.label("title")
 
     def label(self, name: str) -> str:
@@ -74,29 +74,29 @@ class Content:
         return value
 
     def has(self, part: str) -> bool:
-        """Whether the file has this part; Try and Notice need not be everywhere."""
+        """Whether the file has this part; Try and Notice are optional."""
         return part in self.parts
 
     def part(self, name: str, /, **values: str | int | float) -> str:
-        """The part as Markdown, with ``values`` in the place of its placeholders.
+        """The part as Markdown, with its placeholders replaced by ``values``.
 
         Raises:
-            ContentUnusable: the file lacks the part, or it names a placeholder that the section does not know.
+            ContentUnusable: the file lacks the part, or a placeholder has no value.
         """
-        found = self.parts.get(name)
-        if found is None:
+        stored = self.parts.get(name)
+        if stored is None:
             raise ContentUnusable(f"{self.path.name} lacks the part “## {name}”.")
 
         def filled(match: re.Match[str]) -> str:
             if match[1] not in values:
-                at = found.line + found.text.count("\n", 0, match.start())
-                known = ", ".join(sorted(values)) or "none"
+                at = stored.line + stored.text.count("\n", 0, match.start())
+                available = ", ".join(sorted(values)) or "none"
                 raise ContentUnusable(
-                    f"{self.path.name}, line {at}: “{match[0]}” is no placeholder of this part; it knows: {known}."
+                    f"{self.path.name}, line {at}: “{match[0]}” is not a placeholder here; available: {available}."
                 )
             return str(values[match[1]])
 
-        return _PLACEHOLDER.sub(filled, found.text)
+        return _PLACEHOLDER.sub(filled, stored.text)
 
 
 def content(page: str, section: str = "page") -> Content:
@@ -107,13 +107,13 @@ def content(page: str, section: str = "page") -> Content:
         section: name of the file, without its ending.
 
     Raises:
-        ContentUnusable: there is no such file, or it cannot be read as one; the sentence names file and line.
+        ContentUnusable: there is no such file, or it cannot be parsed; the message names file and line.
     """
     if not (_NAME.fullmatch(page) and _NAME.fullmatch(section)):
-        raise ContentUnusable(f"“{page}/{section}” is no name of a content file.")
+        raise ContentUnusable(f"“{page}/{section}” is not a name of a content file.")
     try:
         overlay = settings().content_dir
-    except SettingUnusable:  # the page says so below its title, which comes from here
+    except SettingUnusable:  # the page shows this error below its title, which is read here
         overlay = None
     for root in (overlay, ROOT) if overlay else (ROOT,):
         path = root / page / f"{section}.md"
@@ -126,7 +126,7 @@ def content(page: str, section: str = "page") -> Content:
 
 
 def page_title(page: str) -> str:
-    """What the navigation calls a page; where an overlay cannot be read, which that page says, our own title."""
+    """A page's name in the navigation: our own where an overlay cannot be read, an error that the page itself shows."""
     try:
         return content(page).title
     except ContentUnusable:
@@ -151,7 +151,7 @@ def parse(text: str, path: Path) -> Content:
     """A file's text as :class:`Content`.
 
     Raises:
-        ContentUnusable: front matter that does not end or is no TOML, text before the first heading, a part twice.
+        ContentUnusable: unfinished or invalid front matter, text before the first heading, a repeated part.
     """
     lines = text.splitlines()
     front: dict[str, Any] = {}
@@ -166,16 +166,16 @@ def parse(text: str, path: Path) -> Content:
             raise ContentUnusable(f"{path.name}: the front matter is not valid TOML: {error}.") from error
         start = end + 1
     parts: dict[str, Part] = {}
-    name, begun, held = "", 0, list[str]()
+    name, begin, collected = "", 0, list[str]()
     for number, line in enumerate([*lines[start:], "## "], start + 1):
         if not line.startswith("## "):
             if not name and line.strip():
                 raise ContentUnusable(f"{path.name}, line {number}: text before the first heading “## …”.")
-            held.append(line)
+            collected.append(line)
             continue
         if name:
-            parts[name] = Part("\n".join(held).strip("\n"), begun + 1)
-        name, begun, held = line[3:].strip(), number, []
+            parts[name] = Part("\n".join(collected).strip("\n"), begin + 1)
+        name, begin, collected = line[3:].strip(), number, []
         if name in parts:
-            raise ContentUnusable(f"{path.name}, line {number}: the part “## {name}” stands twice.")
+            raise ContentUnusable(f"{path.name}, line {number}: the part “## {name}” occurs twice.")
     return Content(path, front, parts)

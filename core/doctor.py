@@ -1,6 +1,6 @@
-"""What this installation can do, and what it lacks: the text of ``python -m core doctor``.
+"""``python -m core doctor``: what this installation can do, and what it lacks.
 
-Reads files and versions only, so it answers within a second or two; ``load`` also loads every model.
+It reads files and versions alone, so it takes a second or two; ``load`` also loads every model.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ OLDEST_PYTHON = (3, 11)
 
 @dataclass(slots=True)
 class Report:
-    """What was found: sections of lines to print, and the problems that make the exit status non-zero."""
+    """Sections of lines to print, and the problems that make the exit status non-zero."""
 
     sections: list[tuple[str, list[str]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """The report as it is printed."""
+        """The report as printed."""
         blocks = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in self.sections if lines]
         if self.problems:
-            blocks.append("Missing or wrong\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+            blocks.append("Problems\n" + "\n".join(f"  - {problem}" for problem in self.problems))
         else:
-            blocks.append("Nothing that is needed is missing.")
+            blocks.append("No problems.")
         return "\n\n".join(blocks)
 
 
 def examine(load: bool = False) -> Report:
-    """Look at versions, settings, sources and models. With ``load``, every model that claims to be ready is loaded."""
+    """Check versions, settings, sources and models. With ``load``, load every model that is listed as ready."""
     report = Report()
     _versions(report)
     if _settings(report):
@@ -77,34 +77,34 @@ def _versions(report: Report) -> None:
             lines.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             lines.append(f"{name}: not installed")
-            report.problems.append(f"The package {name} is not installed. “make run” installs all that is needed.")
+            report.problems.append(f"The package {name} is not installed. “make run” installs all requirements.")
     report.sections.append(("Versions", lines))
 
 
 def _settings(report: Report) -> bool:
-    """Settings, sources and memory; False when the settings cannot be read at all."""
+    """Settings, sources and memory; False where the settings cannot be read."""
     try:
         chosen = configuration.settings()
     except SettingUnusable as error:
         report.problems.append(str(error))
         return False
-    found = package.find_package()
+    installed = package.find_package()
     folder = chosen.checkpoint_dir
     lines = [
         f"bundled     {registry.bundled_root()}",
-        f"package     {f'{package.NAME} {found.version}' if found else 'not installed'}",
+        f"package     {f'{package.NAME} {installed.version}' if installed else 'not installed'}",
         f"directory   {folder if folder else 'none (ATLAS_CHECKPOINT_DIR)'}",
         f"Hub         {chosen.hub} (ATLAS_HUB); cache {hub_cache.cache_root()}",
     ]
     report.sections.append(("Sources of models, in this order", lines))
-    if found is not None:
+    if installed is not None:
         try:
             package.verified_weights()
         except AtlasError as error:
             report.problems.append(str(error))
     total = _memory_bytes()
     threads = (
-        f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for others"
+        f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for large ones"
     )
     memory = [f"{chosen.memory_mb:,} MB for loaded models (ATLAS_MEMORY_MB)", f"threads: {threads} (ATLAS_THREADS)"]
     if total:
@@ -120,18 +120,18 @@ def _models(report: Report, load: bool) -> None:
     specs = checkpoints.available()
     live = [spec for spec in specs if spec.ready]
     for branch in BRANCHES:
-        here = [spec for spec in live if spec.branch == branch]
-        report.sections.append((f"Live on /{branch}", [line for spec in here for line in _describe(spec)]))
-        if not here:
+        runnable = [spec for spec in live if spec.branch == branch]
+        report.sections.append((f"Live on /{branch}", [line for spec in runnable for line in _describe(spec)]))
+        if not runnable:
             report.problems.append(f"No model runs on the page /{branch}.")
     waiting = [spec for spec in specs if not spec.ready]
-    report.sections.append(("Known, not ready", [f"{spec.slug}: {spec.origin}" for spec in waiting]))
+    report.sections.append(("Listed, not ready", [f"{spec.slug}: {spec.origin}" for spec in waiting]))
     for spec in waiting:
         if spec.source != "hub":
-            report.problems.append(f"{spec.slug} is not complete ({spec.origin}).")
+            report.problems.append(f"{spec.slug} is incomplete ({spec.origin}).")
     offered = [spec.slug for spec in registry.published() if not spec.ready]
     if offered:
-        title = "Published checkpoints that “python -m core fetch NAME” can bring"
+        title = "Published checkpoints for “python -m core fetch NAME”"
         report.sections.append((title, [", ".join(offered)]))
     report.problems.extend(folder.reason for folder in checkpoints.refused())
     if load:
@@ -151,7 +151,7 @@ def _describe(spec: CheckpointSpec) -> list[str]:
 
 
 def _memory_bytes() -> int | None:
-    """Physical memory, where the system tells."""
+    """Physical memory in bytes; None where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,20 +1,20 @@
-"""What can go wrong, in sentences for the person in front of the screen.
+"""The errors that a visitor may see.
 
-Every error that a visitor may see is an :class:`AtlasError`. Its text says what was wrong and what would work, in plain
-words; pages show it as it stands. Anything else that is raised is a defect of the program.
+Each is an :class:`AtlasError`, whose text says what is wrong and what would work; pages show it unchanged. Any other
+exception is a defect of the program.
 """
 
 
 class AtlasError(Exception):
-    """Base of all errors that are shown to a visitor; ``str(error)`` is the sentence to show."""
+    """Base of all errors that are shown to a visitor; ``str(error)`` is the message."""
 
 
 class SettingUnusable(AtlasError):
-    """An ``ATLAS_*`` environment variable holds a value that it cannot take."""
+    """An ``ATLAS_*`` environment variable has an invalid value."""
 
 
 class ContentUnusable(AtlasError):
-    """A file of words is missing, lacks a part, or names a placeholder that its section does not know."""
+    """A content file is missing, lacks a part, or has a placeholder without a value."""
 
 
 class UnknownSystem(AtlasError):
@@ -22,39 +22,39 @@ class UnknownSystem(AtlasError):
 
 
 class NoArchitecture(AtlasError):
-    """The system's architecture was never published, so it has no sizes and no module tree."""
+    """The system's architecture is not published, so it has no sizes and no module tree."""
 
 
 class RecordUnusable(AtlasError):
-    """A record names a class or an argument from which no network can be built."""
+    """No model can be built from the class and arguments that a record names."""
 
 
 class UnknownCheckpoint(AtlasError):
-    """A checkpoint's slug names nothing that this installation knows."""
+    """No checkpoint of this installation has the slug."""
 
 
 class CheckpointUnavailable(AtlasError):
-    """The checkpoint is known, but it is not here (not installed, not downloaded, the Hub is off)."""
+    """The checkpoint is known but not available: not installed, not downloaded, or the Hub is off."""
 
 
 class CheckpointRefused(AtlasError):
-    """The files are here but must not or cannot be loaded: a pickle, remote code, a truncated file, no tokeniser."""
+    """The files exist but cannot or must not be loaded: a pickle, remote code, a truncated file, no tokenizer."""
 
 
 class HubUnavailable(AtlasError):
-    """The Hub is down, slow, unreachable, or sent less than it promised."""
+    """The Hub is unreachable, too slow, or sent an incomplete file."""
 
 
 class InputEmpty(AtlasError):
-    """There is no text to work on."""
+    """The input has no text."""
 
 
 class InputTooLong(AtlasError):
-    """The text exceeds the page's limit or the model's positions."""
+    """The text exceeds the page's limit or the model's maximum length."""
 
 
 class InputUnusable(AtlasError):
-    """The text is there but this demo cannot use it (no mask, a mask token of another model, no known token)."""
+    """This demo cannot use the text (no mask, the mask token of another model, no known token)."""
 
 
 class NoAttentionMatrix(AtlasError):
@@ -66,8 +66,8 @@ class UnknownTask(AtlasError):
 
 
 class OutOfRange(AtlasError):
-    """A number (layer, head, temperature, ...) lies outside what the model or the setting allows."""
+    """A number (layer, head, temperature, ...) is outside the range that the model or the setting allows."""
 
 
 class TreebankRefused(AtlasError):
-    """A file of sentences with their grammar is missing, or is not what it should be."""
+    """A treebank file is missing or not valid CoNLL-U."""

@@ -1,18 +1,17 @@
-"""What the app asks of Python itself: few and short collections of garbage, and quick turns between threads.
+"""Settings of the interpreter: short garbage collections and a short thread switch interval.
 
-Torch and transformers bring some hundred thousand objects that stay for as long as the app runs; to go through them
-takes a fifth of a second in which no visitor is answered. Frozen, they are passed over. What else was alive at that
-moment is frozen with them, so a model that leaves memory thaws all: its cycles have to be found.
+Torch and transformers create some hundred thousand objects that live as long as the process. A full collection
+traverses them in a fifth of a second, during which no visitor is served; ``gc.freeze`` excludes them. It freezes every
+other live object as well, so the eviction of a model unfreezes all, for its reference cycles to be collected.
 
-What came since grows while visitors come, up to what caches and open sessions hold. Streamlit would go through all of
-it after every run of a page (``runner.postScriptGC``, which is off); here a run is followed by a search among the young
-objects alone, which takes as long for the thousandth visitor as for the first. The old ones are searched when Python
-finds that they have grown by a quarter, and after every twenty-fifth run, since a page that is gone may refer to itself
-and hold arrays whose megabytes Python does not count. What such arrays leave, glibc keeps in pieces: a tenth of the
-server's memory, and more the longer it runs. After such a search it is asked to give them back to the system.
+Objects created later accumulate, up to what caches and open sessions hold. Streamlit would collect all generations
+after every run of a page (``runner.postScriptGC``, which is off). Here only the young generations are collected after a
+run, in constant time. The oldest generation is collected when Python finds that it has grown by a quarter, and after
+every twenty-fifth run: a finished page may be part of a cycle that holds arrays, whose bytes Python does not count.
+glibc retains the freed memory in fragments, a tenth of the server's memory and growing, so ``malloc_trim`` follows.
 
-An answer is sent by another thread than the one that goes on with the page below it. To pass from one to the other
-takes several turns, each of which may wait for the whole interval of Python: 5 ms unless told otherwise.
+A finished result is sent by another thread than the one that runs the rest of the page. Each switch between them may
+wait for the whole switch interval, 5 ms by default.
 """
 
 from __future__ import annotations
@@ -22,48 +21,48 @@ import gc
 import sys
 from threading import Lock
 
-_FEW = 50
-"""So many new modules are no reason to freeze anew."""
-_RUNS = 25
-"""After so many runs the old objects are searched, too, and free memory is given back."""
-_TURN = 5e-4
-"""Seconds after which a thread lets another one run."""
+_FEW_MODULES = 50
+"""Fewer new modules than this do not cause another freeze."""
+_FULL_COLLECTION_EVERY = 25
+"""Number of runs after which the oldest generation is collected, too, and free memory is returned."""
+_SWITCH_INTERVAL = 5e-4
+"""Seconds after which a running thread yields to another."""
 
 _lock = Lock()
-_known = 0
-_runs = 0
+_module_count = 0
+_run_count = 0
 
 
 def settle() -> None:
-    """Collect what a run of a page left; and freeze the rest where many modules were imported since the last time."""
-    global _known, _runs
+    """Collect garbage after a run of a page; freeze the rest where many modules were imported since the last freeze."""
+    global _module_count, _run_count
     if not _lock.acquire(blocking=False):
         return
     try:
-        _runs += 1
-        if len(sys.modules) - _known >= _FEW:
-            sys.setswitchinterval(_TURN)
+        _run_count += 1
+        if len(sys.modules) - _module_count >= _FEW_MODULES:
+            sys.setswitchinterval(_SWITCH_INTERVAL)
             gc.collect()
             gc.freeze()
-            _known, _runs = len(sys.modules), 0
-        elif _runs % _RUNS:
+            _module_count, _run_count = len(sys.modules), 0
+        elif _run_count % _FULL_COLLECTION_EVERY:
             gc.collect(1)
         else:
             gc.collect()
-            give_back()
+            return_memory()
     finally:
         _lock.release()
 
 
-def give_back() -> None:
-    """Give free memory back to the system, where the C library knows how to; threads go on meanwhile."""
+def return_memory() -> None:
+    """Return free memory to the system where the C library can; other threads keep running."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 
 
 def thaw() -> None:
-    """Let the next collection look at everything again, and the next :func:`settle` freeze what it leaves."""
-    global _known
+    """Unfreeze all objects, so that the next :func:`settle` collects them and freezes the survivors."""
+    global _module_count
     with _lock:
         gc.unfreeze()
-        _known = 0
+        _module_count = 0

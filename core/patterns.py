@@ -24,18 +24,17 @@ The last three are causal and hold between image tokens, which follow t text tok
 to text causally; an image token attends to all of the text, the text never to the image. In the paper's words a row
 mask reaches to "the one in the same column of the previous row", s back, across the edge of the image; the convolution
 wraps around the edge likewise. The column mask is drawn there in two ways, one of them over the transposed image, so
-that its keys lie side by side; which pairs are allowed is what is written here: anything else would let a token attend
-to a later one.
+that its keys are adjacent. The allowed pairs are those above: any others would let a token attend to a later one.
 
-Child et al. give their patterns as two heads each, the two parts that "or" joins above; a head that has both is their
-merged one. Whether the first part of ``strided`` ends at l (as in notes on the paper) or before it (as in the authors'
+Child et al. give their patterns as two heads each, the two terms of the disjunctions above; a head with both is their
+merged head. Whether the first part of ``strided`` ends at l (as in notes on the paper) or before it (as in the authors'
 code, openai/sparse_attention) changes nothing once both are joined: l divides l.
 
 The two streams of a factorization order are XLNet's (Yang et al. 2019, arXiv 1906.08237; `core.language.permuted`).
 Ranks say when a token is predicted (0: known from the start). The query stream, which predicts a token, attends to what
 is known and what was predicted before; the content stream, which contains the token, attends to itself, too.
 
-numpy alone: pages that only read draw patterns too.
+numpy alone, since pages that only read draw patterns, too.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Pattern = Callable[[Positions, Positions], Mask]
 
-_CHUNK_CELLS = 4_000_000  # cells of one slab in count(): 4 MB of booleans, whatever the length
+_CHUNK_CELLS = 4_000_000  # cells of one slab in count(): 4 MB of booleans for any length
 
 
 def full(query: Positions, key: Positions) -> Mask:
@@ -79,9 +78,9 @@ def prefix(length: int) -> Pattern:
 
 
 def padding(real: int) -> Pattern:
-    """No query attends to a key from ``real`` on: those tokens only fill the batch up.
+    """No query attends to a key from ``real`` on: those tokens are padding.
 
-    The rows of those tokens are computed, and nothing uses them.
+    Their rows are computed but not used.
     """
     return lambda query, key: full(query, key) & (key < real)
 
@@ -115,22 +114,22 @@ def global_at(positions: Iterable[int]) -> Pattern:
 
 
 def random(n: int, each: int, seed: int | tuple[int, ...], without: Pattern | None = None) -> Pattern:
-    """Each of ``n`` queries attends to ``each`` keys drawn without replacement, the same for the same seed.
+    """Each of ``n`` queries attends to ``each`` keys sampled without replacement, the same for the same seed.
 
     Args:
         n: number of positions; the pattern answers for positions 0 … n − 1 only.
-        each: keys drawn for one query (fewer where fewer are left).
+        each: keys sampled for each query (fewer where fewer remain).
         seed: seed of numpy's PCG64 generator; a tuple such as (seed, layer, head) gives independent draws.
-        without: keys that this pattern allows are left out of the draw.
+        without: keys that this pattern allows are excluded from the sample.
     """
     everything = np.arange(n, dtype=np.int64)
-    taken = np.zeros((n, n), dtype=np.bool_) if without is None else mask(without, n)
+    excluded = np.zeros((n, n), dtype=np.bool_) if without is None else mask(without, n)
     generator = np.random.Generator(np.random.PCG64(seed))
     sampled = np.zeros((n, n), dtype=np.bool_)
     for row in range(n):
-        # A permutation of the free keys, cut: the first r keys for r + 1 are those for r, so that turning the number
-        # up only adds.
-        sampled[row, generator.permutation(everything[~taken[row]])[:each]] = True
+        # The first keys of a permutation: those for r are the first r of those for r + 1, so that a larger number
+        # only adds keys.
+        sampled[row, generator.permutation(everything[~excluded[row]])[:each]] = True
     return lambda query, key: sampled[query, key]
 
 
@@ -151,8 +150,8 @@ def both(*patterns: Pattern) -> Pattern:
 
 def without(pattern: Pattern, *others: Pattern) -> Pattern:
     """A pair is allowed when ``pattern`` allows it and none of the others does."""
-    taken = union(*others)
-    return lambda query, key: pattern(query, key) & ~taken(query, key)
+    excluded = union(*others)
+    return lambda query, key: pattern(query, key) & ~excluded(query, key)
 
 
 def mask(pattern: Pattern, n: int, keys: int | None = None) -> Mask:
@@ -177,7 +176,7 @@ def ranks(order: Sequence[int], length: int) -> Positions:
     return out
 
 
-def blind(rank: Positions) -> Mask:
+def perm_mask(rank: Positions) -> Mask:
     """(..., L, L) transformers' ``perm_mask``: True at [i, j] where i does not attend to j. Its rows are those of the
     query stream; transformers lets the content stream attend to itself all the same.
     """
@@ -191,7 +190,7 @@ def query_stream(order: Sequence[int], n: int) -> Pattern:
     Args:
         order: positions in the order of prediction; those of the ``n`` positions that are not in it are known.
     """
-    allowed = ~blind(ranks(order, n))
+    allowed = ~perm_mask(ranks(order, n))
     return lambda query, key: allowed[query, key]
 
 
@@ -200,7 +199,7 @@ def content_stream(order: Sequence[int], n: int) -> Pattern:
     return union(query_stream(order, n), window(0))
 
 
-def drawn(n: int, seed: int) -> tuple[int, ...]:
+def random_order(n: int, seed: int) -> tuple[int, ...]:
     """An order of all ``n`` positions; seed 0 is from left to right, the others are sampled with numpy's PCG64."""
     if seed == 0:
         return tuple(range(n))
@@ -216,10 +215,10 @@ def fixed(stride: int, summary: int) -> Pattern:
     """A query attends to its own block of ``stride`` up to itself, and the last ``summary`` keys of every block before.
 
     Raises:
-        OutOfRange: when the summary is none or longer than a block.
+        OutOfRange: the summary has no token, or more than a block.
     """
     if not 1 <= summary <= stride:
-        raise OutOfRange(f"A block of {stride} has from 1 to {max(stride, 1)} tokens that sum it up, not {summary}.")
+        raise OutOfRange(f"A block of {stride} has from 1 to {max(stride, 1)} summary tokens, not {summary}.")
     return lambda query, key: (key <= query) & ((key // stride == query // stride) | (key % stride >= stride - summary))
 
 
@@ -237,18 +236,18 @@ def convolution(text: int, side: int, kernel: int) -> Pattern:
     """An image token attends to a square of ``kernel`` x ``kernel`` around it, as far as it is generated.
 
     Raises:
-        OutOfRange: when the kernel has no middle.
+        OutOfRange: the kernel's side is even.
     """
     if kernel % 2 == 0:
-        raise OutOfRange(f"A kernel has a middle: its side is an odd number, not {kernel}.")
+        raise OutOfRange(f"The side of a kernel is an odd number, not {kernel}.")
     half = kernel // 2
 
-    def near(back: Positions) -> Mask:
+    def in_square(back: Positions) -> Mask:
         return reduce(np.logical_or, (np.abs(back - above * side) <= half for above in range(half + 1)))
 
-    return _image(text, near)
+    return _image(text, in_square)
 
 
-def _image(text: int, near: Callable[[Positions], Mask]) -> Pattern:
+def _image(text: int, allowed: Callable[[Positions], Mask]) -> Pattern:
     """Causal between text tokens, all of the text for image tokens, ``near`` of the distance between image tokens."""
-    return lambda query, key: (key <= query) & ((key < text) | near(query - key))
+    return lambda query, key: (key <= query) & ((key < text) | allowed(query - key))

@@ -1,7 +1,7 @@
-"""Every place of the app that can be searched for, each with its link: gathered from the data that the pages show.
+"""The entries of the search, each with its link, collected from the data that the pages show.
 
-Systems, terms, corrections and live models come from their own files; pages, demos and sections from the content files
-that hold their words. Neither torch nor streamlit here.
+Systems, terms, corrections and live models come from their own files; pages, demos and sections from their content
+files. Neither torch nor streamlit is imported.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of an entry, with a heading and a link of its own where it stands elsewhere than the entry itself."""
+    """A text of an entry, with a heading and link of its own where it is shown elsewhere than the entry."""
 
     text: str
     heading: str = ""
     query: Query = ()
-    hidden: str = ""
-    """Further words by which it is found."""
+    keywords: str = ""
+    """Further words that match it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A place: its kind, what it is called, one line about it, its page and what the link to it carries."""
+    """A search entry: its kind, title, a line about it, its page and the query of its link."""
 
     kind: str
     title: str
@@ -44,7 +44,7 @@ class Entry:
     names: tuple[str, ...] = ()
     texts: tuple[Text, ...] = ()
     named: bool = True
-    """False where the title is a sentence: its words are then found as those of a text."""
+    """False where the title is a sentence, whose words count as those of a text."""
 
 
 def models() -> tuple[CheckpointSpec, ...]:
@@ -56,16 +56,16 @@ def models() -> tuple[CheckpointSpec, ...]:
 
 
 def entries(ready: Iterable[CheckpointSpec] = ()) -> tuple[Entry, ...]:
-    """All places of an installation in which the models ``ready`` can run, systems first."""
-    return (*_systems(), *_terms(), *_places(), *map(_model, ready), *_results(), *_corrections())
+    """All entries of an installation in which the models ``ready`` can run, systems first."""
+    return (*_systems(), *_terms(), *_sections(), *map(_model, ready), *_results(), *_corrections())
 
 
 def _systems() -> Iterator[Entry]:
     for system in catalogue.systems():
         facts: Query = (("system", system.slug), ("tab", "facts"))
-        told = (("What it changed", system.change), ("Why", system.why))
-        texts = [Text(text, heading, facts) for heading, text in told]
-        texts += [Text(said.text, heading, facts) for heading, said in system.statements()]
+        sections = (("What it changed", system.change), ("Why", system.why))
+        texts = [Text(text, heading, facts) for heading, text in sections]
+        texts += [Text(statement.text, heading, facts) for heading, statement in system.statements()]
         texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organization}", "Paper", facts)]
         yield Entry(
             "System",
@@ -96,8 +96,8 @@ def _terms() -> Iterator[Entry]:
         )
 
 
-def _places() -> Iterator[Entry]:
-    """Pages, sections and demos, as their content files tell of them."""
+def _sections() -> Iterator[Entry]:
+    """Pages, sections and demos, from the ``[[search]]`` rows of their content files."""
     for folder, name in names():
         words = content(folder, name)
         for row in words.front.get("search", ()):
@@ -122,31 +122,31 @@ def _model(spec: CheckpointSpec) -> Entry:
 
 
 def _results() -> Iterator[Entry]:
-    """What the results answer, and every data set that figures were measured on."""
+    """The questions that the results answer, and every data set with figures."""
     for question in questions():
         for case in question.cases:
             query = (("question", question.slug), ("case", case.slug))
             texts = (Text(f"{case.title} {question.title}"), Text(case.caveat))
             yield Entry("Table", case.title, question.title, "results", query, (), texts, named=False)
-    found: dict[str, list[str]] = {}
+    by_dataset: dict[str, list[str]] = {}
     for figure in results():
-        found.setdefault(figure.measure.dataset, []).append(figure.system)
-    for dataset, systems in found.items():
-        told = f"{len(systems)} figures of {len(set(systems))} systems."
+        by_dataset.setdefault(figure.measure.dataset, []).append(figure.system)
+    for dataset, systems in by_dataset.items():
+        line = f"{len(systems)} figures of {len(set(systems))} systems."
         yield Entry(
-            "Table", f"Results on {dataset}", told, "results", (("tab", "all"), ("dataset", dataset)), (dataset,), ()
+            "Table", f"Results on {dataset}", line, "results", (("tab", "all"), ("dataset", dataset)), (dataset,), ()
         )
 
 
 def _corrections() -> Iterator[Entry]:
-    for found in corrections():
+    for correction in corrections():
         yield Entry(
             "Correction",
-            found.claim,
-            found.finding,
+            correction.claim,
+            correction.finding,
             "sources",
-            (("correction", found.id),),
+            (("correction", correction.id),),
             (),
-            (Text(f"{found.claim} {found.printed} {' '.join(found.names)}"), Text(found.finding)),
+            (Text(f"{correction.claim} {correction.printed} {' '.join(correction.names)}"), Text(correction.finding)),
             named=False,
         )

@@ -1,9 +1,9 @@
-"""Finding a place of the app by a word: systems, terms, demos, pages, corrections and live models in one index.
+"""Search over systems, terms, demos, pages, corrections and live models in one inverted index.
 
-Every entry has names, by which it is meant, and texts, in which a word may stand. A query is cut into words; an entry
-counts only if each of them fits it, and its score is that of the word which fits worst: a whole name is worth more than
-a beginning, a name more than a text, and a misspelt name (Damerau-Levenshtein similarity) less than all of these. The
-index is built once; a query looks words up in a sorted list and takes milliseconds. Neither torch nor streamlit here.
+Every entry has names and texts. An entry matches if each word of the query matches it; its score is the lowest of the
+words' scores. A whole name scores higher than a prefix, a name higher than a text, and a misspelled name
+(Damerau-Levenshtein similarity) between the two. The index is built once; a query takes milliseconds. Neither torch nor
+streamlit is imported.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from core.checkpoints.spec import CheckpointSpec
 from core.places import Entry, Text, entries, models
 
 MAX_QUERY = 100
-"""Characters of a query that are looked at."""
+"""Characters of a query that are used; the rest is ignored."""
 _MOST_WORDS = 8
 _FRESH_SECONDS = 30
 _STOP = frozenset(
     re.findall(r"\w+", "a an and are as at by for from how in is it of on or the to what where which who why with")
 )
-_WHOLE, _BEGINNING, _INSIDE = 100.0, 90.0, 75.0
-_IN_NAME, _BEGINS_IN_NAME, _SPELT = 80.0, 70.0, 66.0
+_WHOLE, _PREFIX, _INSIDE = 100.0, 90.0, 75.0
+_IN_NAME, _PREFIX_IN_NAME, _MISSPELLED = 80.0, 70.0, 66.0
 _IN_ALIAS = 0.93
-_IN_TEXT, _BEGINS_IN_TEXT = 50.0, 42.0
-_LEAST_ALIKE = 0.7
-_KINDS = {kind: place for place, kind in enumerate(("System", "Term", "Demo", "Page", "Table", "Model", "Correction"))}
+_IN_TEXT, _PREFIX_IN_TEXT = 50.0, 42.0
+_LEAST_SIMILARITY = 0.7
+_KINDS = {kind: rank for rank, kind in enumerate(("System", "Term", "Demo", "Page", "Table", "Model", "Correction"))}
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry that fits. ``line`` tells what it is, or the sentence in which the words were found."""
+    """A matching entry. ``line`` describes it, or is the sentence that contains the words."""
 
     kind: str
     title: str
@@ -53,9 +53,9 @@ class Hit:
 class _Index:
     entries: tuple[Entry, ...]
     whole: dict[str, set[int]]
-    """Entries by a name without its blanks."""
+    """Entries by a name without its spaces."""
     vocabulary: list[str]
-    """All words, sorted, so that those with one beginning stand together."""
+    """All words, sorted, so that those with a common prefix are adjacent."""
     in_names: dict[str, dict[int, float]]
     """Entries by a word of their names, each with 1 for a name of one word, less for others."""
     in_texts: dict[str, dict[int, int]]
@@ -63,24 +63,24 @@ class _Index:
 
 
 def find(query: str, most: int = 8) -> tuple[Hit, ...]:
-    """The entries that fit ``query`` best, at most ``most``; none for a query without a letter or digit.
+    """The ``most`` best matches of ``query``, or fewer; none for a query without a letter or digit.
 
-    Never raises on a visitor's input; what is longer than ``MAX_QUERY`` characters is cut.
+    Never raises on a visitor's input; a query is truncated to ``MAX_QUERY`` characters.
     """
     words = _words(query[:MAX_QUERY])[:_MOST_WORDS]
-    wanted = [word for word in words if word not in _STOP] or words
-    if not wanted:
+    required = [word for word in words if word not in _STOP] or words
+    if not required:
         return ()
     index = _index(_ready(int(monotonic() // _FRESH_SECONDS)))
     scores: dict[int, tuple[float, int | None]] = {}
-    for number, found in enumerate(map(_matches, [index] * len(wanted), wanted)):
+    for number, matches in enumerate(map(_matches, [index] * len(required), required)):
         if number == 0:
-            scores = found
+            scores = matches
         else:
-            scores = {at: min(scores[at], found[at], key=_first) for at in scores.keys() & found.keys()}
+            scores = {at: min(scores[at], matches[at], key=_first) for at in scores.keys() & matches.keys()}
     joined = "".join(words)
     for name, at in index.whole.items():
-        score = _as_a_whole(name, joined)
+        score = _name_score(name, joined)
         for entry in at if score else ():
             if score > scores.get(entry, (0.0, None))[0]:
                 scores[entry] = (score, None)
@@ -89,7 +89,7 @@ def find(query: str, most: int = 8) -> tuple[Hit, ...]:
 
 
 def fitting(query: str, kind: str) -> list[str]:
-    """The titles of all entries of a kind that fit ``query``, the best first."""
+    """The titles of all entries of a kind that match ``query``, the best first."""
     return [hit.title for hit in find(query, most=10_000) if hit.kind == kind]
 
 
@@ -102,70 +102,70 @@ def _rank(entry: Entry) -> tuple[int, int, str]:
 
 
 def _hit(entry: Entry, score: float, text: int | None) -> Hit:
-    """The entry as an answer; found in one of its texts, it leads to where that text stands."""
+    """The entry as a hit; a match in one of its texts links to where that text is shown."""
     if text is not None and entry.texts[text].heading:
-        shown = entry.texts[text]
-        return Hit(entry.kind, entry.title, f"{shown.heading}: {shown.text}", entry.page, shown.query, score)
+        matched = entry.texts[text]
+        return Hit(entry.kind, entry.title, f"{matched.heading}: {matched.text}", entry.page, matched.query, score)
     return Hit(entry.kind, entry.title, entry.line, entry.page, entry.query, score)
 
 
 def _matches(index: _Index, word: str) -> dict[int, tuple[float, int | None]]:
-    """What ``word`` is worth for each entry that it fits, and in which of its texts it stands (None: in a name)."""
+    """The score of ``word`` for each matching entry, and the number of the text that contains it (None: a name)."""
     best: dict[int, tuple[float, int | None]] = {}
 
     def take(at: int, score: float, text: int | None = None) -> None:
         if score > best.get(at, (0.0, None))[0]:
             best[at] = (score, text)
 
-    for known in _starting(index.vocabulary, word):
-        whole = known == word
-        for at, weight in index.in_names.get(known, {}).items():
-            take(at, weight * (_IN_NAME if whole else _BEGINS_IN_NAME))
-        for at, text in index.in_texts.get(known, {}).items():
-            take(at, _IN_TEXT if whole else _BEGINS_IN_TEXT, text)
+    for candidate in _with_prefix(index.vocabulary, word):
+        whole = candidate == word
+        for at, weight in index.in_names.get(candidate, {}).items():
+            take(at, weight * (_IN_NAME if whole else _PREFIX_IN_NAME))
+        for at, text in index.in_texts.get(candidate, {}).items():
+            take(at, _IN_TEXT if whole else _PREFIX_IN_TEXT, text)
     if len(word) >= 4 and not any(text is None for _, text in best.values()):
         alike = extract(
-            word, index.in_names.keys(), scorer=OSA.normalized_similarity, score_cutoff=_LEAST_ALIKE, limit=6
+            word, index.in_names.keys(), scorer=OSA.normalized_similarity, score_cutoff=_LEAST_SIMILARITY, limit=6
         )
-        for known, similarity, _ in alike:
-            for at, weight in index.in_names[known].items():
-                take(at, _SPELT * similarity * weight)
+        for candidate, similarity, _ in alike:
+            for at, weight in index.in_names[candidate].items():
+                take(at, _MISSPELLED * similarity * weight)
     return best
 
 
-def _starting(vocabulary: list[str], word: str) -> list[str]:
+def _with_prefix(vocabulary: list[str], word: str) -> list[str]:
     """The words of a sorted list that begin with ``word``; a single letter has to be the whole word."""
     low = bisect_left(vocabulary, word)
     high = low
     while high < len(vocabulary) and vocabulary[high].startswith(word):
         high += 1
-    return [known for known in vocabulary[low:high] if len(word) > 1 or known == word]
+    return [candidate for candidate in vocabulary[low:high] if len(word) > 1 or candidate == word]
 
 
-def _as_a_whole(name: str, joined: str) -> float:
-    """What the query, its words joined, is worth for a name: the whole, its beginning, or a part of it; 0 if none."""
+def _name_score(name: str, joined: str) -> float:
+    """The score of the query, its words joined, as the whole of a name, its prefix or a substring; 0 if it is none."""
     if name == joined:
         return _WHOLE
     longer = min(9.0, (len(name) - len(joined)) / 2)
     if len(joined) > 1 and name.startswith(joined):
-        return _BEGINNING - longer
+        return _PREFIX - longer
     return _INSIDE - longer if len(joined) > 3 and joined in name else 0.0
 
 
 @lru_cache(maxsize=2)
 def _ready(tick: int) -> tuple[CheckpointSpec, ...]:
-    """The models that can run, looked up anew with each ``tick``: finding them reads the cards of all folders."""
+    """The models that can run, listed again at each ``tick``: listing reads the cards of all folders."""
     return models()
 
 
 @lru_cache(maxsize=4)
 def _index(ready: tuple[CheckpointSpec, ...]) -> _Index:
     """The index of an installation in which these models can run."""
-    found = _with_terms(entries(ready))
+    all_entries = _with_terms(entries(ready))
     whole: dict[str, set[int]] = defaultdict(set)
     in_names: dict[str, dict[int, float]] = defaultdict(dict)
     in_texts: dict[str, dict[int, int]] = defaultdict(dict)
-    for at, entry in enumerate(found):
+    for at, entry in enumerate(all_entries):
         for name in (*entry.names, entry.title) if entry.named else entry.names:
             words = _words(name)
             whole["".join(words)].add(at)
@@ -175,31 +175,32 @@ def _index(ready: tuple[CheckpointSpec, ...]) -> _Index:
                     weight * (1.0 if name == entry.title else _IN_ALIAS), in_names[word].get(at, 0)
                 )
         for number, text in enumerate(entry.texts):
-            for word in _words(f"{text.text} {text.hidden}"):
+            for word in _words(f"{text.text} {text.keywords}"):
                 in_texts[word].setdefault(at, number)
-    return _Index(found, dict(whole), sorted(in_names.keys() | in_texts.keys()), dict(in_names), dict(in_texts))
+    return _Index(all_entries, dict(whole), sorted(in_names.keys() | in_texts.keys()), dict(in_names), dict(in_texts))
 
 
-def _with_terms(found: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The same, systems' texts with the other names of the terms in them: ``sop`` finds sentence-order prediction."""
-    known = {
+def _with_terms(all_entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The same; systems' texts also match aliases of their terms: ``sop`` finds sentence-order prediction."""
+    aliases = {
         f" {' '.join(_words(name))} ": " ".join((entry.title, *entry.names))
-        for entry in found
+        for entry in all_entries
         if entry.kind == "Term"
         for name in (entry.title, *entry.names)
         if len(name) > 2
     }
 
-    def more(text: Text) -> Text:
+    def with_aliases(text: Text) -> Text:
         bare = f" {' '.join(_words(text.text))} "
-        return replace(text, hidden=" ".join(names for name, names in known.items() if name in bare))
+        return replace(text, keywords=" ".join(names for name, names in aliases.items() if name in bare))
 
     return tuple(
-        replace(entry, texts=tuple(map(more, entry.texts))) if entry.kind == "System" else entry for entry in found
+        replace(entry, texts=tuple(map(with_aliases, entry.texts))) if entry.kind == "System" else entry
+        for entry in all_entries
     )
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text without accents and signs, in lower case."""
+    """The words of a text in lower case, without accents and punctuation."""
     bare = unicodedata.normalize("NFKD", text.casefold())
-    return re.findall(r"[^\W_]+", "".join(sign for sign in bare if not unicodedata.combining(sign)))
+    return re.findall(r"[^\W_]+", "".join(letter for letter in bare if not unicodedata.combining(letter)))

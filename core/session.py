@@ -1,7 +1,7 @@
-"""Caches around the pure code: what was computed for one visitor serves all, bounded and keyed by value.
+"""Cached results of the pure code, shared by all visitors, keyed by value and bounded in bytes.
 
-Loaded models live in ``core.checkpoints`` under one memory budget; here are results. Every function imports what
-computes inside its body, so that a page which only reads never pays for torch.
+Loaded models are held by ``core.checkpoints`` under one memory budget. Every function imports what it calls inside its
+body, so that a page which only reads does not import torch.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from core.vectors.reading import Reading
 
 results = Cache(256 * 2**20)
-"""What is kept for all visitors. A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
+"""The cache of all visitors. A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def files(slug: str) -> State:
-    """The files of a live model's weights, for keys: a host may replace them, and what the old ones gave is then stale.
+    """The state of a live model's weight files, for cache keys: a host may replace them, which makes results stale.
 
-    Empty where there are none; computing says why.
+    Empty where there are none; the computation then raises the reason.
     """
     from core import checkpoints
     from core.checkpoints.sizes import state_of
@@ -61,50 +61,50 @@ def _files_of(arguments: Mapping[str, Any]) -> State:
 
 
 def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator: what a pure function finds is kept for an hour, while there is room.
+    """A decorator that caches a pure function's results for an hour, while there is room.
 
-    An argument ``slug`` names a live model, and a result is kept for its files.
+    Where an argument ``slug`` names a live model, its files are part of the key.
 
     Args:
-        spinner: what is being done, shown to a visitor while it is computed; empty where it is done at once.
+        spinner: the progress text that a visitor sees meanwhile; empty where the result is immediate.
     """
 
     def decorate(compute: Callable[P, T]) -> Callable[P, T]:
         @wraps(compute)
-        def shown(*given: P.args, **more: P.kwargs) -> T:
+        def with_spinner(*args: P.args, **kwargs: P.kwargs) -> T:
             with st.spinner(spinner):
-                return compute(*given, **more)
+                return compute(*args, **kwargs)
 
-        return results.wrap(shown if spinner else compute, state=_files_of)
+        return results.wrap(with_spinner if spinner else compute, state=_files_of)
 
     return decorate
 
 
 def computed(
-    spinner: str, compute: Callable[Concatenate[Checkpoint, P], T], slug: str, *given: P.args, **more: P.kwargs
+    spinner: str, compute: Callable[Concatenate[Checkpoint, P], T], slug: str, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """What ``compute`` finds with the live model ``slug``, kept by its name, arguments and files as by :func:`cached`.
+    """The result of ``compute`` with the live model ``slug``, cached by name, arguments and files as by :func:`cached`.
 
     Args:
-        spinner: what is being done, shown to a visitor while it is computed; empty where it is done at once.
+        spinner: the progress text that a visitor sees meanwhile; empty where the result is immediate.
     """
 
-    def run() -> T:
+    def compute_loaded() -> T:
         with st.spinner(spinner) if spinner else nullcontext():
-            return compute(checkpoint(slug), *given, **more)
+            return compute(checkpoint(slug), *args, **kwargs)
 
-    key = (compute.__module__, compute.__qualname__, slug, files(slug), given, *sorted(more.items()))
-    return results.found(key, run, HOUR)
+    key = (compute.__module__, compute.__qualname__, slug, files(slug), args, *sorted(kwargs.items()))
+    return results.get_or_compute(key, compute_loaded, HOUR)
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
-    """The loaded checkpoint, or a part of it, shared by all visitors; loaded once, however many ask at a time."""
+    """The loaded checkpoint, or a part of it, shared by all visitors; loaded once for all concurrent callers."""
     from core import checkpoints
     from core.checkpoints.memory import set_threads
 
-    found = checkpoints.load(slug, part)
-    set_threads(found)
-    return found
+    loaded = checkpoints.load(slug, part)
+    set_threads(loaded)
+    return loaded
 
 
 @cached()
@@ -137,7 +137,7 @@ def rewritten_trace(
 
 @cached()
 def word_look(slug: str, text: str, task: str | None) -> WordLook:
-    """How ``slug`` looks over ``text``, word by word; ``task`` is for an encoder-decoder, or adapters."""
+    """Attention of ``slug`` over ``text`` by words; ``task`` is for an encoder-decoder, or adapters."""
     from core.attention.word_maps import look
 
     return look(checkpoint(slug), text, task)
@@ -145,7 +145,7 @@ def word_look(slug: str, text: str, task: str | None) -> WordLook:
 
 @cached()
 def answer_words(slug: str, text: str, task: str) -> str:
-    """What an encoder-decoder writes to ``text``, as a text."""
+    """The output of an encoder-decoder for ``text``, as a text."""
     from core.attention.word_maps import answer_of
 
     return answer_of(checkpoint(slug), text, task)
@@ -153,7 +153,7 @@ def answer_words(slug: str, text: str, task: str) -> str:
 
 @cached()
 def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTrace:
-    """Attention of an encoder-decoder over ``text`` and an ``answer`` that is given to it, word by word."""
+    """Attention of an encoder-decoder over ``text`` and an ``answer`` that it is forced to, word by word."""
     from core.attention.word_maps import over_words
 
     return over_words(checkpoint(slug), text, task, answer)
@@ -161,7 +161,7 @@ def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTra
 
 @cached()
 def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
-    """What each head is worth to the answer of ``slug`` to ``text``, one switched off at a time."""
+    """The effect of ablating each head alone on the prediction of ``slug`` for ``text``."""
     from core.attention.ablation.ablate import rank
 
     return rank(checkpoint(slug), text, task=task)
@@ -169,7 +169,7 @@ def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ..
 
 @cached()
 def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None) -> Ablation:
-    """The answer of ``slug`` to ``text`` with all heads and without those that are ``off``."""
+    """The prediction of ``slug`` for ``text`` with all heads and with those in ``off`` ablated."""
     from core.attention.ablation.ablate import switch_off
 
     return switch_off(checkpoint(slug), text, off, task=task)
@@ -185,7 +185,7 @@ def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Blo
 
 @cached()
 def trajectory(slug: str, text: str, task: str | None) -> LensTrajectory:
-    """What each layer of ``slug`` would already answer to ``text``."""
+    """The logit lens: the prediction of ``slug`` for ``text`` from each layer's hidden states."""
     from core.attention.inside.lens import trajectory
 
     return trajectory(checkpoint(slug), text, task)
@@ -193,7 +193,7 @@ def trajectory(slug: str, text: str, task: str | None) -> LensTrajectory:
 
 @cached()
 def reading(slug: str, text: str) -> Reading:
-    """``text`` through ``slug``, with every token's vector after every layer: up to 0.5 MB for a short sentence."""
+    """Every token's vector after every layer of ``slug`` over ``text``: up to 0.5 MB for a short sentence."""
     from core.vectors.reading import read
 
     return read(checkpoint(slug), text)
@@ -201,7 +201,7 @@ def reading(slug: str, text: str) -> Reading:
 
 @cached()
 def word_vectors(slug: str, word: str, text: str) -> WordVectors:
-    """``word`` in the lines of ``text``, as ``slug`` sees it and all the words around it."""
+    """The contextual vectors of ``word``, and of the other words, in the lines of ``text``."""
     from core.vectors.occurrences import word_vectors
 
     return word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
@@ -226,7 +226,7 @@ def contextual(slug: str, text: str, fewest: int) -> Measured:
 
 @cached()
 def input_embeddings(slug: str, first: str, second: str) -> InputEmbeddings:
-    """What the tokens of a text, or of two, are the sum of before the first layer of ``slug``."""
+    """The components of the input embeddings of ``slug`` for a text or a pair of texts."""
     from core.vectors.input_embeddings import input_embeddings
 
     return input_embeddings(checkpoint(slug), first, second)
@@ -234,7 +234,7 @@ def input_embeddings(slug: str, first: str, second: str) -> InputEmbeddings:
 
 @cached()
 def position_embeddings(slug: str) -> Floats:
-    """(n, w) what ``slug`` adds at its first positions."""
+    """(n, w) position embeddings of ``slug`` at its first positions."""
     from core.vectors.positions import position_embeddings
 
     return position_embeddings(checkpoint(slug))
@@ -242,7 +242,7 @@ def position_embeddings(slug: str) -> Floats:
 
 @cached()
 def distance_terms(slug: str, text: str) -> dict[str, ByDistance]:
-    """The parts of the scores of ``slug`` over ``text`` that are about distance."""
+    """The components of the scores of ``slug`` over ``text`` that depend on distance."""
     from core.vectors.positions import distance_terms
 
     return distance_terms(checkpoint(slug), text)
@@ -258,40 +258,40 @@ def rotary_vectors(slug: str, text: str) -> RotaryVectors:
 
 @cached()
 def vocabulary(slug: str) -> Vocabulary:
-    """What finding the nearest words of ``slug`` needs beside its own table."""
+    """The normalized vocabulary of ``slug``, for its nearest neighbors."""
     from core.vectors.nearest import vocabulary
 
     return vocabulary(checkpoint(slug))
 
 
 Progress = Callable[[float, str], None]
-"""Told the share done, from 0 to 1, and what is being done."""
+"""Called with the share done, from 0 to 1, and a progress text."""
 _measuring = threading.Lock()
 
 
 def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, again: bool = False) -> T:
-    """What is kept under ``key``, measured where it is missing; no two measurements at a time.
+    """The measurement stored under ``key``, or a new one; only one measurement runs at a time.
 
-    They would disturb each other's seconds; who waits is told so. What ``progress`` raises stops the waiting and the
-    measuring. ``again`` measures anew what was measured before. Not :func:`cached`: the computation reports to a bar of
-    the visitor who waits for it, which must not be replayed to the next one.
+    Concurrent measurements would distort each other's times; a waiting visitor sees why. An exception of ``progress``
+    ends the waiting and the measurement. ``again`` repeats a stored measurement. This is not :func:`cached`, since the
+    progress belongs to the visitor who waits and must not be replayed to the next.
     """
-    if not again and (known := results.get(key)) is not None:
-        return known  # type: ignore[no-any-return]
+    if not again and (stored := results.get(key)) is not None:
+        return stored  # type: ignore[no-any-return]
     while not _measuring.acquire(timeout=0.5):
         progress(0.0, "Another measurement is running; yours comes next")
     try:
-        if not again and (known := results.get(key)) is not None:
-            return known  # type: ignore[no-any-return]
-        found = compute()
-        results.put(key, found)
-        return found
+        if not again and (stored := results.get(key)) is not None:
+            return stored  # type: ignore[no-any-return]
+        result = compute()
+        results.put(key, result)
+        return result
     finally:
         _measuring.release()
 
 
 def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress) -> Comparison:
-    """``long`` through sparse and full attention, measured once for the same text and settings."""
+    """Sparse against full attention over ``long``, measured once for the same text and settings."""
     from core.efficiency.compare import compare
 
     return measured(
@@ -302,14 +302,14 @@ def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress
 
 
 def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
-    """Whether :func:`comparison` would answer at once."""
+    """Whether the result of :func:`comparison` is cached."""
     return results.get(("comparison", slug, files(slug), long.ids, sparsity)) is not None
 
 
 def window_comparison(
     slug: str, long: LongText, side: int, global_at: tuple[int, ...], progress: Progress
 ) -> Comparison:
-    """``long`` through a window with global tokens and through full attention; otherwise as :func:`comparison`."""
+    """A window with global tokens against full attention over ``long``; otherwise as :func:`comparison`."""
     from core.efficiency.compare import compare_windows
 
     return measured(
@@ -330,7 +330,7 @@ def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
 
 
 def timed(spec: CheckpointSpec) -> Timing | None:
-    """What :func:`timing` has found for these very files; None while nothing was measured."""
+    """The result of :func:`timing` for the current files; None before the measurement."""
     from core.checkpoints.sizes import state_of
     from core.errors import AtlasError
 

@@ -1,12 +1,12 @@
-"""Every knob of an installation, read from ``ATLAS_*`` environment variables.
+"""The settings of an installation, read from ``ATLAS_*`` environment variables.
 
 ==========================  =========  ==========================================================================
 variable                    default    meaning
 ==========================  =========  ==========================================================================
 ``ATLAS_HUB``               ``off``    ``on`` offers published checkpoints of the Hugging Face Hub for download
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
-``ATLAS_CONTENT_DIR``       (none)     a folder whose files stand in for single files of ``assets/content``
-``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones leave first
+``ATLAS_CONTENT_DIR``       (none)     a folder whose files replace single files of ``assets/content``
+``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones are evicted
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ==========================  =========  ==========================================================================
@@ -25,7 +25,7 @@ MAX_TEXT_CHARS = 20_000
 """The longest text (in characters) that any box of the app accepts."""
 
 MAX_LINK_CHARS = 2_000
-"""The longest text (in characters) that travels in a link as it is."""
+"""The longest text (in characters) that a link carries unpacked."""
 
 MAX_PACKED_CHARS = 7_000
 """The longest packed text in a link: proxies commonly take 8 kB of a request's first line."""
@@ -37,7 +37,7 @@ TAKES = {
     "memory_mb": "a whole number of megabytes, from 64 to 100,000,000",
     "threads": "a whole number from 1 to 256",
 }
-"""What each variable takes, for the sentence that refuses another value. The value itself is the host's affair."""
+"""The accepted values of each variable, for the error message, which does not repeat the host's value."""
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
@@ -60,14 +60,14 @@ def settings() -> Settings:
     """The settings, read once from the environment. Tests call ``settings.cache_clear()`` after changing it.
 
     Raises:
-        SettingUnusable: a variable holds a value that it cannot take.
+        SettingUnusable: a variable has an invalid value.
     """
     try:
         return Settings()
     except ValidationError as error:
         names = dict.fromkeys(str(problem["loc"][0]) for problem in error.errors())
-        wrong = " ".join(f"ATLAS_{name.upper()} takes {TAKES[name]}." for name in names)
+        accepted = " ".join(f"ATLAS_{name.upper()} takes {TAKES[name]}." for name in names)
         raise SettingUnusable(
-            f"A setting of this installation has a value that it cannot take. {wrong} "
-            "Whoever runs the app can correct it in the environment and start the app again."
+            f"A setting of this installation has an invalid value. {accepted} "
+            "The host can correct it in the environment and restart the app."
         ) from None

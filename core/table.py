@@ -1,7 +1,7 @@
 """Rows and columns that a visitor downloads: the only writer of CSV and Markdown.
 
-A spreadsheet runs a text that begins like a formula, and some cells are the visitor's own words. So :meth:`Table.csv`
-writes an apostrophe before each such text, in column names too, which a spreadsheet takes for "this is text".
+A spreadsheet evaluates a text that begins like a formula, and some cells are the visitor's own words. :meth:`Table.csv`
+therefore writes an apostrophe, a spreadsheet's mark of a text, before each such cell and column name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Cell = str | int | float | bool | None
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""A text that begins with one of them may be run as a formula; spreadsheets read the full-width forms alike."""
+"""A text that begins with one of them may be evaluated as a formula, also with the full-width forms."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MARKDOWN = re.compile(r"[\\|\[\]*_<>`]")
 
@@ -35,14 +35,14 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def __post_init__(self) -> None:
-        """Refuse rows of another length than the columns'."""
+        """Refuse rows whose length differs from the number of columns."""
         width = len(self.columns)
         if any(len(row) != width for row in self.rows):
             raise ValueError(f"every row of this table needs {width} cells: {', '.join(self.columns)[:200]}")
 
     @classmethod
     def from_records(cls, records: Sequence[Mapping[str, Any]]) -> Table:
-        """Rows that name their columns themselves; all have the same."""
+        """A table of records, which all have the same columns."""
         columns = tuple(records[0]) if records else ()
         if any(record.keys() != records[0].keys() for record in records):
             raise ValueError(f"the records do not share the columns {', '.join(columns)[:200]}")
@@ -50,7 +50,7 @@ class Table:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Table:
-        """Columns of one length, with Python's own numbers for numpy's."""
+        """A table of equally long columns; numpy's numbers become Python's."""
         cells = [values if isinstance(values, Sequence) else values.tolist() for values in columns.values()]
         return cls(tuple(columns), tuple(zip(*cells, strict=True)))
 
@@ -76,12 +76,12 @@ class Table:
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def head(self, rows: int, columns: int) -> Table:
-        """The first rows; no columns at all where there are more than a page has room for."""
+        """The first rows; an empty table where there are more than ``columns`` columns."""
         return Table(self.columns, self.rows[:rows]) if len(self.columns) <= columns else Table((), ())
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as it is written: six digits of a number below a million, nothing where there is no number."""
+    """A cell as text: six significant digits for a number below a million, empty for None and NaN."""
     if type(cell) is float and -1e6 < cell < 1e6:
         return f"{cell:.6g}"
     if cell is None:
@@ -95,7 +95,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def without_formula(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would run it; plain numbers stay numbers."""
+    """The text, after an apostrophe where a spreadsheet would evaluate it; plain numbers stay numbers."""
     return f"'{text}" if text.startswith(FORMULA_PREFIXES) and not _NUMBER.fullmatch(text) else text
 
 
@@ -105,7 +105,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _csv_column(cells: Sequence[Cell], safe: Callable[[str], str]) -> Sequence[Cell]:
-    """The cells of a column as the file has them; numbers need no look at each where all of them are whole."""
+    """The cells of a column as written; a column of integers alone needs no conversion."""
     if set(map(type, cells)) == {int}:
         return cells
     return [safe(cell) if isinstance(cell, str) else cell_text(cell) for cell in cells]

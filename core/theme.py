@@ -1,7 +1,7 @@
-"""The only place with colors: a theme for light and one for dark pages.
+"""The only module with colors: a theme for light and one for dark pages.
 
 ``.streamlit/config.toml`` repeats the colors of the page itself, which Streamlit reads there; a test compares the two.
-Hues are Okabe and Ito's, which color-blind eyes tell apart; amounts run through cividis. Color is never the only sign.
+Hues are Okabe and Ito's color-blind-safe palette; sequential scales are cividis. Color is never the only sign.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ACCENTS: Mapping[str, str] = MappingProxyType(
 """One accent for each branch, the same everywhere."""
 
 FILLS = ("#3F5E9A", "#8C96A1", "#C9B458", "#A8552B", "#F4E7A1", "#A05C7B", "#4F7F6E")
-"""Large areas that carry words: blue to yellow as in cividis, which reads by lightness alone, and three hues more."""
+"""Fills behind text: blue to yellow as in cividis, whose lightness is monotonic, and three further hues."""
 
 Name = Literal["light", "dark"]
 Scale = tuple[tuple[float, str], ...]
@@ -57,10 +57,10 @@ class Theme:
     name: Name
     ground: str
     raised: str
-    """Ground of controls, of empty cells and of what groups others."""
+    """Background of controls, empty cells and groups."""
     ink: str
     muted: str
-    """What is secondary; also branches without an accent. At least 4.5 : 1 on the ground."""
+    """Secondary text and branches without an accent. Contrast at least 4.5 : 1 on the ground."""
     line: str
     link: str
     primary: str
@@ -69,14 +69,14 @@ class Theme:
     selection: str
     """A frame around what is chosen, on any scale."""
     unseen: str
-    """Cells that were never computed."""
+    """Cells that are not computed."""
     categorical: tuple[str, ...]
     blocks: tuple[str, str, str, str]
-    """Kinds of blocks in sparse attention: none, window, global, random. They differ in lightness as well."""
+    """Kinds of blocks in sparse attention: none, window, global, random. They differ in lightness, too."""
     amounts: Scale
-    """Zero is the ground; a small amount looks small."""
+    """Sequential scale; zero is the ground."""
     differences: Scale
-    """Zero, in the middle, is the ground; orange below, blue above."""
+    """Diverging scale; zero, in the middle, is the ground, orange below and blue above."""
 
     @property
     def dark(self) -> bool:
@@ -121,7 +121,7 @@ LIGHT = Theme(
     unseen="#D3DAE1",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#767676"),
     blocks=("#F3F5F7", SKY, "#1F4E79", PURPLE),
-    # reversed: cividis opens with a bright yellow, and its first step begins late
+    # reversed: it opens with cividis's bright yellow, which needs a later start to show on white
     amounts=_amounts("#FFFFFF", 0.18, _CIVIDIS[::-1]),
     differences=((0.0, "#8F3B00"), (0.25, "#E69A4F"), (0.5, "#FFFFFF"), (0.75, "#5B94CF"), (1.0, "#0A3D7A")),
 )
@@ -153,6 +153,6 @@ def theme(dark: bool) -> Theme:
 
 
 def mixed(color: str, other: str, share: float) -> str:
-    """``color`` (``#rrggbb``) with so large a share of ``other``."""
+    """``color`` (``#rrggbb``) blended with ``other``, whose share is from 0 to 1."""
     pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round((1 - share) * one + share * two):02X}" for one, two in pairs)
+    return "#" + "".join(f"{round((1 - share) * first + share * second):02X}" for first, second in pairs)

@@ -36,7 +36,7 @@ from core.language.limits import check_length
 from core.language.text import clean
 from core.language.tokens import label, likeliest, tokenise, words
 from core.language.types import MaskPrediction, Token
-from core.patterns import Mask, Positions, blind, ranks
+from core.patterns import Mask, Positions, perm_mask, ranks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -166,7 +166,7 @@ def reordered(unknown: Unknown, order: str, seed: int = 0) -> Unknown:
 def sees(unknown: Unknown) -> tuple[Mask, Mask]:
     """Who sees whom, (n, n) each, rows queries and columns keys in the text's order: content stream, query stream."""
     size = len(unknown.tokens)
-    query = ~blind(ranks(unknown.places, size))
+    query = ~perm_mask(ranks(unknown.places, size))
     return query | np.eye(size, dtype=np.bool_), query
 
 
@@ -181,7 +181,7 @@ def streams(ids: Tensor, rank: Positions, places: Sequence[int]) -> dict[str, Te
     """What the model takes beside ``ids`` (1, n): who sees whom (1, n, n), and where is guessed (1, m, n)."""
     import torch
 
-    unseen = torch.from_numpy(blind(rank)).to(ids.device, torch.float32)
+    unseen = torch.from_numpy(perm_mask(rank)).to(ids.device, torch.float32)
     where = torch.from_numpy(mapping(np.asarray(places), len(rank))).to(ids.device)
     return {"perm_mask": unseen[None], "target_mapping": where[None]}
 

@@ -1,11 +1,11 @@
-"""Deep links: the name, default and range of everything that a URL of the app can carry.
+"""Deep links: the name, default and range of every parameter that a URL of the app can carry.
 
-A page's state is a flat mapping from names to plain values. :func:`read` turns a raw query into that mapping and says
-in a sentence what it refused; :func:`write` turns the mapping back into the shortest query: defaults stay out. A text
-of more than ``MAX_LINK_CHARS`` characters is packed (:mod:`core.links.packed`); one that is too long even so stays
-behind, and the page says so.
+A page's state is a flat mapping from names to plain values. :func:`read` parses a raw query into that mapping, with a
+message for each refused parameter; :func:`write` is its inverse and leaves defaults out. A text of more than
+``MAX_LINK_CHARS`` characters is packed (:mod:`core.links.packed`); one that is still too long is left out, and the page
+says so.
 
-Neither torch nor streamlit here: a link can be checked in a test or built in a notebook.
+Neither torch nor streamlit is imported: a link can be checked in a test or built in a notebook.
 """
 
 from __future__ import annotations
@@ -50,39 +50,39 @@ __all__ = [
 ]
 
 PAGES: dict[str, dict[str, Parameter]] = {}
-"""What a link to each page can carry, from when the page's sections are read; layers and heads count from 1."""
+"""The parameters of each page, known once its sections are imported; layers and heads count from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A parameter that was not taken over, and the sentence that says why."""
+    """A parameter that was refused, and the sentence that says why."""
 
     name: str
     sentence: str
 
 
 def register(page: str, parameters: dict[str, Parameter]) -> None:
-    """Make ``parameters`` all that a link to ``page`` can carry: what the page's sections declare."""
+    """Declare ``parameters``, those of the page's sections, as all that a link to ``page`` can carry."""
     PAGES[page] = parameters
 
 
 def exists(page: str) -> bool:
-    """Whether the app has a page of that name, ours and never a visitor's; its sections need not have been read."""
+    """Whether the app has a page of that name (ours, never a visitor's), even if its sections are not imported yet."""
     return page in PAGES or (ROOT / "pages" / f"{page}.py").is_file()
 
 
 def defaults(page: str) -> dict[str, Value]:
-    """The state of ``page`` when the URL carries nothing."""
+    """The state of ``page`` for an empty query."""
     return {name: parameter.default for name, parameter in PAGES[page].items()}
 
 
 def read(
     page: str, query: Mapping[str, str], choices: Mapping[str, Collection[str]] | None = None
 ) -> tuple[dict[str, Value], tuple[Refusal, ...]]:
-    """The state that ``query`` asks for, and what was refused.
+    """The state of ``query``, and the refused parameters, which take their default.
 
-    ``choices`` gives the allowed words of those :class:`Choice` parameters which only the page knows (systems, models).
-    Refused parameters keep their default. Never raises on a visitor's input.
+    ``choices`` holds the allowed words of those :class:`Choice` parameters which only the page knows (systems, models).
+    Never raises on a visitor's input.
     """
     state = defaults(page)
     refused: list[Refusal] = []
@@ -99,16 +99,16 @@ def read(
 
 
 def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
-    """The shortest query for ``state``, and whether a text had to stay behind because it is too long for a link.
+    """The shortest query for ``state``, and whether a text was left out because it is too long for a link.
 
-    Of a page whose sections have not been read, all that ``state`` names is taken over.
+    For a page whose sections are not imported yet, the query holds all of ``state``.
     """
     query: dict[str, str] = {}
     too_long = False
-    known = PAGES.get(page)
+    declared = PAGES.get(page)
     for name, value in state.items():
-        default = None if known is None or name not in known else known[name].default
-        if value is None or value == default or (known is not None and name not in known):
+        default = None if declared is None or name not in declared else declared[name].default
+        if value is None or value == default or (declared is not None and name not in declared):
             continue
         if isinstance(value, tuple):
             query[name] = ("," if isinstance(value[0], str) else ".").join(map(str, value)) if value else ""

@@ -1,4 +1,4 @@
-"""What a URL can carry: kinds of parameters with their ranges, and how each is read from raw text."""
+"""The kinds of URL parameters with their ranges, and how each is parsed."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ Parameter = Choice | Text | Integer | Real | Integers | Words
 
 
 def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Value:
-    """The value that ``raw`` stands for. Raises ValueError with the end of a sentence that says what would do."""
+    """The value of ``raw``. Raises ValueError, whose message ends a sentence and says what is allowed."""
     match parameter:
         case Choice():
             words = parameter.allowed or allowed
             if words is not None and raw not in words:
-                known = ", ".join(sorted(set(words))[:24])
-                raise ValueError(f"it must be one of: {known}" if known else "there is none here")
+                listed = ", ".join(sorted(set(words))[:24])
+                raise ValueError(f"it must be one of: {listed}" if listed else "there is none to choose")
             return raw
         case Text():
-            said = packed.text(raw)
-            if len(said) > MAX_TEXT_CHARS:
+            text = packed.text(raw)
+            if len(text) > MAX_TEXT_CHARS:
                 raise ValueError(f"a text may have {MAX_TEXT_CHARS:,} characters at most")
-            return said
+            return text
         case Integer(low=low, high=high):
             return _whole(raw, low, high)
         case Real(low=low, high=high):
@@ -101,9 +101,9 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
             words = tuple(dict.fromkeys(raw.split(","))) if raw else ()
             if len(words) > most:
                 raise ValueError(f"at most {most} words fit")
-            strange = next((word for word in words if allowed is not None and word not in allowed), None)
-            if strange is not None:
-                raise ValueError(f"“{short(strange)}” must be one of: {', '.join(sorted(set(allowed or ()))[:24])}")
+            unknown = next((word for word in words if allowed is not None and word not in allowed), None)
+            if unknown is not None:
+                raise ValueError(f"“{short(unknown)}” must be one of: {', '.join(sorted(set(allowed or ()))[:24])}")
             return words
 
 

@@ -54,7 +54,7 @@ def corrupt(tokens: Sequence[str], order: Sequence[int], k: float = K, special: 
     if not order:
         raise InputUnusable("There is no token to predict. Type a sentence of a few words.")
     names, predicted = tuple(tokens), tuple(order[len(order) - asked(len(order), k) :])
-    query = ~patterns.blind(patterns.ranks(predicted, len(names)))
+    query = ~patterns.perm_mask(patterns.ranks(predicted, len(names)))
     content = query | np.eye(len(names), dtype=np.bool_)
     cells = tuple(
         Cell(

@@ -85,7 +85,7 @@ def test_the_two_streams_are_where_xlnet_puts_weights() -> None:
     with torch.inference_mode():
         out = xlnet()(
             input_ids=torch.arange(n)[None] + 5,
-            perm_mask=torch.from_numpy(patterns.blind(rank))[None].float(),
+            perm_mask=torch.from_numpy(patterns.perm_mask(rank))[None].float(),
             target_mapping=torch.eye(n)[None],
             output_attentions=True,
             use_mems=False,

@@ -106,7 +106,7 @@ def test_fetch_brings_a_model_that_runs_without_the_hub(run: Run, tmp_path: Path
     finally:
         server.stop()
     asked = len(server.log)
-    assert "is here already" in run("fetch", "bert-base-uncased", **environment)[1]
+    assert "is downloaded already" in run("fetch", "bert-base-uncased", **environment)[1]
     assert "bert-base-uncased: masked tokens; Hugging Face Hub" in run("doctor", **environment)[1]
     assert len(server.log) == asked
 

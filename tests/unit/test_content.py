@@ -42,7 +42,7 @@ def test_numbers_of_a_run_fill_placeholders_and_formulas_keep_their_braces() -> 
         ("+++\ntitle = 1", "section.md, line 1: the front matter has no second line"),
         ("+++\ntitle = \n+++\n", "section.md: the front matter is not valid TOML"),
         ("words\n## Try\n", "section.md, line 1: text before the first heading"),
-        ("## Try\na\n## Try\nb", "section.md, line 3: the part “## Try” stands twice"),
+        ("## Try\na\n## Try\nb", "section.md, line 3: the part “## Try” occurs twice"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_its_line(text: str, sentence: str) -> None:
@@ -51,7 +51,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(text: str, sentence
 
 
 def test_an_unknown_placeholder_is_refused_with_its_line() -> None:
-    with pytest.raises(ContentUnusable, match=re.escape("section.md, line 9: “{{share}}” is no placeholder")):
+    with pytest.raises(ContentUnusable, match=re.escape("section.md, line 9: “{{share}}” is not a placeholder")):
         parse(TEXT, FILE).part("Notice", count=1)
 
 
@@ -64,7 +64,7 @@ def test_a_missing_part_or_label_is_refused_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["../errors", "a/b", "", "Title"])
 def test_a_name_is_never_a_path(name: str) -> None:
-    with pytest.raises(ContentUnusable, match="is no name of a content file"):
+    with pytest.raises(ContentUnusable, match="is not a name of a content file"):
         content(name)
 
 

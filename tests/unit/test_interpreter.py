@@ -61,7 +61,7 @@ def test_what_was_frozen_in_a_cycle_is_found_after_a_thaw() -> None:
 
 def test_what_a_run_leaves_is_found_after_it_and_what_is_old_after_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[bool] = []
-    monkeypatch.setattr(interpreter, "give_back", lambda: given.append(old() is None))
+    monkeypatch.setattr(interpreter, "return_memory", lambda: given.append(old() is None))
     interpreter.settle()
     gc.disable()  # no search but the app's own
     try:
@@ -99,6 +99,6 @@ def test_free_memory_is_given_back() -> None:
     held = blocks[-1]
     full = megabytes()
     del blocks
-    interpreter.give_back()
+    interpreter.return_memory()
     assert full - megabytes() > 150
     assert held

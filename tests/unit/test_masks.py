@@ -20,12 +20,12 @@ from core.patterns import (
     causal,
     content_stream,
     dilated,
-    drawn,
     full,
     global_at,
     mask,
     padding,
     query_stream,
+    random_order,
     segments,
     union,
     window,
@@ -126,8 +126,8 @@ def test_axes_are_cut_and_refused() -> None:
         ("segment-3-1", segments(3, 1)),
         ("causal.and.window-2-2", both(causal, window(2))),
         ("window-1-1.or.global-4", union(window(1), global_at([4]))),
-        ("permutation-3", content_stream(drawn(9, 3), 9)),
-        ("permutation-3-1", query_stream(drawn(9, 3), 9)),
+        ("permutation-3", content_stream(random_order(9, 3), 9)),
+        ("permutation-3-1", query_stream(random_order(9, 3), 9)),
     ],
 )
 def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
@@ -222,7 +222,7 @@ def test_memory_reaches_further_with_every_layer() -> None:
 
 @given(st.integers(2, 12), st.integers(0, 99))
 def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
-    order = drawn(n, seed)
+    order = random_order(n, seed)
     levels = influence.of_query_stream(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
     assert (np.diag(levels) == influence.NEVER).all()
     assert (levels <= 1).all()  # what can come comes in one layer

@@ -8,7 +8,6 @@ from core.patterns import (
     content_stream,
     count,
     dilated,
-    drawn,
     full,
     global_at,
     mask,
@@ -16,6 +15,7 @@ from core.patterns import (
     prefix,
     query_stream,
     random,
+    random_order,
     segments,
     union,
     window,
@@ -140,9 +140,9 @@ def test_the_streams_of_an_order_by_hand():
 
 
 def test_an_order_from_left_to_right_is_causal():
-    assert drawn(6, 0) == (0, 1, 2, 3, 4, 5)
-    assert sorted(drawn(6, 3)) == [0, 1, 2, 3, 4, 5]
-    assert drawn(6, 3) != drawn(6, 4)
-    assert (mask(content_stream(drawn(6, 0), 6), 6) == mask(causal, 6)).all()
-    assert count(content_stream(drawn(9, 5), 9), 9) == 45
-    assert count(query_stream(drawn(9, 5), 9), 9) == 36
+    assert random_order(6, 0) == (0, 1, 2, 3, 4, 5)
+    assert sorted(random_order(6, 3)) == [0, 1, 2, 3, 4, 5]
+    assert random_order(6, 3) != random_order(6, 4)
+    assert (mask(content_stream(random_order(6, 0), 6), 6) == mask(causal, 6)).all()
+    assert count(content_stream(random_order(9, 5), 9), 9) == 45
+    assert count(query_stream(random_order(9, 5), 9), 9) == 36

@@ -54,7 +54,7 @@ def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
         expected = model(
             ids,
             attention_mask=real.float(),
-            perm_mask=torch.from_numpy(patterns.blind(batch["rank"].numpy())).float(),
+            perm_mask=torch.from_numpy(patterns.perm_mask(batch["rank"].numpy())).float(),
             target_mapping=functional.one_hot(place, 10).float(),
         ).logits
         before = xlnet_model.whole(model).state_dict()

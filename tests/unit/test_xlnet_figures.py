@@ -23,7 +23,7 @@ RANK = [0, 2, 1, 0]
 
 
 def sides() -> tuple[Any, Any]:
-    query = ~patterns.blind(np.array(RANK))
+    query = ~patterns.perm_mask(np.array(RANK))
     return query | np.eye(4, dtype=bool), query
 
 

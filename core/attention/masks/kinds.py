@@ -71,7 +71,7 @@ def _bigbird(axes: Axes, numbers: Numbers) -> Pattern:
 def _permutation(axes: Axes, numbers: Numbers) -> Pattern:
     n = len(axes.keys)
     stream = patterns.query_stream if numbers[1] == QUERY else patterns.content_stream
-    return stream(patterns.drawn(n, numbers[0]), n)
+    return stream(patterns.random_order(n, numbers[0]), n)
 
 
 _SEED = Setting("Seed", 1, 0, 9999, "The same seed gives the same random keys")

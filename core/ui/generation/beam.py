@@ -57,7 +57,7 @@ def beam_search(view: View) -> None:
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     """The search; the latest ones are cached by what they depend on."""
     with st.spinner("Searching", show_time=True):
-        return session.results.found(
+        return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),
             lambda: tree(session.checkpoint(chosen.spec.slug), chosen.start(), decoding),
         )

@@ -178,7 +178,7 @@ def _text(chosen: Setup, run: Speculation, place: DeltaGenerator, button: DeltaG
 def _bits(run: Speculation, drafted: Drafted) -> tuple[RoundBits, ...]:
     """Surprisal and entropy of the text's tokens."""
     key = ("draft bits", *run.key, len(drafted.ids))  # a text that was stopped is shorter
-    return session.results.found(key, lambda: bits(run.target, run.prompt, drafted))
+    return session.results.get_or_compute(key, lambda: bits(run.target, run.prompt, drafted))
 
 
 def _counts(view: View, drafted: Drafted, ahead: int) -> None:

@@ -213,7 +213,7 @@ def _papers(words: Description) -> list[str]:
 
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
     """The tokens in the order in which they are predicted."""
-    order = patterns.drawn(len(tokens), term.numbers[0])
+    order = patterns.random_order(len(tokens), term.numbers[0])
     return "Prediction order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
 
 

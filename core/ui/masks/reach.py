@@ -123,7 +123,7 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
 def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) -> None:
     """Draw both masks of the order; cells that were changed by hand are not in them."""
     n = len(tokens)
-    order = patterns.drawn(n, term.numbers[0])
+    order = patterns.random_order(n, term.numbers[0])
     rank = patterns.ranks(order, n).tolist()
     content, query = (patterns.mask(stream(order, n), n) for stream in (patterns.content_stream, patterns.query_stream))
     Panel(
