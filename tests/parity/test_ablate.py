@@ -205,9 +205,7 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
             with running(model.tasks[task]):
                 own = model.trunk(**given, output_attentions=True).attentions[1][0]
             drawn = capture(checkpoint, PLAIN, vectors=True, adapters=task).encoder
-            assert drawn is not None
             np.testing.assert_allclose(drawn.weights[1], own.numpy(), atol=1e-6)
-            assert drawn.queries is not None
             again = torch.tensor(drawn.queries[1] @ drawn.keys[1].swapaxes(-1, -2)) / 8**0.5  # type: ignore[index]
             torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
             expected = sharpness(own, None)
@@ -216,7 +214,6 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
             for head in (0, 1):
                 assert effects[Head("encoder", 1, head)].sharpness == pytest.approx(expected[head], abs=1e-5)
     without = capture(checkpoint, PLAIN).encoder
-    assert without is not None
     np.testing.assert_allclose(without.weights[1], bare.numpy(), atol=1e-6)
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
         capture(checkpoint, PLAIN, adapters="speech")

@@ -89,7 +89,6 @@ def test_twins_print_as_one_line_and_count_as_what_they_are() -> None:
     assert "(0-3): 4 x Linear" in tree.text()
     assert tree.parameters == 4 * (4 + 2) - 4
     third = tree.find("layers.2")
-    assert third is not None
     assert third.ties == (("weight", "layers.0.weight"),)
 
 
@@ -107,7 +106,6 @@ class Stacks(nn.Module):
 def test_layers_tied_in_pairs_still_collapse() -> None:
     tree = describe(Stacks())
     run = tree.find("decoder.0-2")
-    assert run is not None
     assert run.ties == (("weight", "encoder.0-2.weight"),)
     assert tree.parameters == 3 * 12 + 3 * 3
 

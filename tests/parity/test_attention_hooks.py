@@ -45,8 +45,6 @@ def check_maps(checkpoint: Checkpoint) -> None:
     trace = capture(checkpoint, PLAIN, target="The dog sat on the mat." if seq2seq else None, vectors=True)
     assert len(trace.maps) == (3 if seq2seq else 1)
     for found in trace.maps:
-        assert found.queries is not None
-        assert found.keys is not None
         assert found.queries.shape[:3] == found.weights.shape[:3]
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
         sums = found.weights.sum(-1)
@@ -167,12 +165,9 @@ def test_queries_before_a_rotation_are_not_claimed_to_be_unrotated() -> None:
 
 def test_windows_are_those_of_each_side_and_layer() -> None:
     modernbert = capture(tinyhosts.make("encoder modernbert"), PLAIN).encoder
-    assert modernbert is not None
     assert [bool(modernbert.computed(layer, 0).all()) for layer in range(4)] == [True, False, False, True]
     assert modernbert.computed(1, 0)[6].nonzero()[0].tolist() == [3, 4, 5, 6, 7, 8, 9]
     trace = capture(tinyhosts.make("both t5gemma"), PLAIN)
-    assert trace.encoder is not None
-    assert trace.decoder is not None
     assert trace.encoder.computed(0, 0)[10].nonzero()[0].tolist() == list(range(5, 16))
     assert trace.decoder.computed(1, 0)[10].nonzero()[0].tolist() == list(range(6, 11))
     assert trace.decoder.computed(0, 0)[10].nonzero()[0].tolist() == list(range(11))

@@ -75,7 +75,6 @@ def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, roun
 def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
     checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
     found = capture(checkpoint, LONG[:120]).decoder
-    assert found is not None
     np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
     assert not found.weights[~computed(found)].any()
     local, hashed = computed(found)[0, 0], computed(found)[1]
@@ -87,7 +86,6 @@ def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
 def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None:
     checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
     found = continued(checkpoint, "The cat sat", 6).decoder
-    assert found is not None
     assert found.weights.shape[-1] == len("The cat sat") + 6
 
 
@@ -106,7 +104,6 @@ def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
     before = checkpoint.model.bert.attention_type
     found = capture(checkpoint, LONG).encoder
     assert checkpoint.model.bert.attention_type == before == "block_sparse"
-    assert found is not None
     sound(found)
     config = checkpoint.model.config
     kinds = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks).kinds(
@@ -122,7 +119,6 @@ def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
 def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None) -> None:
     checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm", None)
     found = capture(checkpoint, TWICE).decoder
-    assert found is not None
     n = found.weights.shape[2]
     assert n > 80
     sound(found)
@@ -202,8 +198,6 @@ def test_queries_and_keys_of_each_kind_of_live_model_fit_its_maps(slug: str) -> 
     else:
         trace = capture(checkpoint, text, vectors=True)
     for found in trace.maps:
-        assert found.queries is not None
-        assert found.keys is not None
         assert found.queries.shape[:3] == found.weights.shape[:3]
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
         sums = found.weights.sum(-1)
@@ -226,6 +220,5 @@ def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.Monk
     monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
     generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))
     found = traces[0].decoder
-    assert found is not None
     np.testing.assert_array_equal(found.weights > 0, computed(found))
     assert not computed(found)[1, 0, -1, 0]

@@ -149,7 +149,6 @@ def test_reformers_two_streams_are_those_of_its_pass() -> None:
     keys = of(second, "attention", "keys, of one length").values
     np.testing.assert_allclose((keys**2).mean(-1), 1.0, atol=1e-3)
     drawn = capture(checkpoint, TEXT).decoder
-    assert drawn is not None
     for layer, found in enumerate((first, second)):
         np.testing.assert_allclose(of(found, "attention", "weights").values, drawn.weights[layer], atol=1e-5)
         outputs = of(found, "attention", "mix").values  # what transformers' own layer mixed
@@ -176,7 +175,6 @@ def test_bigbird_shows_its_blocks_and_a_transformer_xl_one_segment() -> None:
     text = " ".join([TEXT] * 4)
     checkpoint = made("big_bird")
     drawn = capture(checkpoint, text).encoder
-    assert drawn is not None
     found = block(checkpoint, text, 1)
     np.testing.assert_allclose(of(found, "attention", "weights").values, drawn.weights[1], atol=1e-5)
     assert np.isneginf(of(found, "attention", "mask").values).any()

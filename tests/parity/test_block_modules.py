@@ -45,7 +45,6 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                 if model == "atlas-deberta" and step.path.endswith(("query_proj", "key_proj", "value_proj")):
                     assert node == "encoder.layer.0-11.attention.self.in_proj"  # version 1 has one matrix for all three
                     back = step_of(spec, node, near=layer)
-                    assert back is not None
                     assert (back.layer, back.slug) == (layer, "attention-queries")
                     continue
                 assert node is not None, step.path
@@ -54,7 +53,6 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                 assert last == own or int(run[0]) <= int(own) <= int(run[1])
                 assert root.find(node) is not None
                 back = step_of(spec, node, near=layer)
-                assert back is not None
                 assert (back.side, back.layer) in ((side, layer), (side, None))
                 alike = step.path.endswith(("c_attn", "rel_attn")) or step.name in SAME_MODULE
                 assert alike or back.slug == step.slug
@@ -68,11 +66,8 @@ def test_a_run_of_layers_is_one_node_and_names_its_first() -> None:
     assert node_of(anatomy.tree("bert"), "bert.encoder.layer.3.attention.self.query") == node
     assert node_of(anatomy.tree("bert"), "bert.encoder.layer.12.attention.self.query") is None
     first, fourth = step_of(bert, node), step_of(bert, node, near=3)
-    assert first is not None
-    assert fourth is not None
     assert (first.layer, fourth.layer) == (0, 3)
     large = step_of(bert, "encoder.layer.0-23.attention.self.query", "large", near=20)
-    assert large is not None
     assert large.layer == 20
 
 
@@ -88,15 +83,12 @@ def test_two_halves_of_one_kind_are_told_apart() -> None:
     both = checkpoints.get("atlas-bert2bert")
     encoder = step_of(both, "encoder.encoder.layer.0-11.attention.self.query")
     decoder = step_of(both, "decoder.bert.encoder.layer.0-11.crossattention.self.key")
-    assert encoder is not None
-    assert decoder is not None
     assert (encoder.side, encoder.slug) == ("encoder", "attention-queries")
     assert (decoder.side, decoder.slug) == ("decoder", "cross-attention-keys")
 
 
 def test_the_norm_after_the_last_block_is_that_of_the_last_layer() -> None:
     found = step_of(checkpoints.get("atlas-gpt-2"), "transformer.ln_f", near=2)
-    assert found is not None
     assert (found.layer, found.slug) == (None, "end-final-norm")
 
 

@@ -114,7 +114,6 @@ def test_the_operations_of_a_word_of_elmo_are_those_that_torch_counts() -> None:
             elif isinstance(module, torch.nn.Linear):
                 module(torch.zeros(1, module.in_features))
     work = of_tree(describe(model))
-    assert work is not None
     assert counter.get_total_flops() == work.total
     assert work.recurrent == 36 * 2 * 24 * 8
 

@@ -63,7 +63,6 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
         (found.decoder, out.decoder_attentions, read, read, (ANSWERED, ANSWERED)),
         (found.cross, out.cross_attentions, made, sources, (ANSWERED, WORDS)),
     ):
-        assert one is not None
         assert (one.query_tokens, one.key_tokens) == names
         weights = torch.stack([layer[0] for layer in given]).numpy()
         for i, row in enumerate(rows):
@@ -71,7 +70,6 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
                 expected = weights[:, :, row][:, :, :, column].sum(-1).mean(-1)
                 np.testing.assert_allclose(one.weights[:, :, i, j], expected, atol=1e-5)
     decoder = found.decoder
-    assert decoder is not None
     np.testing.assert_array_equal(np.broadcast_to(decoder.allowed, decoder.weights.shape)[0, 0], np.tri(5, dtype=bool))
 
 
@@ -85,8 +83,6 @@ def test_every_encoder_decoder_reads_the_answer_of_another() -> None:
         found = over_words(checkpoint, TEXT, tasks(checkpoint)[0].slug, ANSWER)
         shapes = [one.weights.shape[2:] for one in found.maps]
         assert shapes == [(8, 8), (5, 5), (5, 8)]
-        assert found.decoder is not None
-        assert found.decoder.allowed is not None
         assert found.decoder.allowed[..., -1, :].all(), "the last word is read as well"
 
 

@@ -43,11 +43,9 @@ def small_tree() -> ModuleNode:
 def test_parameters_count_copies_and_leave_out_what_is_shared() -> None:
     root = small_tree()
     layer = root.find("h.0-2")
-    assert layer is not None
     assert layer.parameters == 16 + 4 + 32 + 4  # one copy
     assert layer.total == 3 * 56
     head = root.find("lm_head")
-    assert head is not None
     assert head.parameters == 10  # the bias alone; the matrix is the embedding's
     assert head.ties == (("weight", "wte.weight"),)
     assert root.parameters == 40 + 3 * 56 + 10

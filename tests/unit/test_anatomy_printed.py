@@ -44,7 +44,6 @@ def as_printed(node: ModuleNode, words: list[tuple[str, str]], cut: int, repeate
 @pytest.mark.parametrize("slug", sorted(WORDS))
 def test_tree_is_the_printed_one_but_for_the_explained_differences_and_none_is_idle(slug: str) -> None:
     tree = anatomy.printed_tree(slug)
-    assert tree is not None
     assert tree.cls == printed()[slug].cls
     cut, repeated, words = CUT.get(slug, 0), REPEATED.get(slug, 0), WORDS[slug]
     assert as_printed(tree, words, cut, repeated) == transcribed(slug)

@@ -120,10 +120,8 @@ def test_experts_are_counted_and_a_token_uses_few_of_them() -> None:
     """DeepSeek-V3: the first 3 layers are dense; of 256 experts of 3 x 7168 x 2048 in the others a token uses 8."""
     root = anatomy.tree("deepseek-v3")
     layers = root.find("model.layers")
-    assert layers is not None
     assert [(child.name, child.repeat) for child in layers.children] == [("0-2", 3), ("3-60", 58)]
     experts = root.find("model.layers.3-60.mlp.experts")
-    assert experts is not None
     assert experts.own == 256 * 3 * 7168 * 2048
     assert root.parameters - 58 * 248 * 3 * 7168 * 2048 == 37_552_282_624
     qwen = anatomy.tree("qwen", "3-235B-A22B")

@@ -1,15 +1,23 @@
-"""Attention figures: tokens cannot become markup, numbers are those of the map, one scale."""
+"""Figures of attention, the logit lens, sparse patterns and buckets: the numbers given, and tokens that stay text."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import plotly.io
 import pytest
 
+from core.attention.inside.lens import LayerPrediction, LensTrajectory
 from core.attention.trace import AttentionMap
+from core.figures import attention, sparse
 from core.figures import attention as figures
+from core.figures import lens as lens_figures
 from core.figures.labels import label
-from core.theme import GREEN, LIGHT
+from core.language.types import Token
+from core.sparse import windowed as window_layout
+from core.sparse.layout import Sparsity, curve
+from core.theme import BLUE, DARK, GREEN, LIGHT
 
 
 def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
@@ -60,3 +68,161 @@ def test_thumbnails_keep_the_largest_weight_of_a_cell() -> None:
     assert small.shape == (1, 1, 28, 28)
     assert small[0, 0, 27, 14] == 255
     assert np.count_nonzero(small) == 1
+
+
+WAY = LensTrajectory(
+    (
+        LayerPrediction(0, ("<b>a</b>", "b"), (0.75, 0.25), (7, 3)),
+        LayerPrediction(1, ("c", "d"), (0.5, 0.3), (4, 5)),
+        LayerPrediction(2, ("b", "a very long token"), (0.6, 0.00001), (3, 8)),
+    ),
+    "b",
+    (0.25, 0.01, 0.6),
+    (2, 40, 1),
+    100,
+    ("x", "y"),
+    1,
+)
+
+
+def test_answers_are_written_and_the_final_one_is_framed() -> None:
+    figure = lens_figures.answers(WAY, BLUE, theme=LIGHT)
+    heat = figure.data[0]
+    np.testing.assert_allclose(heat.z, [[0.75, 0.25], [0.5, 0.3], [0.6, 0.00001]])
+    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75 %"
+    assert figure.data[1].text[5] == "a very …<br>&lt;0.01 %"
+    assert heat.customdata[2][1] == "a very long token"
+    assert list(heat.y) == ["embeddings", "layer 1", "layer 2"]
+    frames = [(shape.x0, shape.y0) for shape in figure.layout.shapes]
+    assert frames == [(0.53, -0.45), (-0.47, 1.55)]  # after layer 1 it is not among the best
+
+
+def test_the_way_is_two_lines() -> None:
+    chance, place = lens_figures.path(WAY, BLUE, theme=DARK).data
+    assert list(chance.y) == [0.25, 0.01, 0.6]
+    assert list(place.y) == [2, 40, 1]
+    low, high = lens_figures.path(WAY, BLUE, theme=LIGHT).layout.yaxis2.range
+    assert low > math.log10(40)  # the axis is turned over: first place on top
+    assert high < 0
+
+
+def test_the_way_in_a_sentence() -> None:
+    names = lens_figures.layer_names(3)
+    assert lens_figures.path_words(WAY, names) == "It ranks first from layer 2 on; after layer 1 its rank is 40."
+    first = LensTrajectory(WAY.predictions, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
+    assert lens_figures.path_words(first, names) == "It ranks first from the embeddings on."
+    early = LensTrajectory(WAY.predictions, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
+    assert (
+        lens_figures.path_words(early, names) == "It ranks first from layer 1 on; after the embeddings its rank is 90."
+    )
+
+
+EVIL = "</b><script>"
+ESCAPED = "&lt;/b&gt;&lt;script&gt;"
+
+
+def tokens(*texts: str) -> list[Token]:
+    return [Token(i, text, text, -1, -1) for i, text in enumerate(texts)]
+
+
+def test_the_pattern_is_one_raster_of_blocks() -> None:
+    kinds = Sparsity(block_size=16).kinds(4096)
+    figure = sparse.pattern(kinds, 16, marks=[(40, EVIL)], theme=LIGHT)
+    (raster,) = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert np.asarray(raster.z).shape == (256, 256)
+    assert len(figure.to_json()) < 1_000_000
+    assert figure.layout.annotations[0].text == ESCAPED
+    assert {trace.name for trace in figure.data[1:]} == {"window", "global", "random"}
+
+
+def test_marks_that_stand_close_share_a_label() -> None:
+    kinds = Sparsity(block_size=16).kinds(1024)
+    close = sparse.pattern(kinds, 16, marks=[(700, "mask"), (660, "clue")], theme=LIGHT).layout.annotations
+    assert [note.text for note in close] == ["clue, mask"]
+    apart = sparse.pattern(kinds, 16, marks=[(700, "mask"), (20, "clue")], theme=LIGHT).layout.annotations
+    assert [(note.text, note.y) for note in apart] == [("clue", 24), ("mask", 696)]
+
+
+def test_the_pattern_table_names_what_each_block_sees() -> None:
+    table = sparse.pattern_table(Sparsity(block_size=4, random_blocks=0).kinds(30), 4, 30)
+    assert len(table) == 8
+    assert table[3] == {"Block": 3, "Tokens": "12–15", "Window": "2–4", "Global": "0, 7", "Random": ""}
+    assert table[7]["Tokens"] == "28–29"
+    assert table[0]["Global"] == "0–7"
+
+
+def test_the_curve_and_its_table_agree() -> None:
+    costs = curve((256, 1024), Sparsity(block_size=32))
+    figure = sparse.cost_curve(costs, here=300, theme=LIGHT)
+    assert list(figure.data[0].y) == [256**2, 1024**2]
+    (note,) = figure.layout.annotations
+    assert (note.text, note.x, note.yanchor) == ("your text", 300, "top")  # below the legend
+    assert [row["Sparse"] for row in sparse.cost_table(costs)] == list(figure.data[1].y)
+
+
+WEIGHTS = np.array(
+    [[[[0.9, 0.1, 0.0], [0.05, 0.05, 0.9]], [[0.3, 0.3, 0.4], [0.09, 0.06, 0.85]]]], dtype=np.float32
+)  # one layer, two heads, two written, three read
+
+
+def test_choosing_layers_and_heads() -> None:
+    np.testing.assert_allclose(attention.choose(WEIGHTS, 0, 1), WEIGHTS[0, 1])
+    np.testing.assert_allclose(
+        attention.choose(WEIGHTS, None, None), [[0.6, 0.2, 0.2], [0.07, 0.055, 0.875]], rtol=1e-5
+    )
+
+
+def test_lines_are_the_strong_weights_and_every_rows_best() -> None:
+    assert attention.alignment_lines(WEIGHTS[0, 0]) == [(0, 0, 0.9), (0, 1, 0.1), (1, 2, 0.9)]
+    flat = np.full((1, 20), 0.05, dtype=np.float32)
+    assert attention.alignment_lines(flat) == [(0, 0, 0.05)]
+    assert attention.alignment_lines(np.zeros((0, 3), dtype=np.float32)) == []
+
+
+def test_the_alignment_heat_map_and_table() -> None:
+    source, target = tokens("The", EVIL, "cat"), tokens("Le", "chat")
+    figure = attention.alignment_map(source, target, WEIGHTS[0, 0], theme=DARK)
+    assert figure.data[0].x == ("1 · The", f"2 · {ESCAPED}", "3 · cat")
+    assert np.asarray(figure.data[0].z).shape == (2, 3)
+    row = attention.alignment_table(source, target, WEIGHTS[0, 0])[1]
+    assert (row["Generated"], row["Attends to (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)
+
+
+def test_a_sorted_text_has_every_byte_once_and_chunks_are_cut() -> None:
+    order = np.array([1, 3, 0, 2, 4, 5])  # position 5 is filling
+    figure = sparse.sorted_text(order, np.array([1, 0, 1, 0, 2]), list("abcde"), 2, 2, theme=LIGHT)
+    dots = figure.data[0]
+    assert list(dots.x) == [0, 1, 2, 3, 4]
+    assert list(dots.y) == [1, 3, 0, 2, 4]
+    assert dots.customdata[2] == "a at 0, bucket 1"
+    lines = [shape for shape in figure.layout.shapes if shape.type == "line"]
+    assert [line.x0 for line in lines] == [1.5, 3.5]
+    shaded = sorted(shape.x0 for shape in figure.layout.shapes if shape.type == "rect")
+    assert shaded == [-0.5, 1.5]  # position 2 is in the second chunk; it sees the first, too
+
+
+def test_meetings_leave_the_future_empty() -> None:
+    figure = sparse.meetings(np.array([[0.5, 0.0], [1.0, 0.25]]), 4, theme=DARK)
+    z = np.array(figure.data[0].z)
+    assert np.isnan(z[0, 1])
+    assert z[1, 0] == 1
+    assert list(figure.data[0].x) == [2, 6]
+
+
+def test_lines_carry_their_rows() -> None:
+    rows = [(1, 0.2, 0.5, 0.1), (8, 0.7, 0.9, 0.6)]
+    figure = sparse.rounds(rows, theme=LIGHT)
+    assert [list(line.y) for line in figure.data] == [[0.2, 0.7], [0.5, 0.9], [0.1, 0.6]]
+    assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 3
+    assert list(sparse.bits_by_length([256, 512], [2.0, 1.9], theme=LIGHT).data[0].y) == [2.0, 1.9]
+    grown = sparse.score_counts([2, 4], [4, 16], [("1 round", [3, 6])], theme=LIGHT)
+    assert [line.name for line in grown.data] == ["full attention", "1 round"]
+
+
+def test_a_cost_curve_may_be_called_by_its_own_name() -> None:
+    costs = [window_layout.cost(n, 4, (0,)) for n in (8, 16)]
+    figure = sparse.cost_curve(costs, 8, "window", theme=LIGHT)
+    assert {line.name for line in figure.data} == {"full attention", "window attention"}
+    assert set(sparse.cost_table(costs)[0]) == {"Tokens", "Full", "Sparse", "Window", "Global", "Sparse share (%)"}
+    kinds = window_layout.kinds(16, 4, (0,), 2)
+    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2), theme=LIGHT).data if t.name] == ["window", "global"]

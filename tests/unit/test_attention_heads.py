@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.attention.heads import HeadSums, is_punctuation, scores, specials
+from core.attention.heads import HeadSums, is_punctuation, reach, scores, specials
 from core.attention.trace import AttentionMap, MapKind
 
 
@@ -156,3 +156,13 @@ def test_a_query_stream_is_scored_from_its_own_places() -> None:
 
 def test_the_language_that_a_text_opens_with_is_special() -> None:
     assert specials(("__en__", "▁The", "en_XX", "cat", "__init__", "</s>", "<unk>")) == (0, 2, 5)
+
+
+def test_reach_by_hand() -> None:
+    weights = np.zeros((3, 2, 6, 6), dtype=np.float32)
+    weights[:, :, np.arange(6), np.arange(6)] = 1.0  # all look at themselves
+    weights[1, 0, 5, 3] = 0.1
+    weights[1, 1, 4, 3] = 0.1
+    weights[2, 1, 5, 0] = 1e-30
+    assert reach(weights) == (0, 2, 5)
+    assert reach(np.ones((1, 1, 1, 1), dtype=np.float32)) == (0,)

@@ -70,7 +70,6 @@ def test_live_models_state_size_tokens_and_quality() -> None:
     found = {m.spec.slug: m for m in live()}
     assert found["atlas-gpt-2"].tokens == 31_002_624
     quality = found["atlas-gpt-2"].quality
-    assert quality is not None
     assert (quality.name, quality.unit) == ("bits per byte", "bits")
     named = {slug: found[slug].quality for slug in ("atlas-electra", "atlas-bart")}  # not the first of their cards
     assert [measure and measure.name for measure in named.values()] == ["balanced accuracy", "mask chrF after"]

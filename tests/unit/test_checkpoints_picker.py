@@ -109,7 +109,6 @@ def test_on_asks_for_the_size_then_downloads(server: Hub) -> None:
     assert all("resolve" not in path for _, path, _ in server.log)
     app.button(key="hub.get.bert-base-uncased").click().run()
     download = hub.current("bert-base-uncased")
-    assert download is not None
     download.wait(60)
     assert download.state == "finished", download.sentence
     assert "has been downloaded" in words(run(published))

@@ -67,16 +67,12 @@ def test_whole_models_have_as_many_as_their_modules() -> None:
     """The numbers that the loaded modules have: 4 layers of 256, 2 + 2 layers of 256, shared embeddings once."""
     assert sizes.size_of(checkpoints.get("atlas-gpt-2")) == Size(4_797_952, 9_600_968)
     found = sizes.size_of(checkpoints.get("atlas-t5"))
-    assert found is not None
     assert (found.parameters, found.base_parameters) == (5_721_344, 0)
 
 
 def test_differences_name_their_base() -> None:
     trunk = package.find_package()
-    assert trunk is not None
     minilm, bigbird = (sizes.size_of(checkpoints.get(slug)) for slug in ("minilm", "atlas-bigbird"))
-    assert minilm is not None
-    assert bigbird is not None
     # all-MiniLM-L6-v2 has 22,713,216 parameters; its 512 position ids are none
     assert minilm.base_parameters == 22_713_216
     assert minilm.base_bytes == (trunk.folder / "model.safetensors").stat().st_size
@@ -93,7 +89,6 @@ def test_the_hosts_folders_are_counted(checkpoint_dir: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(checkpoint_dir / "tiny-gpt2", dtype=torch.float32)
     spec = checkpoints.get("dir-tiny-gpt2")
     found = sizes.size_of(spec)
-    assert found is not None
     assert found.parameters == sum(parameter.numel() for parameter in model.parameters())
     assert found.bytes == spec.size_bytes
 

@@ -35,7 +35,6 @@ def test_smaller_squares_cost_more() -> None:
 
 def test_a_word_of_elmo_by_hand() -> None:
     work = word_work("elmo", "original")
-    assert work is not None
     assert work.recurrent == 36 * 2 * 4096 * 512
     filters = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
     places = sum(f * w * 16 * (50 - w + 1) for w, f in filters)

@@ -13,8 +13,6 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -22,8 +22,6 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "start.py"
 def start() -> ModuleType:
     """A fresh copy of the script as a module."""
     spec = importlib.util.spec_from_file_location("start", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""A table as CSV that no spreadsheet runs, and as Markdown; and that nothing else in the app writes either."""
+"""Tables as CSV that no spreadsheet runs, as Markdown and as a plain page; nothing else in the app writes either."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 
 import core
 from core.table import FORMULA_PREFIXES, Cell, Table
+from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
+from core.ui.text_table import Link, TextTable, html
 
 CORE = Path(core.__file__).parent
 
@@ -130,3 +133,66 @@ def test_every_download_is_of_one_module() -> None:
 def test_every_table_to_sort_is_drawn_with_its_download() -> None:
     later = {"ui/generation/step.py", "ui/generation/tables.py", "ui/generation/beam.py"}
     assert {path for path, _ in written({"dataframe"})} - later == {"ui/data_table.py"}
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+
+
+def test_what_stands_in_a_cell_stays_text() -> None:
+    bad = "</table><script>alert(1)</script>&\"'"
+    made = html(TextTable((bad, bad), [(bad, (bad, bad))], caption=bad, widths=(50, 50)))
+    tags = _Tags()
+    tags.feed(made)
+    assert "script" not in tags.seen
+    assert tags.seen.count("table") == 1
+    assert made.count("&lt;script&gt;") == 7  # 2 headings, 3 texts, 1 label for narrow screens, 1 caption
+
+
+def test_rows_have_a_heading_and_cells_carry_their_columns_name() -> None:
+    table = TextTable(("A", "B"), [("x", "1"), ("y", ("2", "two"))], caption="c", widths=(50, 50), numeric=(1,))
+    made = html(table)
+    assert made.count('<th scope="row">') == 2
+    assert made.count('<th scope="col"') == 2
+    assert '<td data-h="B" class="n">2<small>two</small></td>' in made
+
+
+def test_a_link_is_escaped_and_what_stands_below_spans_the_row() -> None:
+    link = Link("<i>", 'encoder?a="b"&c=d')
+    table = TextTable(
+        ("A", "B"), [("x", (link, "r", "s")), ("y", "2")], caption="c", widths=(5, 5), below=[("<u>",), ()]
+    )
+    made = html(table)
+    assert '<a href="encoder?a=&quot;b&quot;&amp;c=d">&lt;i&gt;</a><small>r</small><small>s</small>' in made
+    assert made.count('<tr class="below"><td colspan="2"><small>&lt;u&gt;</small></td></tr>') == 1
+
+
+NASTY = "</title><script>alert(1)</script> & \"x\" 'y' <b>"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_downloaded_page_has_what_was_drawn_and_runs_nothing(theme: str) -> None:
+    page = html_page(NASTY, [heading(NASTY), "<p>drawn</p>"], theme)
+    assert page.startswith("<!doctype html>")
+    assert "<p>drawn</p>" in page
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert f"color-scheme:{theme}" in page
+    assert heading("") == ""
+
+
+def test_a_chart_sends_its_table_whole_as_csv_and_its_head_for_the_page() -> None:
+    long = Table(("n", "=t"), tuple((n, "=1+1") for n in range(MAX_ROWS + 3)))
+    data = component_data("chart", "stem", NASTY, "alt", lambda: long)
+    assert data["table"]["rows"][-1] == [str(MAX_ROWS - 1), "=1+1"]
+    assert data["table"]["more"] == 3
+    assert data["csv"] == "n,'=t\n" + "".join(f"{n},'=1+1\n" for n in range(MAX_ROWS + 3))
+    assert data["name"] == "atlas-stem"
+    wide = Table(tuple(map(str, range(MAX_COLUMNS + 1))), ())
+    assert component_data("chart", "stem", "title", "alt", lambda: wide)["table"]["columns"] == []
+    assert component_data("chart", "stem", "title", "alt", None)["csv"] == ""

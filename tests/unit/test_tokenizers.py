@@ -54,7 +54,6 @@ def test_another_folder_s_tokeniser_is_listed_and_a_broken_one_is_not(
     for folder in (good, bad):
         folder.mkdir()
     file = HERE["atlas-xlm"].file
-    assert file is not None
     other = file.read_text(encoding="utf-8").replace('"lowercase":true', '"lowercase":false')
     (good / "tokenizer.json").write_text(other.replace('"lowercase": true', '"lowercase": false'), encoding="utf-8")
     (bad / "tokenizer.json").write_text("{}", encoding="utf-8")

@@ -137,7 +137,6 @@ def test_a_text_alone_is_read_in_the_models_own_language(shipped: Checkpoint) ->
     assert found.ids == tuple(best.indices.tolist())
     assert found.probabilities == pytest.approx(best.values.tolist(), rel=1e-4)
     trace = capture(shipped, text).encoder
-    assert trace is not None
     np.testing.assert_allclose(trace.weights[0], out.attentions[0][0].numpy(), atol=1e-5)
 
 

@@ -48,7 +48,6 @@ def states_what_is_measured(slug: str) -> None:
     from core import checkpoints
 
     card = checkpoints.get(slug).card
-    assert card is not None
     stated = {(m.name, m.on): m.value for m in card.measures}
     found = evaluate.evaluate(slug)
     assert found

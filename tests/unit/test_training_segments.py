@@ -1,4 +1,4 @@
-"""Transformer-XL: segments against one pass, what the memory reaches, the shift, and what is shipped."""
+"""Training decoders: segments with a memory, hashed attention over bytes, tied embeddings; beside the library."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
+from torch import nn
 from torch.nn import functional
 
-from core.training import xlnet_model
-from core.training.objectives.causal import SegmentModel
+from core.training import optimizers, xlnet_model
+from core.training.corpus import held_out
+from core.training.models import new_model
+from core.training.objective import linear_cross_entropy
+from core.training.objectives.causal import CausalModel, SegmentModel
+from core.training.objectives.hashed import PAD, HashedModel, in_bytes
 from core.training.recipe import RecipeError
-from tests import tinyrecipes
+from core.training.tokenizers import END, single_bytes
+from tests import tiny, tinyrecipes
 
 SMALL = {"type": "xlnet", "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 48, "mem_len": 24}
 
@@ -107,3 +114,92 @@ def test_windows_have_to_be_segments(tiny_world: tuple[Path, Path]) -> None:
     found = tinyrecipes.recipe("atlas-transformer-xl")
     with pytest.raises(RecipeError, match="some segments of 7"):
         tinyrecipes.objective(dataclasses.replace(found, data=found.data | {"segment": 7}), *tiny_world)
+
+
+def test_an_unknown_type_is_said_in_a_sentence() -> None:
+    with pytest.raises(RecipeError, match="no model of the type 'nonsense'"):
+        new_model({"type": "nonsense"}, "CausalLM")
+
+
+@pytest.mark.parametrize("name", ["atlas-gpt-2", "atlas-gpt-neo", "atlas-llama", "atlas-ctrl"])
+def test_embeddings_are_tied_and_stay_with_adam(name: str, tmp_path: Path) -> None:
+    model = CausalModel(tinyrecipes.recipe(name).model, 60, 0)
+    table = model.full.get_input_embeddings().weight
+    assert model.full.lm_head.weight is table
+    adam, muon = optimizers.build(model, {"rate": 1e-3, "muon": 1e-3})
+    assert any(p is table for group in adam.param_groups for p in group["params"])
+    assert all(p.ndim == 2 for group in muon.param_groups for p in group["params"])
+    model.full.save_pretrained(tmp_path)
+    assert sum(value.shape == (60, 16) for value in load_file(tmp_path / "model.safetensors").values()) == 1
+
+
+def test_cross_entropy_with_a_bias_is_the_librarys() -> None:
+    torch.manual_seed(0)
+    hidden, bias = torch.randn(7, 5, requires_grad=True), torch.randn(9, requires_grad=True)
+    weight = nn.Parameter(torch.randn(9, 5))
+    labels = torch.tensor([0, 8, 3, 3, 1, 2, 7])
+    found = torch.autograd.grad(linear_cross_entropy(hidden, weight, labels, bias), (hidden, weight, bias))
+    loss = functional.cross_entropy(functional.linear(hidden, weight, bias), labels)
+    for mine, theirs in zip(found, torch.autograd.grad(loss, (hidden, weight, bias)), strict=True):
+        torch.testing.assert_close(mine, theirs)
+    even = linear_cross_entropy(torch.zeros(2, 5), weight, labels[:2], torch.zeros(9))
+    assert float(even) == pytest.approx(math.log(9))
+
+
+SMALL_HASHED: dict[str, Any] = tiny.REFORMER | tiny.sized((8, 8), 8, 4) | {"num_hashes": 2}
+
+
+def model_of() -> HashedModel:
+    torch.manual_seed(0)
+    return HashedModel(SMALL_HASHED)
+
+
+def test_a_byte_is_a_token() -> None:
+    tokenizer = single_bytes((PAD, END))
+    assert tokenizer.get_vocab_size() == 258
+    assert tokenizer.encode("Aé\n").ids == [2 + 65, 2 + 0xC3, 2 + 0xA9, 2 + 10] == in_bytes("Aé\n")
+    assert tokenizer.decode(in_bytes("naïve 12\t€")) == "naïve 12\t€"
+    assert tokenizer.encode("<|endoftext|>a").ids == [1, 2 + 97]
+
+
+def test_slopes_are_those_of_the_reversible_layers() -> None:
+    ids = torch.randint(2, 258, (2, 64))
+    labels = torch.randint(2, 258, (2, 64))
+    ours, theirs = model_of().train(), model_of().train()
+    for model in (ours, theirs):  # the same rotations, whoever draws them when
+        for layer in model.full.reformer.encoder.layers:
+            layer.attention.self_attention.hash_seed = 5
+    states = ours(ids)
+    reversible = theirs.full.reformer(ids).last_hidden_state
+    torch.testing.assert_close(states, reversible)
+    for model, hidden in ((ours, states), (theirs, reversible)):
+        functional.cross_entropy(model.full.lm_head.decoder(hidden).flatten(0, 1), labels.flatten()).backward()
+    slopes = dict(theirs.named_parameters())
+    for name, value in ours.named_parameters():
+        if not value.requires_grad:
+            continue
+        expected = slopes[name].grad
+        assert expected is not None, name
+        assert value.grad is not None, name
+        assert value.grad.abs().max() > 0, name
+        torch.testing.assert_close(value.grad, expected, atol=2e-6, rtol=1e-3)
+
+
+def test_books_end_to_end_and_whole_books_held_out(tiny_world: tuple[Path, Path]) -> None:
+    folder, states = tiny_world
+    objective = tinyrecipes.objective("atlas-reformer", folder, states)
+    text = (folder / "stories.txt").read_text(encoding="utf-8")
+    books = {book.split("\n", 1)[0]: book.split("\n", 1)[1] for book in text.split("=== ")[1:]}
+    held = [name for name in books if held_out(name, 25)]
+    assert 0 < len(held) < len(books)
+    for stream, inside in ((objective.train, False), (objective.test, True)):
+        whole = [token for name, lines in books.items() if (name in held) == inside for token in [1, *in_bytes(lines)]]
+        assert stream.tolist() == whole
+
+
+def test_muon_takes_hidden_matrices_alone() -> None:
+    model = model_of()
+    muon = optimizers.build(model, {"rate": 1e-3, "muon": 1e-3})[1]
+    shapes = {tuple(group["params"][0].shape) for group in muon.param_groups}
+    assert shapes == {(16, 16), (32, 16), (16, 32)}
+    assert len(muon.param_groups) == (4 + 2) + (3 + 2)

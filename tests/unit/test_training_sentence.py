@@ -1,4 +1,4 @@
-"""The head that hears the whole sentence, as it is trained: what learns, from what, and what a file keeps of it."""
+"""A head that reads the whole sentence, and two copies of an encoder joined: what learns, and what a file keeps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, BertModel
 
-from core.checkpoints.bundled import apply
+from core.checkpoints.bundled import apply, both_halves
 from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
 from core.training import models
 from core.training.lowrank import MaskedModel
+from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.masked import SentenceModel, SentenceObjective, linear_map
+from core.training.objectives.pairs import LEARNED, JoinedModel, JoinedObjective, join, shifted
+from core.training.tokens import Ragged
 
 MASK = 4
 State = dict[str, Tensor]
@@ -122,3 +125,83 @@ def test_what_is_shipped_is_the_model_that_was_trained(
 def test_a_stage_that_was_not_trained_is_named(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="no-such-stage"):
         models.finished("no-such-stage", tmp_path, models.DIFFERENCE)
+
+
+@pytest.fixture
+def base() -> Any:
+    torch.manual_seed(0)
+    return new_model(
+        {
+            "type": "bert",
+            "hidden_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "intermediate_size": 32,
+            "max_position_embeddings": 32,
+        },
+        60,
+    ).eval()
+
+
+def batch() -> dict[str, torch.Tensor]:
+    inputs = Ragged.of([[2, 7, 8, 9, 3], [2, 10, 3]])
+    outputs = Ragged.of([[11, 12, 3], [13, 3]])
+    return shifted(inputs, outputs, pad=0, start=2)
+
+
+def test_rows_are_shifted_and_padded() -> None:
+    made = batch()
+    assert made["ids"].tolist() == [[2, 7, 8, 9, 3], [2, 10, 3, 0, 0]]
+    assert made["real"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    assert made["given"].tolist() == [[2, 11, 12], [2, 13, 3]]
+    assert made["labels"].tolist() == [[11, 12, 3], [13, 3, -100]]
+
+
+def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) -> None:
+    model = JoinedModel(join(base))
+    state, ours = base.state_dict(), model.full.state_dict()
+    for name, value in both_halves(state).items():
+        if name in ours:
+            assert torch.equal(ours[name], value), name
+    learning = {name for name, p in model.full.named_parameters() if p.requires_grad}
+    assert learning == {name for name, _ in model.full.named_parameters() if name.startswith(LEARNED)}
+    assert any("crossattention" in name for name in learning)
+    assert not [
+        n for n in ours if n not in both_halves(state) and "crossattention" not in n and "position_ids" not in n
+    ]
+
+
+def test_training_scores_are_the_librarys_and_look_at_nothing_to_come(base: Any) -> None:
+    model = JoinedModel(join(base)).eval()
+    made = batch()
+    known = made["labels"] != -100
+    with torch.no_grad():
+        ours = model(made["ids"], made["real"], made["given"], known)
+        theirs = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=made["given"]).logits
+        torch.testing.assert_close(ours, theirs[known])
+        changed = made["given"].clone()
+        changed[:, 2] = 40
+        later = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=changed).logits
+    torch.testing.assert_close(later[:, :2], theirs[:, :2])
+
+
+def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> None:
+    from transformers import AutoModelForSeq2SeqLM, EncoderDecoderConfig
+
+    from tests import tiny
+
+    objective = JoinedObjective.__new__(JoinedObjective)
+    objective.model = JoinedModel(join(base)).eval()
+    objective.full_tokenizer = tiny.wordpiece_tokenizer()
+    objective.export(tmp_path)
+    state = apply(both_halves(base.state_dict()), load_file(tmp_path / "difference.safetensors"))
+    loaded = AutoModelForSeq2SeqLM.from_config(EncoderDecoderConfig.from_pretrained(tmp_path))
+    report = loaded.load_state_dict(state, strict=False)
+    assert not [name for name in report.missing_keys if "decoder.cls.predictions.decoder" not in name]
+    loaded.tie_weights()
+    made = batch()
+    given = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["given"]}
+    with torch.no_grad():
+        torch.testing.assert_close(
+            loaded.eval()(**given).logits, objective.model.full(**given).logits, atol=2e-3, rtol=2e-3
+        )
