@@ -8,7 +8,6 @@ import torch
 from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
-from core.language.fill_mask import masked_logits
 from core.patterns import mask
 from core.sparse.bigbird import Gather, encode, forward, seen, sparse_attention
 from core.sparse.encoder import by_mask, split_heads
@@ -115,16 +114,6 @@ def test_the_library_switches_for_good_and_we_do_not(model):
     assert (long_first - long_again).abs().max() > 1e-2
 
 
-def test_sparse_runs_where_the_library_would_not(model):
-    for n in (1, 5, 4 * 9):
-        sparse = forward(model, tokens(n), [0], Sparsity(block_size=BLOCK)).logits
-        assert sparse.shape == (1, 50)
-    few = Sparsity(block_size=BLOCK)  # five blocks: nothing is left out
-    np.testing.assert_allclose(
-        forward(model, tokens(20), range(20), few).logits, forward(model, tokens(20), range(20), None).logits, atol=2e-5
-    )
-
-
 def test_progress_is_told_and_may_stop(model):
     layers = []
     forward(model, tokens(20), [0], None, progress=lambda done, total: layers.append((done, total)))
@@ -172,13 +161,3 @@ def test_encode_of_every_block_gives_the_matrices_of_transformers():
         expected = reference(ids, output_attentions=True).attentions
     for own, other in zip(encode(reference, ids, Sparsity(block_size=BLOCK)).attentions, expected, strict=True):
         torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-4)
-
-
-def test_masked_words_leave_the_shared_instance_alone(model):
-    """The encoder's demo on a BigBird model: full attention, and no switch."""
-    ids = torch.tensor([tokens(9)])
-    logits = masked_logits(model, ids, [2, 5])
-    with torch.no_grad():
-        expected = make("original_full")(ids).logits[0, [2, 5]]
-    torch.testing.assert_close(logits, expected, atol=2e-5, rtol=1e-4)
-    assert model.bert.attention_type == "block_sparse"

@@ -185,28 +185,8 @@ def test_bigbird_shows_its_blocks_and_a_transformer_xl_one_segment() -> None:
 def test_bert_begins_with_three_summands_and_an_order_of_its_own() -> None:
     bert = made("bert")
     first = block(bert, TEXT, 0)
-    assert [one.name for one in first.steps] == [
-        "token",
-        "position",
-        "segment",
-        "sum",
-        "norm",
-        "queries",
-        "keys",
-        "values",
-        "scores",
-        "mask",
-        "weights",
-        "mix",
-        "projected",
-        "residual",
-        "norm",
-        "inner",
-        "activation",
-        "outer",
-        "residual",
-        "norm",
-    ]
+    before = "token position segment sum norm queries keys values scores mask weights mix projected residual norm"
+    assert [one.name for one in first.steps] == f"{before} inner activation outer residual norm".split()
     assert first.tokens[0] == "[CLS]"
     queries = of(first, "attention", "queries")
     assert queries.shape == (2, len(first.tokens), 8)

@@ -78,18 +78,6 @@ _LATENT = {
     "vocabulary": 500,
 }
 _ROUTED = {"n_group": 2, "topk_group": 1}
-_SIDES = {
-    "decoder_layers": "decoder_layers",
-    "layers": "encoder_layers",
-    "width": "d_model",
-    "vocabulary": "vocab_size",
-}
-_BART = _SIDES | {"positions": "max_position_embeddings"}
-_FOUR_HEADS = {
-    f"{side}_{name}": n for side in ("encoder", "decoder") for name, n in (("ffn_dim", 96), ("attention_heads", 4))
-}
-_BLOCKS = {"ffn": 96, "heads": 4}
-_PAIR = {"layers": 2, "width": 64, "vocabulary": 777, "positions": 50}
 _DISTANCES = {"relative_attention": True, "type_vocab_size": 0, "position_biased_input": False}
 
 
@@ -122,12 +110,6 @@ class Own:
 
 _OWN: dict[str, Own] = {
     "bert": Own("BertModel", "BertConfig", ("bert", "base"), {**_SMALL, "layers": 5, "positions": 77, "segments": 3}),
-    "bert with its masked-word head": Own(
-        "BertForMaskedLM", "BertConfig", ("bert", "base"), {"layers": 2}, {"head": "masked"}
-    ),
-    "adapters": Own(
-        "AdapterBertModel", "BertConfig", ("bert", "base"), {"layers": 2}, {"adapter": 8}, {"adapter_size": 8}
-    ),
     "electra": Own(
         "ElectraForPreTraining",
         "ElectraConfig",
@@ -135,15 +117,6 @@ _OWN: dict[str, Own] = {
         _SMALL,
         {"embedding": 40},
         {"embedding_size": 40},
-    ),
-    "gpt-2, output matrix of its own": Own(
-        "GPT2LMHeadModel",
-        "GPT2Config",
-        ("gpt-2", "small"),
-        {"layers": 3, "heads": 8},
-        {"tied": False},
-        {"tie_word_embeddings": False},
-        {"layers": "n_layer", "heads": "n_head"},
     ),
     "gemma, wide heads, tied": Own(
         "GemmaForCausalLM",
@@ -217,15 +190,6 @@ _OWN: dict[str, Own] = {
         {"gated": True},
         {"feed_forward_proj": "gated-gelu"},
         _T5,
-    ),
-    "mbart": Own(
-        "MBartForConditionalGeneration",
-        "MBartConfig",
-        ("bart", "base"),
-        _PAIR | {"decoder_layers": 2},
-        _BLOCKS | {"style": "pegasus"},
-        _FOUR_HEADS,
-        _BART,
     ),
 }
 

@@ -119,18 +119,13 @@ def model(kind: type, config: object) -> torch.nn.Module:
     return made  # type: ignore[no-any-return]
 
 
+SMALL = {"vocab_size": 30, "hidden_size": 8, "intermediate_size": 8, "max_position_embeddings": 64}
+ENCODER = SMALL | {"num_attention_heads": 2}
+
+
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_reach_is_what_a_longformer_has(layers: int) -> None:
-    config = LongformerConfig(
-        vocab_size=30,
-        hidden_size=8,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        intermediate_size=8,
-        attention_window=4,
-        max_position_embeddings=64,
-        pad_token_id=1,
-    )
+    config = LongformerConfig(**ENCODER, num_hidden_layers=layers, attention_window=4, pad_token_id=1)
     made = model(LongformerModel, config)
     alone = torch.zeros(1, N, dtype=torch.long)
     assert (changed(made, N, global_attention_mask=alone) == within(_levels("window-2-2"), layers)).all()
@@ -143,32 +138,15 @@ def test_reach_is_what_a_longformer_has(layers: int) -> None:
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_reach_is_what_a_decoder_with_a_window_has(layers: int) -> None:
-    config = MistralConfig(
-        vocab_size=30,
-        hidden_size=8,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        intermediate_size=8,
-        sliding_window=3,
-        max_position_embeddings=64,
-        attn_implementation="eager",
-    )
-    assert (changed(model(MistralModel, config), N) == within(_levels("causal.and.window-2-2"), layers)).all()
+    window = {"num_key_value_heads": 2, "sliding_window": 3, "attn_implementation": "eager"}
+    made = model(MistralModel, MistralConfig(**ENCODER, num_hidden_layers=layers, **window))
+    assert (changed(made, N) == within(_levels("causal.and.window-2-2"), layers)).all()
 
 
-def test_a_local_and_a_global_layer_reach_everything_before() -> None:
-    config = GPTNeoConfig(
-        vocab_size=30,
-        hidden_size=8,
-        num_layers=2,
-        num_heads=2,
-        window_size=3,
-        intermediate_size=8,
-        attention_types=[[["local"], 2]],
-        max_position_embeddings=64,
-    )
-    assert (changed(model(GPTNeoModel, config), N) == within(_levels("window-2-0"), 2)).all()
+def test_local_layers_reach_what_their_window_reaches() -> None:
+    local = {"num_layers": 2, "num_heads": 2, "window_size": 3, "attention_types": [[["local"], 2]]}
+    made = model(GPTNeoModel, GPTNeoConfig(**SMALL, **local))
+    assert (changed(made, N) == within(_levels("window-2-0"), 2)).all()
 
 
 def _levels(word: str) -> NDArray[np.int16]:

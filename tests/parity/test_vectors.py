@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import torch
 
 from core.attention.architectures.vectors import each
 from core.attention.capture import capture
-from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.permuted import streams
@@ -161,14 +158,6 @@ def test_queries_of_bert_by_hand() -> None:
                 np.testing.assert_allclose(got[head], expected.numpy(), atol=1e-5)
 
 
-def test_an_encoder_with_adapters_is_its_trunk() -> None:
-    plain = tinyfamilies.make("bert")
-    adapted = AdapterBert(copy.deepcopy(plain.model.bert), {"mood": 2}, 4).eval().requires_grad_(False)
-    spec = dataclasses.replace(plain.spec, kind="adapters")
-    found = scores(Checkpoint(adapted, plain.tokenizer, spec), inputs_of(plain))["encoder"]
-    np.testing.assert_array_equal(found, scores(plain, inputs_of(plain))["encoder"])
-
-
 def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     checkpoint = tinyfamilies.make("bert")
     checkpoint.model.config.model_type = "fnet"
@@ -177,10 +166,3 @@ def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])
     with pytest.raises(NoAttentionMatrix, match="taken apart"):
         scores(part, {"input_ids": IDS})
-
-
-def test_deberta_without_distances_has_one_term() -> None:
-    checkpoint = tinyfamilies.make("deberta-v2", relative_attention=False, pos_att_type=[])
-    found = scores(checkpoint, {"input_ids": IDS})["encoder"]
-    expected = of_the_library(checkpoint, {"input_ids": IDS})["encoder"]
-    np.testing.assert_allclose(softmax(found), expected, atol=1e-5)

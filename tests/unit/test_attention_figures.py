@@ -165,13 +165,6 @@ WEIGHTS = np.array(
 )  # one layer, two heads, two written, three read
 
 
-def test_choosing_layers_and_heads() -> None:
-    np.testing.assert_allclose(attention.choose(WEIGHTS, 0, 1), WEIGHTS[0, 1])
-    np.testing.assert_allclose(
-        attention.choose(WEIGHTS, None, None), [[0.6, 0.2, 0.2], [0.07, 0.055, 0.875]], rtol=1e-5
-    )
-
-
 def test_lines_are_the_strong_weights_and_every_rows_best() -> None:
     assert attention.alignment_lines(WEIGHTS[0, 0]) == [(0, 0, 0.9), (0, 1, 0.1), (1, 2, 0.9)]
     flat = np.full((1, 20), 0.05, dtype=np.float32)

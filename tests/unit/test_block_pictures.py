@@ -13,7 +13,6 @@ from core.attention.inside.steps import ENCODER, HEADS, MAPS, ROWS, Part, Step
 from core.attention.inside.wiring import wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
-from core.figures.block import HEADING, LEFT, ROW, flow
 from core.theme import BLUE, DARK, LIGHT
 from core.ui.attention.block import component_data
 from core.ui.attention.step import inputs_of
@@ -74,25 +73,6 @@ def test_what_a_step_is_computed_from_is_said() -> None:
     keys = replace(step("cross-attention", "keys", axes=HEADS), outside=ENCODER)
     assert inputs_of(wires([keys])[0], [keys]) == ENCODER
     assert step("cross-attention", "scores: distance").slug == "cross-attention-scores-distance"
-
-
-def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
-    found = steps(before=False)
-    drawn = flow(found, wires(found))
-    assert drawn.height == 3 * HEADING + len(found) * ROW
-    assert [point.y for point in drawn.points[:4]] == [
-        HEADING + ROW // 2,
-        HEADING + ROW // 2 + ROW,
-        HEADING + ROW // 2 + 2 * ROW,
-        2 * HEADING + 3 * ROW + ROW // 2,
-    ]
-    assert drawn.points[0].x == LEFT
-    assert [point.shape for point in drawn.points[2:4]] == ["sum", "step"]
-    assert [box.height for box in drawn.boxes] == [8 * ROW, 3 * ROW]
-    assert drawn.boxes[0].top == 2 * HEADING + 3 * ROW
-    straight = next(line for line in drawn.lines if (line.start, line.end) == (0, 2))
-    assert straight.path == f"M{LEFT} {drawn.points[0].y}V{drawn.points[2].y}"
-    assert len(drawn.lines) == sum(len(wire.of) for wire in wires(found))
 
 
 def test_a_wide_matrix_is_folded_to_what_is_furthest_from_zero() -> None:

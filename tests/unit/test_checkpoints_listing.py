@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.checkpoints.listing import Listed, curves, live, ordered
+from core.checkpoints.listing import Listed, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import Card, CheckpointSpec, Measure
 
@@ -74,9 +74,3 @@ def test_live_models_state_size_tokens_and_quality() -> None:
     named = {slug: found[slug].quality for slug in ("atlas-electra", "atlas-bart")}  # not the first of their cards
     assert [measure and measure.name for measure in named.values()] == ["balanced accuracy", "mask chrF after"]
     assert all(m.spec.ready and m.size is not None for m in found.values())
-
-
-def test_curves_are_those_of_the_models_trained_here() -> None:
-    found = {curve.spec.slug: curve.points for curve in curves()}
-    assert {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"} <= found.keys()
-    assert found["atlas-gpt-2"][1].measure == "bits per byte"

@@ -7,9 +7,7 @@ from math import e, log2
 
 import pytest
 
-from core.efficiency.growth import Point
 from core.figures.decoding import rule_alt, rule_bars
-from core.figures.lines import timing_alt, timing_lines
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
 from core.language.decoding.search import Node, Tree
@@ -131,16 +129,3 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
     assert "&lt;i&gt;" in figure.to_json()
     assert "2 pruned" in tree_alt(grown)
     assert "1 finished" in tree_alt(grown)
-
-
-def test_the_cache_in_milliseconds() -> None:
-    points = [
-        Point(8, 0.002, (0.001, 0.003), 0.004, (0.004, 0.006)),
-        Point(16, 0.002, (0.002, 0.002), 0.008, (0.007, 0.01)),
-    ]
-    figure = timing_lines(points, 16, VERMILION, theme=LIGHT)
-    assert [list(trace.y) for trace in figure.data] == [[4.0, 8.0], [2.0, 2.0]]
-    assert list(figure.data[1].error_y.arrayminus) == [1.0, 0.0]
-    assert "after 16 tokens 2.0 and 8.0 ms" in timing_alt(points)
-    assert "nothing is measured" in timing_alt(())
-    assert timing_lines((), 16, VERMILION, theme=LIGHT).data[0].x == ()

@@ -59,20 +59,6 @@ def test_texts_stand_in_their_cells_and_do_not_widen_the_picture() -> None:
     assert isinstance(figure.data[0], go.Heatmap)
 
 
-def test_many_numbers_beside_each_other_leave_out_every_second_name() -> None:
-    values = np.zeros((1, 16), np.float32)
-    numbers = [str(i + 1) for i in range(16)]
-    assert strips(values, ["a"], numbers, theme=LIGHT).layout.xaxis.ticktext == tuple(numbers[::2])
-    assert strips(values[:, :12], ["a"], numbers[:12], theme=LIGHT).layout.xaxis.ticktext == tuple(numbers[:12])
-    assert len(strips(values, ["a"], [f"w{i}" for i in range(16)], theme=LIGHT).layout.xaxis.ticktext) == 16
-
-
-def test_every_row_that_has_room_has_its_name() -> None:
-    values, names = np.zeros((60, 3), np.float32), [f"w{i}" for i in range(60)]
-    assert strips(values, names, ["a", "b", "c"], theme=LIGHT).layout.yaxis.ticktext == tuple(names)
-    assert len(strips(values, names, ["a", "b", "c"], row_height=5, theme=LIGHT).layout.yaxis.ticktext) == 5
-
-
 def test_scores_of_heads_are_written_in_percent_where_there_is_room() -> None:
     grid = np.array([[0.074, 0.5], [np.nan, 1.0]], np.float32)
     assert list(score_grid(grid, "x", theme=LIGHT).data[1].text) == ["7", "50", "", "100"]
@@ -179,12 +165,6 @@ def test_lines_of_one_branch_differ_in_shade_and_lean_towards_the_ink() -> None:
     assert colors[4] == colors[0]
 
 
-def test_the_even_scale_begins_at_nothing() -> None:
-    figure = learning_curves([ONE], "loss", log=False, theme=LIGHT)
-    assert figure.layout.xaxis.type == "linear"
-    assert figure.layout.xaxis.range == (0.0, pytest.approx(10_200))
-
-
 def test_the_picture_in_words() -> None:
     said = curves_alt([ONE], "loss")
     assert said == "loss over the training tokens. One from 4 to 2 after 0.01 million tokens."
@@ -201,12 +181,6 @@ def test_no_value_is_made_up_outside_what_was_measured() -> None:
     assert value_at(ONE, 999) is None
     assert value_at(ONE, 10_001) is None
     assert value_at(SHORT, 1_000) == 4.0
-
-
-def test_the_tokens_that_are_compared_are_marked() -> None:
-    (line,) = learning_curves([ONE, TWO], "loss", log=False, mark=5_500, theme=LIGHT).layout.shapes
-    assert line.x0 == line.x1 == 5_500
-    assert not learning_curves([ONE, TWO], "loss", theme=LIGHT).layout.shapes
 
 
 VALUES = np.array([[1.0, -0.5], [0.25, 0.75]])

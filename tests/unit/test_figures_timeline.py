@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import combinations
 
@@ -127,25 +126,6 @@ def dict_of(shown: tuple[Entry, ...]) -> dict[str, Entry]:
     return {entry.slug: entry for entry in shown}
 
 
-def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
-    bare = tuple(replace(entry, sizes=()) for entry in FAMILY[:3])
-    assert len(boxes(by_size(bare, SPAN, 600))) == 3
-    assert len(boxes(lanes(bare[:1], SPAN, 600))) == 1
-
-
 def test_colour_is_never_the_only_sign() -> None:
     branches = [branch for branch in ORDER if branch]
     assert len({SYMBOLS[branch] for branch in branches}) == len(branches)
-
-
-def test_what_the_browser_gets_is_small_plain_data() -> None:
-    for axis in WIDTHS:
-        data = component_data(FAMILY, axis, "a label")
-        assert len(json.dumps(data)) < 120_000
-        assert len(data["nodes"]) == len(FAMILY)
-        for drawing in data["drawings"]:
-            assert len(drawing["marks"]) == len(FAMILY)
-        parents = {node["name"]: node["parent"] for node in data["nodes"]}
-        assert data["nodes"][parents["RoBERTa"]]["name"] == "BERT"
-        hrefs = {node["name"]: node["href"] for node in data["nodes"]}
-        assert hrefs["GPT-2"].endswith("/decoder?system=gpt-2")

@@ -13,8 +13,6 @@ import pytest
 from core import catalogue
 from core.catalogue import results as data
 from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
-from core.ui.glossary import Linker
-from core.ui.results import figures as drawn
 
 GOOD = {
     "system": "bert",
@@ -285,10 +283,3 @@ def test_a_figure_that_was_read_in_a_better_text_does_not_cite_a_lecture(system:
         if figures and system.citation(fact.source).evidence == "source document":
             held = [table for table, printed in read.items() if figures <= printed]
             assert held == [], f"{fact.label}: {fact.value} stands in the results"
-
-
-def test_the_table_says_where_no_version_is_stated() -> None:
-    known = {bool(row.version): row for row in data.results() if row.place}
-    assert "version not stated" in str(drawn._row(known[False], Linker("row")))
-    cell = drawn._row(known[True], Linker("row"))[3]
-    assert cell[1] == f"{known[True].version}, {known[True].place}"

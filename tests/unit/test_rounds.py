@@ -89,7 +89,7 @@ def test_the_bank_is_whole(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 1, 7, 2**31 - 1])
+@pytest.mark.parametrize("seed", [0, 2**31 - 1])
 def test_a_round_is_ten_different_questions(kind: Kind, seed: int) -> None:
     round_ = draw(kind, seed)
     assert len({question.answers[0] + question.text for question in round_}) == LENGTH

@@ -167,16 +167,6 @@ def test_every_page_can_be_found_by_its_name() -> None:
         assert any(entry.page == page for entry in ENTRIES), f"no content file has a search row for {page}"
 
 
-def test_the_calculators_are_found_beside_a_term() -> None:
-    places = [(hit.page, hit.query) for hit in find("kv cache")]
-    assert ("calculators", (("tab", "cache"),)) in places
-    assert ("generation", (("tab", "cache"),)) in places
-
-
-def test_berts_input_is_found_beside_its_page() -> None:
-    assert "Input embeddings" in [hit.title for hit in find("bert", 60)]
-
-
 BRANCHES = frozenset(catalogue.BRANCHES)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core import anatomy
 from core.errors import AtlasError, InputEmpty, InputTooLong
-from core.figures import tree, vocabulary
+from core.figures import tree
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut, measured, words
@@ -262,19 +262,6 @@ def test_pictures_hold_what_they_are_given() -> None:
     arcs = tree.lattice("ab", web.edges, unigram.weights(web), unigram.best(web).edges, theme=DARK)
     assert len(arcs.data) == len(web.edges) + 1
     assert [a.text for a in arcs.layout.annotations] == ["<b>ab</b>"]
-
-
-def test_unknown_parts_do_not_set_the_scale_and_shares_are_percent() -> None:
-    sure = vocabulary.Dots("one", (4.0, 2.0), (False, False))
-    flattered = vocabulary.Dots("other", (3.0, 40.0), (False, True))
-    picture = vocabulary.dots(["English", "Chinese"], [sure, flattered], "characters per token", theme=LIGHT)
-    assert picture.layout.xaxis.range[1] < 5
-    assert max(picture.data[1].x) == pytest.approx(4.4)
-    assert picture.data[1].marker.symbol == ("square", "square-open")
-    assert "40.00" in picture.data[1].customdata[1]
-    bars = vocabulary.shares([vocabulary.Bar("m", 25, 25, 100)], theme=LIGHT)
-    assert [list(bars.data[i].x) for i in (0, 1)] == [[25.0], [25.0]]
-    assert list(bars.data[2].text) == [" 50.0 %"]
 
 
 def test_a_text_without_pieces_is_wholly_lost() -> None:

@@ -135,12 +135,6 @@ def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, mon
         adapters.sources_of(recipe, "speech")
 
 
-def test_measured_texts_come_evenly_from_every_source() -> None:
-    source = np.array([0] * 100 + [1] * 3)
-    texts = Texts(Ragged.of([[5]] * 103), np.zeros(103, int), source)
-    assert adapters.evenly(texts, 10).tolist() == [0, 25, 50, 74, 99, 100, 101, 102]
-
-
 def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
     # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
     assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)

@@ -17,7 +17,6 @@ from core.training.objectives.causal import (
     CodesObjective,
     at_lines,
     bits_per_byte,
-    code_token,
     passages,
     right_codes,
     spread,
@@ -123,12 +122,6 @@ def test_shares_and_bits_by_hand() -> None:
     assert right_codes(Drawn(), some, [0, 1], 0) == pytest.approx(200 / 3)
     assert right_codes(Drawn(), some, [0, 1], 1) == pytest.approx(100 / 3)
     assert bits_per_byte(Drawn(), [[0, 0, 2]], 0, 2) == pytest.approx((1 + 1 + 2) / 2)
-
-
-def test_the_recipe_lists_the_codes_of_its_sources() -> None:
-    recipe = recipes.load("atlas-ctrl")
-    labels = list(dict.fromkeys(source.task for source in recipe.sources))
-    assert recipe.card["extra"]["codes"] == {label: code_token(label) for label in labels}
 
 
 def test_the_measures_of_a_card_on_committed_texts() -> None:

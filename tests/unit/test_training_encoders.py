@@ -14,13 +14,11 @@ from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
 from core.training import recipe as recipes
-from core.training.documents import Examples
 from core.training.objectives import build, electra, encoder
 from core.training.objectives.encoder import (
     EncoderModel,
     EncoderObjective,
     factorize,
-    masked_tokens,
     new_encoder,
     share,
 )
@@ -199,23 +197,6 @@ def test_the_students_three_losses_by_hand(folder: Path, tmp_path: Path) -> None
     expected = 5 * 4 * soft + 2 * functional.cross_entropy(scores, batch["labels"]) + unlike[real].mean()
     torch.testing.assert_close(objective.loss(batch), expected, rtol=1e-4, atol=1e-4)
     assert not any(p.requires_grad for p in objective.teacher.parameters())
-
-
-def test_divergence_by_hand() -> None:
-    teacher = torch.tensor([[0.5, 0.25, 0.25]]).log()
-    scores = 2.0 * torch.tensor([[0.25, 0.25, 0.5]]).log()  # at temperature 2 these are the probabilities themselves
-    expected = 0.5 * math.log(0.5 / 0.25) + 0.25 * math.log(0.25 / 0.5)
-    assert float(encoder.divergence(teacher, scores)) == pytest.approx(expected, rel=1e-5)
-    assert float(encoder.divergence(teacher, 2.0 * teacher)) == pytest.approx(0.0, abs=1e-6)
-
-
-def test_held_out_chunks_are_all_measured_with_the_same_damage(folder: Path) -> None:
-    objective: EncoderObjective = made("atlas-bert", folder)
-    held: Examples = objective.test
-    once, twice = list(held.measured()), list(held.measured())
-    assert sum(len(batch["ids"]) for batch in once) == len(held.text)
-    assert all(torch.equal(a["ids"], b["ids"]) for a, b in zip(once, twice, strict=True))
-    assert masked_tokens(objective.model, held) == masked_tokens(objective.model, held)
 
 
 def test_the_generator_ships_without_what_it_shares(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:

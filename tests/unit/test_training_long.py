@@ -40,14 +40,6 @@ def test_pairs_far_by_hand() -> None:
     assert evaluate_encoders.pairs_far(ids, np.array([7]), 1, 9) == []  # three times
 
 
-def test_words_of_the_story_are_measured(long: Checkpoint) -> None:
-    found = evaluate.measure("window-lm", long)
-    (on,) = found
-    assert on.startswith("a story written for this project, ")
-    assert set(found[on]) == {"top-1", "top-5", "in pieces top-1", "in pieces top-5"}
-    assert 0 <= found[on]["top-1"] <= found[on]["top-5"] <= 100
-
-
 def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """A base that is the same model, with pieces as long as the text: both guess alike."""
     ids = np.random.default_rng(0).integers(5, len(long.tokenizer), 64)

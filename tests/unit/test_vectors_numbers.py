@@ -19,7 +19,7 @@ from core.vectors.contextual import (
 )
 from core.vectors.mix import mixed, weights
 from core.vectors.occurrences import Words
-from core.vectors.plane import Plane, components, perplexity_for, planes, steady, tsne
+from core.vectors.plane import Plane, components, planes, steady, tsne
 
 CROSS = np.array([[2, 0, 0], [-2, 0, 0], [0, 1, 0], [0, -1, 0]], dtype=np.float32)
 
@@ -44,10 +44,6 @@ def test_the_plane_never_lies_about_being_far() -> None:
     points = components(vectors).points
     for i, j in combinations(range(12), 2):
         assert np.linalg.norm(points[i] - points[j]) <= np.linalg.norm(vectors[i] - vectors[j]) + 1e-9
-
-
-def test_few_points_get_less_perplexity() -> None:
-    assert [perplexity_for(n) for n in (4, 7, 13, 50)] == [1, 2, 4, 4]
 
 
 def test_tsne_keeps_groups_apart_from_any_start() -> None:
