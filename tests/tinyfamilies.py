@@ -6,7 +6,9 @@ one shows. ``FAMILIES`` and ``RELATIVES`` map a name to how it is made; ``make(n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.checkpoints.families import Kind
@@ -250,6 +252,13 @@ def drawn(name: str, kind: Kind, model: Any) -> Checkpoint:
 def spec_of(name: str, kind: Kind, **fields: Any) -> CheckpointSpec:
     """The spec of a model that stands in no folder."""
     return CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True, **fields)
+
+
+def loaded(folder: Path, kind: Kind, name: str = "Tiny", **fields: Any) -> Checkpoint:
+    """The model of a folder of `tests.tiny`, as the app loads it."""
+    from core.checkpoints.loading import read
+
+    return read(replace(spec_of(name, kind, **fields), location=str(folder)))
 
 
 def build(family: Family, settings: dict[str, Any]) -> Any:

@@ -14,28 +14,15 @@ from core.attention.architectures.model_masks import allowed, windows
 from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
-from core.checkpoints.families import Kind
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tasks import tasks
 from core.sparse import reformer
 from core.sparse.layout import Sparsity
 from tests import tiny, tinyfamilies
-from tests.tinyfamilies import PLAIN
+from tests.tinyfamilies import PLAIN, loaded
 
 LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
 
 TWICE = " ".join(LONG.split() + LONG.split()[:20])
-
-
-def load(folder: Path, kind: Kind, positions: int | None = 512) -> Checkpoint:
-    import transformers
-
-    auto = transformers.AutoModelForMaskedLM if kind == "masked-lm" else transformers.AutoModelForCausalLM
-    if kind == "permutation-lm":
-        auto = transformers.XLNetLMHeadModel
-    model = auto.from_pretrained(folder, attn_implementation="eager").eval()
-    spec = CheckpointSpec("x", "X", None, "encoder", kind, "directory", "t", str(folder), True, max_positions=positions)
-    return Checkpoint(model, transformers.AutoTokenizer.from_pretrained(folder), spec)
 
 
 def computed(found: AttentionMap) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -54,7 +41,7 @@ def sound(found: AttentionMap) -> None:
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("n", [12, 50, 64])
 def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, rounds: int) -> None:
-    model = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm").model
+    model = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512).model
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
     found = reformer.encode(model, ids, rounds=rounds)
     with torch.inference_mode():
@@ -73,7 +60,7 @@ def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, roun
 
 
 def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
+    checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
     found = capture(checkpoint, LONG[:120]).decoder
     np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
     assert not found.weights[~computed(found)].any()
@@ -84,13 +71,13 @@ def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
 
 
 def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
+    checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
     found = continued(checkpoint, "The cat sat", 6).decoder
     assert found.weights.shape[-1] == len("The cat sat") + 6
 
 
 def test_longformer_sees_its_window_and_the_first_token(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_longformer(tmp_path / "l"), "masked-lm")
+    checkpoint = loaded(tiny.tiny_longformer(tmp_path / "l"), "masked-lm", max_positions=512)
     found = capture(checkpoint, LONG).encoder
     assert found is not None
     sound(found)
@@ -100,7 +87,7 @@ def test_longformer_sees_its_window_and_the_first_token(tmp_path: Path) -> None:
 
 
 def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm")
+    checkpoint = loaded(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm", max_positions=512)
     before = checkpoint.model.bert.attention_type
     found = capture(checkpoint, LONG).encoder
     assert checkpoint.model.bert.attention_type == before == "block_sparse"
@@ -117,7 +104,7 @@ def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("memory", [96, 16, None])
 def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None) -> None:
-    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm", None)
+    checkpoint = loaded(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm")
     found = capture(checkpoint, TWICE).decoder
     n = found.weights.shape[2]
     assert n > 80
@@ -136,7 +123,7 @@ def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None
 
 
 def test_xlnet_has_two_streams(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_xlnet(tmp_path / "n"), "permutation-lm")
+    checkpoint = loaded(tiny.tiny_xlnet(tmp_path / "n"), "permutation-lm", max_positions=512)
     trace = capture(checkpoint, "The cat sat on the mat.")
     whole, content, query = trace.maps
     assert [whole.kind, content.label, query.label] == ["encoder", "Content stream", "Query stream"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.objectives import contrastive, distillation
+from core.objectives import contrastive
 
 ANGLES = st.lists(st.floats(0, 360), min_size=2, max_size=6)
 
@@ -45,19 +45,3 @@ def test_turning_everything_changes_nothing(angles: list[float], temperature: fl
     turned = contrastive.supervised([angle + 77 for angle in angles], classes, temperature)
     assert turned.value == pytest.approx(found.value, abs=1e-8)
     assert found.slopes[0].sum() == pytest.approx(0, abs=1e-8)
-
-
-def test_a_temperature_flattens_and_keeps_the_order() -> None:
-    """Scores ln 9 and 0: 9 to 1 at T = 1, 3 to 1 at T = 2."""
-    scores = np.array([math.log(9), 0.0])
-    assert np.exp(contrastive.log_softmax(scores)) == pytest.approx([0.9, 0.1])
-    assert np.exp(contrastive.log_softmax(scores, 2.0)) == pytest.approx([0.75, 0.25])
-
-
-def test_a_student_that_is_its_teacher_loses_only_the_words() -> None:
-    scores = np.array([[math.log(9), 0.0]])
-    states = np.ones((2, 3))
-    found = distillation.losses(scores, scores, np.array([0]), (states, 2 * states))
-    assert found.soft == pytest.approx([0.0])
-    assert found.states == pytest.approx([0.0, 0.0])
-    assert found.total == pytest.approx(-2 * math.log(0.9))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 import torch
 
-from core.attention.architectures.disentangled import PARTS, by_distance, position_scores, read, supported
+from core.attention.architectures.disentangled import PARTS, by_distance, read, supported
 from core.errors import NoAttentionMatrix
 from core.training.objectives.encoder import new_encoder as new_model
 
@@ -41,30 +40,6 @@ def test_every_pair_finds_its_distance_by_hand() -> None:
     columns = torch.tensor([[-2, -1, 0, 1, 2, 9]]).expand(3, 6)  # rising distances and a column that is never read
     assert by_distance(columns).tolist() == [[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]  # j - i
     assert by_distance(torch.tensor([[5, 9]])).tolist() == [[5]]
-
-
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("span", [32, 3])
-def test_the_position_terms_are_those_of_the_formula(shared: bool, span: int) -> None:
-    made = model(share_att_key=shared, max_relative_positions=span)
-    own = made.deberta.encoder.layer[1].attention.self
-    table = made.deberta.encoder.get_rel_embedding().detach()
-    assert len(table) == 2 * span
-    torch.manual_seed(1)
-    query, key = torch.randn(2, 2, 3, 5, 4)
-    to_key, to_query = (own.key_proj, own.query_proj) if shared else (own.pos_key_proj, own.pos_query_proj)
-    with torch.no_grad():
-        c2p, p2c = position_scores(query, key, own, table)
-        keys, queries = to_key(table).view(-1, 3, 4), to_query(table).view(-1, 3, 4)
-    for row, head, i, j in [(0, 0, 0, 4), (1, 2, 4, 0), (1, 1, 2, 2), (0, 2, 1, 3), (0, 1, 3, 2)]:
-        at = min(max(i - j + span, 0), 2 * span - 1)
-        scale = math.sqrt(3 * 4)
-        assert float(c2p[row, head, i, j]) == pytest.approx(
-            float(query[row, head, i] @ keys[at, head]) / scale, abs=1e-5
-        )
-        assert float(p2c[row, head, i, j]) == pytest.approx(
-            float(queries[at, head] @ key[row, head, j]) / scale, abs=1e-5
-        )
 
 
 def test_without_distances_a_text_is_a_bag_of_words() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,6 @@ import pytest
 import torch
 
 from core.attention.capture import capture
-from core.checkpoints.families import Kind
-from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets
 from core.efficiency.compare import compare_windows, global_positions, prepare
@@ -27,11 +23,8 @@ from core.sparse.encoder import by_mask
 from core.sparse.layout import GLOBAL, NONE
 from core.sparse.longformer import states
 from core.sparse.windowed import allowed, by_blocks
-from tests import tiny, tinyfamilies
-
-
-def loaded(folder: Path, kind: Kind) -> Checkpoint:
-    return read(replace(tinyfamilies.spec_of("Tiny", kind), location=str(folder)))
+from tests import tiny
+from tests.tinyfamilies import loaded
 
 
 @pytest.fixture(scope="module")

@@ -18,15 +18,6 @@ def bert() -> Checkpoint:
     return tinyfamilies.make("bert")
 
 
-def test_several_masks_at_once_each_with_falling_probabilities(bert: Checkpoint) -> None:
-    found = fill_mask(bert, "The [MASK] sat on the [MASK].", k=7)
-    assert [p.position for p in found] == [2, 6]
-    for prediction in found:
-        assert len(prediction.tokens) == len(prediction.ids) == 7
-        assert list(prediction.probabilities) == sorted(prediction.probabilities, reverse=True)
-        assert 0 < sum(prediction.probabilities) < 1
-
-
 @pytest.mark.parametrize(("typed", "owner"), [("<mask>", "RoBERTa"), ("<extra_id_0>", "T5"), ("<special1>", "XLM")])
 def test_another_models_mask_is_translated_and_said(bert: Checkpoint, typed: str, owner: str) -> None:
     masked = prepare(bert, f"The {typed} sat on the mat.")

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import permuted, side_by_side
 from core.language.fill_mask import fill_mask, predict, prepare
 from core.language.generate import generate
 from tests import tiny
+from tests.tinyfamilies import loaded, spec_of
 
 TEXT = "The cat sat on the mat."
-SPEC = CheckpointSpec("x", "Tiny XLNet", "xlnet", "decoder", "permutation-lm", "directory", "-", "-", True)
 
 
 @pytest.fixture(scope="module")
 def xlnet(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    from transformers import AutoTokenizer, XLNetLMHeadModel
-
-    folder = tiny.tiny_xlnet(tmp_path_factory.mktemp("xlnet"))
-    model: Any = XLNetLMHeadModel.from_pretrained(folder, dtype=torch.float32)
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), SPEC)
+    return loaded(tiny.tiny_xlnet(tmp_path_factory.mktemp("xlnet")), "permutation-lm")
 
 
 def alone(checkpoint: Checkpoint, ids: list[int], order: list[int], step: int) -> torch.Tensor:
@@ -137,10 +132,6 @@ def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
         permuted.prepare(xlnet, "\u200b", [1])
     with pytest.raises(InputTooLong):
         permuted.prepare(xlnet, "cat " * 80, [1])
-    other = Checkpoint(
-        xlnet.model,
-        xlnet.tokenizer,
-        CheckpointSpec("y", "Tiny BERT", None, "encoder", "masked-lm", "directory", "-", "-", True),
-    )
+    other = Checkpoint(xlnet.model, xlnet.tokenizer, spec_of("Tiny BERT", "masked-lm"))
     with pytest.raises(InputUnusable, match="Choose an XLNet"):
         permuted.cut(other, TEXT)

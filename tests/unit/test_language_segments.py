@@ -8,33 +8,26 @@ import numpy as np
 import pytest
 import torch
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import segments
 from core.language.decoding.reader import Start
 from core.language.generate import steps as decode
 from core.language.types import Decoding
 from tests import tiny
+from tests.tinyfamilies import loaded
 
-SPEC = CheckpointSpec("x", "Tiny XL", "transformer-xl", "decoder", "causal-lm", "directory", "-", "-", True)
 TEXT = " ".join(tiny.SENTENCES[:6] * 3)
-
-
-def load(folder: Any) -> Checkpoint:
-    from transformers import AutoTokenizer, XLNetLMHeadModel
-
-    model: Any = XLNetLMHeadModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), SPEC)
 
 
 @pytest.fixture(scope="module")
 def xl(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    return load(tiny.tiny_transformer_xl(tmp_path_factory.mktemp("xl")))
+    return loaded(tiny.tiny_transformer_xl(tmp_path_factory.mktemp("xl")), "causal-lm")
 
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    return load(tiny.tiny_transformer_xl(tmp_path_factory.mktemp("short"), memory=6))
+    return loaded(tiny.tiny_transformer_xl(tmp_path_factory.mktemp("short"), memory=6), "causal-lm")
 
 
 def ids_of(checkpoint: Checkpoint, count: int) -> list[int]:
@@ -152,4 +145,4 @@ def test_refusals_are_sentences(xl: Checkpoint) -> None:
 
     gpt: Any = GPT2LMHeadModel(GPT2Config(vocab_size=60, n_embd=8, n_layer=1, n_head=1))
     with pytest.raises(InputUnusable, match="no memory"):
-        segments.compare(Checkpoint(gpt, xl.tokenizer, SPEC), TEXT)
+        segments.compare(Checkpoint(gpt, xl.tokenizer, xl.spec), TEXT)

@@ -13,10 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from core.checkpoints.adapters import AdapterBert, read_adapters
-from core.errors import AtlasError, CheckpointRefused
-from core.training import corpus, models, tokens
+from core.errors import CheckpointRefused
+from core.training import models
 from core.training import recipe as recipes
-from core.training.corpus import Item
 from core.training.objectives import adapters
 from core.training.objectives.adapters import AdaptersObjective, Rows, Texts
 from core.training.recipe import SourceFile
@@ -117,24 +116,6 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
     ]
 
 
-def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "AT_ONCE", 16)
-    folder = tinyadapters.corpus(tmp_path / "corpus")
-    recipe, tokenizer = tinyadapters.recipe(), models.trunk_tokenizer(package)
-    for held in (False, True):
-        wanted: list[tuple[list[int], int]] = []
-        for number, source in enumerate(adapters.sources_of(recipe, "words")):
-            items: list[Item] = [i for i in corpus.read(folder, source, every=4) if i.held_out == held]
-            encoded = [tokenizer.encode(item.text, add_special_tokens=False).ids for item in items]
-            wanted += [(ids, number) for ids in encoded if 3 <= len(ids) <= 24]
-        for _ in range(2):  # made, then taken from the disk
-            texts = adapters.prepare(recipe, "words", tokenizer, folder, tmp_path / "kept", held_out=held)
-            rows = [texts.tokens.row(i) for i in range(len(texts))]
-            assert list(zip(rows, texts.source.tolist(), strict=True)) == wanted
-    with pytest.raises(AtlasError, match="no source for the task 'speech'"):
-        adapters.sources_of(recipe, "speech")
-
-
 def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
     # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
     assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)
@@ -166,23 +147,6 @@ def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tm
     state.popitem()
     with pytest.raises(CheckpointRefused, match="another one"):
         read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state)
-
-
-def test_a_stage_that_tunes_everything_sees_the_same_texts(made: AdaptersObjective, tmp_path: Path) -> None:
-    recipe = tinyadapters.recipe(model=made.recipe.model | {"tune": "all"})
-    tuned = AdaptersObjective(recipe, tmp_path / "corpus", tmp_path / "run" / "data")
-    for name, value in made.batch(7).items():
-        assert torch.equal(value, tuned.batch(7)[name])
-    assert float(tuned.loss(tuned.batch(0)).detach()) == pytest.approx((3 * math.log(2) + math.log(4)) / 4, rel=0.3)
-    assert {name.split(" ", 1)[1] for name in tuned.measure()} == {"accuracy, everything tuned"}
-    own, other = recipes.load("atlas-adapter-bert"), recipes.load("adapter-bert-tuned")
-    assert (own.sources, own.data, own.seed, own.step_tokens) == (
-        other.sources,
-        other.data,
-        other.seed,
-        other.step_tokens,
-    )
-    assert own.model | {"tune": "all"} == other.model
 
 
 def test_the_card_states_how_many_numbers_are_trained() -> None:

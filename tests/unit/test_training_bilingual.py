@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputUnusable, OutOfRange
 from core.language import bilingual
-from core.language.fill_mask import fill_mask
-from core.training import evaluate_encoders, parallel
-from core.training.corpus import held_out, normal
+from core.training import evaluate_encoders
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, Sides, rows
 from core.training.tokens import Ragged
 from tests import tinypairs, tinyrecipes
@@ -62,27 +59,6 @@ def test_rows_by_hand() -> None:
     assert text.lengths(TASKS["mlm-en"]).tolist() == [8, 8]
 
 
-def test_hidden_tokens_are_the_labels() -> None:
-    text = Sides((Ragged.of([[7, 8] * 20]), Ragged.of([[5, 6] * 20])))
-    special = np.arange(10) < 5
-    made = rows(text, [(TASKS["tlm"], 0)], special, [np.random.default_rng(0)])
-    whole = torch.tensor([END, *[7, 8] * 20, END, END, *[5, 6] * 20, END])
-    chosen = made["chosen"][0, : len(whole)]
-    assert torch.equal(made["labels"], whole[chosen])
-    assert torch.equal(made["ids"][0, : len(whole)][~chosen], whole[~chosen])
-    assert (made["ids"][0] == MASK).any()
-    assert chosen[:41].any()
-    assert chosen[42:].any()
-
-
-def test_held_out_sentences_are_on_one_side(folder: Path, objective: Any) -> None:
-    pairs = parallel.rows(folder, "en-fr")
-    kept = {normal(english) for english, _ in pairs if not held_out(english, 5)}
-    trained = {normal(objective.tokenizer.decode(objective.train.both[0].row(i))) for i in range(len(objective.train))}
-    assert trained
-    assert trained <= kept
-
-
 def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
     tokenizer: Any = shipped.tokenizer
     assert shipped.model.config.lang2id == {"en": 0, "fr": 1}
@@ -124,20 +100,6 @@ def test_words_are_hidden_whole_and_errors_are_sentences(shipped: Checkpoint) ->
             bilingual.prepare(dumb, ENGLISH, FRENCH)
     finally:
         shipped.model.config.use_lang_emb = True
-
-
-def test_a_text_alone_is_read_in_the_models_own_language(shipped: Checkpoint) -> None:
-    text = "The [MASK] saw two dogs."
-    ids = torch.tensor([shipped.tokenizer(text)["input_ids"]])
-    place = ids[0].tolist().index(MASK)
-    with torch.no_grad():
-        out = shipped.model(input_ids=ids, langs=torch.zeros_like(ids), output_attentions=True)
-    best = out.logits[0, place].softmax(-1).topk(5)
-    found = fill_mask(shipped, text)[0]
-    assert found.ids == tuple(best.indices.tolist())
-    assert found.probabilities == pytest.approx(best.values.tolist(), rel=1e-4)
-    trace = capture(shipped, text).encoder
-    np.testing.assert_allclose(trace.weights[0], out.attentions[0][0].numpy(), atol=1e-5)
 
 
 def test_recovered_words_by_hand(shipped: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,15 +75,6 @@ def test_windows_begin_with_their_code_and_hold_one_source(objective: CodesObjec
     assert seen == {"Story", "Dialogue", "French"}
 
 
-def test_an_epoch_passes_over_the_sources_as_often_as_the_recipe_says(objective: CodesObjective) -> None:
-    index = np.concatenate(objective.epoch(np.random.default_rng(0)))
-    for number, (source, text) in enumerate(zip(SOURCES, objective.texts, strict=True)):
-        windows = int((index[:, 0] == number).sum())
-        assert windows == pytest.approx(source.passes * len(text.flat) / WIDTH, abs=5)  # 4 rows are left over at most
-        rows = index[index[:, 0] == number]
-        assert rows[:, 1].max() + WIDTH <= len(text.flat)
-
-
 def test_starts_move_to_their_line() -> None:
     offsets = np.array([0, 4, 10, 50])
     assert at_lines(np.array([0, 3, 4, 9, 15, 49]), offsets, 5).tolist() == [0, 0, 4, 4, 10, 49]
@@ -96,14 +87,6 @@ def test_pairs_give_their_second_side_and_are_split_by_it(folder: Path) -> None:
     )
     assert [held for _, _, held in found] == [corpus.held_out(text, 5) for _, text, _ in found]
     assert {document for document, _, _ in found} == {"pairs.tsv"}
-
-
-def test_codes_are_tokens_that_no_text_has(objective: CodesObjective) -> None:
-    tokenizer = objective.tokenizer
-    assert objective.code.tolist() == [1, 2, 3]  # after the end token
-    assert tokenizer.encode("<|story|>The cat").ids[0] == 1
-    assert not set(tokenizer.encode("Story French Dialogue").ids) & {1, 2, 3}
-    assert objective.bytes[:4].tolist() == [0, 0, 0, 0]
 
 
 def test_passages_begin_with_rows_and_are_spread() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import tasks, translate
+from core.language import translate
 from core.training import measures, parallel
 from core.training.corpus import held_out, normal
 from core.training.evaluate_pairs import translate as translate_all
@@ -95,21 +95,6 @@ def _one(out: bool) -> str:
 
 def _rows(ragged: Any) -> list[list[int]]:
     return [ragged.row(i) for i in range(len(ragged))]
-
-
-def test_the_shipped_tokeniser_is_the_trained_one(objective: Any, shipped: Checkpoint) -> None:
-    tokenizer: Any = shipped.tokenizer
-    assert tokenizer.is_fast
-    text = "The cat saw two dogs."
-    expected = objective.tokenizer.encode(text).ids
-    assert tokenizer(text)["input_ids"] == expected
-    en, fr = (objective.tokenizer.token_to_id(token(language)) for language in ("en", "fr"))
-    assert tokenizer(f"__en__{text}")["input_ids"] == [en, *expected]
-    request = translate.prepare(shipped, text, "en-fr")
-    assert list(request.source) == [en, *expected]
-    assert request.prompt == (2, fr)
-    assert tokenizer.decode([fr, *expected], skip_special_tokens=True) == text
-    assert {task.slug for task in tasks.tasks(shipped)} == {f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b}
 
 
 def test_evaluation_decodes_as_the_page_does(shipped: Checkpoint) -> None:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from core.checkpoints.loading import read
-from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Card, Checkpoint
 from core.sparse import reformer
 from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
 from tests import tiny
-
-
-def loaded(folder: Path, kind: Any) -> Checkpoint:
-    spec = CheckpointSpec("dir-tiny", "Tiny", None, "efficient", kind, "directory", "a test", str(folder), True)
-    return read(spec)
+from tests.tinyfamilies import loaded
 
 
 @pytest.fixture(scope="module")

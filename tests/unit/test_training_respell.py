@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from core.training import recipe as recipes
 from core.training.objective import IGNORE
 from core.training.objectives.denoise import byte_rows, to_ids, to_text
 from core.training.tokenizers import T5, single_bytes
@@ -65,22 +62,6 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
     units = {measure.name: measure.unit for measure in card_rows({"two texts": found})}
     assert set(units.values()) == {"%"}
-
-
-def test_held_out_sentences_are_short_and_not_trained_on(
-    objective: Any, tiny_world: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from core.training.evaluate_pairs import short_sentences
-
-    own = dataclasses.replace(objective.recipe, data=objective.recipe.data | {"longest": 31})
-    monkeypatch.setattr(recipes, "load", lambda _: own)
-    checkpoint: Any = SimpleNamespace(spec=SimpleNamespace(slug="atlas-byt5"))
-    _, (on, found) = short_sentences(checkpoint, tiny_world[0])
-    trained = {to_text(objective.train.row(row)) for row in range(len(objective.train))}
-    assert on.endswith("held out from training")
-    assert len(found) > 10
-    assert not set(found) & trained
-    assert all(8 <= len(text.encode()) <= 30 for text in found)
 
 
 def test_heads_begin_beside_their_byte(objective: Any) -> None:

@@ -17,8 +17,6 @@ from core.vectors.positions import (
     rotary_cosines,
     rotated,
     sinusoids,
-    slopes,
-    t5_bucket,
 )
 
 
@@ -59,23 +57,6 @@ def test_along_distance_tells_left_from_right() -> None:
     assert np.isnan(means[3:]).all()
 
 
-def test_t5_buckets_by_hand() -> None:
-    # 16 on a side, of which 8 are exact
-    assert [t5_bucket(d) for d in (0, -1, -7, 1, 7)] == [0, 1, 7, 17, 23]
-    # 8 + floor(ln(16 / 8) / ln(128 / 8) * 8) = 8 + 2
-    assert [t5_bucket(d) for d in (-8, -16, -127, -128, -5000, 5000)] == [8, 10, 15, 15, 15, 31]
-    # a decoder has 32 for what stands before, and one for all that stands after
-    assert [t5_bucket(d, both=False) for d in (0, -15, -16, 3, -5000)] == [0, 15, 16, 0, 31]
-
-
-@given(st.integers(-600, 600), st.booleans())
-def test_farther_is_never_a_nearer_bucket(distance: int, both: bool) -> None:
-    side = t5_bucket(distance, both=both)
-    assert 0 <= side < 32
-    further = t5_bucket(distance + (1 if distance > 0 else -1), both=both)
-    assert further >= side or distance == 0
-
-
 def test_rotations_by_hand() -> None:
     assert pair_angles(4) == pytest.approx([1, 0.01])
     # a quarter of a rotation brings the first axis of a pair onto the second
@@ -99,9 +80,3 @@ def test_cosines_after_rotation() -> None:
     for distance in (1, 7, 19):
         cosine = vector @ rotated(vector, distance, 100.0) / 8
         assert found[distance] == pytest.approx(cosine)
-
-
-def test_slopes_by_hand() -> None:
-    assert slopes(8) == pytest.approx([1 / 2**h for h in range(1, 9)])
-    assert slopes(1) == (2**-8,)
-    assert slopes(3) == pytest.approx([2**-4, 2**-8, 2**-2])

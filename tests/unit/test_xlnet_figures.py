@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from core import patterns
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.figures.bars import saved_alt, saved_bars
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.theme import LIGHT, VERMILION
 from core.training import evaluate_decoders, evaluate_encoders
 from tests import tiny
+from tests.tinyfamilies import loaded
 
 TOKENS = ["[CLS]", "a<b", "cat", "[SEP]"]
 RANK = [0, 2, 1, 0]
@@ -63,16 +63,8 @@ def test_bars_go_up_where_the_memory_helps_and_lines_stand_between_segments() ->
     assert "lowers the surprisal of 2 of the 3 tokens after it" in saved_alt(saved, 2)
 
 
-def load(folder: Path, slug: str, kind: Any) -> Checkpoint:
-    from transformers import AutoTokenizer, XLNetLMHeadModel
-
-    model: Any = XLNetLMHeadModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    spec = CheckpointSpec(slug, slug, None, "decoder", kind, "bundled", "-", "-", True)
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), spec)
-
-
 def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_xlnet(tmp_path / "x"), "atlas-xlnet", "permutation-lm")
+    checkpoint = loaded(tiny.tiny_xlnet(tmp_path / "x"), "permutation-lm", "atlas-xlnet")
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
@@ -86,7 +78,7 @@ def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path
 
 
 def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) -> None:
-    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x"), "atlas-transformer-xl", "causal-lm")
+    checkpoint = loaded(tiny.tiny_transformer_xl(tmp_path / "x"), "causal-lm", "atlas-transformer-xl")
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     text = " ".join(tiny.SENTENCES[:6])
