@@ -13,7 +13,7 @@ from core.errors import UnknownSystem
 
 NAMED = {
     *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm", "adapter-bert"),
-    *("elmo", "spanbert", "structbert", "ernie", "megatron-bert", "clip", "modernbert"),
+    *("elmo", "spanbert", "structbert", "ernie", "ernie-2.0", "megatron-bert", "clip", "modernbert"),
     *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
     *("transformer", "t5", "mt5", "byt5", "bart", "m2m-100", "bert2bert", "unilm"),
     *("bigbird", "longformer", "reformer"),
@@ -114,7 +114,8 @@ COUNTED = {
     "elmo": {"original": 93_600_864 + 4, "small": 13_593_316},
     "spanbert": {"base": 108_310_272, "large": 333_579_264},
     "structbert": {"base": 109_482_240, "large": 335_141_888},
-    "ernie": {"1.0-base-zh": 99_866_112, "2.0-base-en": 109_486_080},
+    "ernie": {"1.0-base-zh": 99_866_112},
+    "ernie-2.0": {"base-en": 109_486_080},
     # with the paper's 30,522 word vectors; the library's default has 29,056
     "megatron-bert": {
         "336M": 333_640_704 + (30_522 - 29_056) * 1024,
