@@ -1,18 +1,17 @@
-r"""A sentence with its translation beside it, as XLM reads the two (Lample & Conneau 2019, arXiv 1901.07291).
-
-Translation language modeling hides words in a pair of sentences that say the same:
+r"""Translation language modeling: masked words in a sentence and its translation (XLM: Lample & Conneau 2019, arXiv
+1901.07291).
 
 .. math:: p(x_i \mid \tilde x, y)  \quad \text{against} \quad  p(x_i \mid \tilde x)
 
-with x the sentence, x̃ the same with hidden words, y its translation. Every token is the sum of three vectors: of its
-piece, of its place and of its language. Places count from 0 again where the second sentence begins, so that a word and
-its counterpart stand at places close to each other:
+with x the sentence, x̃ the same with masked words, y its translation. The input embedding of a token is the sum of
+three: token, position and language embedding. Positions start from 0 again in the second sentence, so that a word and
+its translation have similar positions:
 
     tokens     </s>  the  cat  </s>   </s>  le  chat  </s>
     languages  en    en   en   en     fr    fr  fr    fr
-    places     0     1    2    3      0     1   2     3
+    positions  0     1    2    3      0     1   2     3
 
-A sentence alone is the first half of this. Shapes: n tokens of a row, M hidden ones, V vocabulary entries.
+A single sentence is the first half of this. Shapes: n tokens of a row, M masked ones, V vocabulary entries.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ LANGUAGES = {"en": "English", "fr": "French"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the model reads; n numbers each."""
+    """The model's input; n values each."""
 
     ids: tuple[int, ...]
     langs: tuple[int, ...]
@@ -47,30 +46,30 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A pair of sentences with hidden words."""
+    """A pair of sentences with masked words."""
 
     tokens: tuple[Token, ...]
-    """What stands there, n tokens; hidden words are still readable."""
+    """The n original tokens, those of masked words included."""
     row: Row
-    """What the model gets, with the mask's id at ``hidden``."""
-    hidden: tuple[int, ...]
+    """The input, with the mask's id at ``masked``."""
+    masked: tuple[int, ...]
     second: int
     """The token with which the second sentence begins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
-    """What is guessed for one hidden token, counted in the row of both sentences."""
+class PairPrediction:
+    """The predictions for one masked token, whose position counts in the row of both sentences."""
 
     position: int
-    beside: MaskPrediction
-    """With the other sentence there."""
+    with_translation: MaskPrediction
+    """From both sentences."""
     alone: MaskPrediction
-    """With its own sentence only; ``position`` counts in that."""
+    """From its own sentence alone; ``position`` counts in that."""
 
 
 def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> Row:
-    """Sentences, each as (language, tokens without a frame), each in a frame of ``end`` and with places from 0."""
+    """Sentences, each as (language, tokens without a frame), each between two ``end`` tokens, positions from 0."""
     ids: list[int] = []
     langs: list[int] = []
     positions: list[int] = []
@@ -82,26 +81,30 @@ def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> Row:
 
 
 def numbers(checkpoint: Checkpoint) -> tuple[int, int]:
-    """The model's numbers of the two `LANGUAGES`.
+    """The model's ids of the two `LANGUAGES`.
 
     Raises:
-        InputUnusable: the model is no XLM with vectors for both.
+        InputUnusable: the model is not an XLM with embeddings for both.
     """
-    known = getattr(checkpoint.model.config, "lang2id", None)
-    if not speaks(checkpoint.model) or not isinstance(known, dict) or any(code not in known for code in LANGUAGES):
+    language_ids = getattr(checkpoint.model.config, "lang2id", None)
+    if (
+        not speaks(checkpoint.model)
+        or not isinstance(language_ids, dict)
+        or any(code not in language_ids for code in LANGUAGES)
+    ):
         raise InputUnusable(
-            f"{checkpoint.spec.name} has no vectors for English and French, so a translation cannot stand beside a "
-            "sentence. An XLM that was trained on both works."
+            f"{checkpoint.spec.name} has no language embeddings for English and French, so it cannot read a "
+            "sentence with its translation. Choose an XLM that was trained on both."
         )
-    english, french = (int(known[code]) for code in LANGUAGES)
+    english, french = (int(language_ids[code]) for code in LANGUAGES)
     return english, french
 
 
-def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[int] = ()) -> Joined:
-    """Tokenise an English sentence and its French translation, and hide words of either.
+def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[int] = ()) -> Joined:
+    """Tokenise an English sentence and its French translation, and mask words of either.
 
     Args:
-        hidden: tokens of the joined row; one piece stands for its whole word. Typed masks are hidden, too.
+        chosen: tokens of the joined row; one token stands for its whole word. Typed masks count, too.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable in a sentence, or more tokens than the model has positions.
@@ -121,23 +124,23 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, hidden: Collection[
         check_length(checkpoint, len(sides[-1]) + 2)
     tokens = (*frame, *sides[0], *frame, *frame, *sides[1], *frame)
     row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))
-    masked = masked_positions(tokens, int(mask), hidden)
+    masked = masked_positions(tokens, int(mask), chosen)
     ids = tuple(int(mask) if i in masked else token for i, token in enumerate(row.ids))
     return Joined(tokens, Row(ids, row.langs, row.positions), masked, len(sides[0]) + 2)
 
 
-def guess(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[Guess, ...]:
-    """The ``k`` top predictions for every hidden token, with the translation beside its sentence and without."""
-    if not joined.hidden:
+def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPrediction, ...]:
+    """The ``k`` top predictions for every masked token, with the other sentence and without."""
+    if not joined.masked:
         raise InputUnusable("No word is masked. Click a word of either sentence, or type [MASK] in place of one.")
-    beside = _best(checkpoint, joined.row, joined.hidden, k)
-    found: dict[int, MaskPrediction] = {}
+    with_translation = _best(checkpoint, joined.row, joined.masked, k)
+    alone: dict[int, MaskPrediction] = {}
     for start, stop in ((0, joined.second), (joined.second, len(joined.tokens))):
-        here = [i for i in joined.hidden if start <= i < stop]
-        if here:
+        in_sentence = [i for i in joined.masked if start <= i < stop]
+        if in_sentence:
             row = Row(joined.row.ids[start:stop], joined.row.langs[start:stop], joined.row.positions[start:stop])
-            found |= dict(zip(here, _best(checkpoint, row, [i - start for i in here], k), strict=True))
-    return tuple(Guess(i, with_it, found[i]) for i, with_it in zip(joined.hidden, beside, strict=True))
+            alone |= dict(zip(in_sentence, _best(checkpoint, row, [i - start for i in in_sentence], k), strict=True))
+    return tuple(PairPrediction(i, joint, alone[i]) for i, joint in zip(joined.masked, with_translation, strict=True))
 
 
 def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
@@ -145,9 +148,11 @@ def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
     import torch
 
     with torch.inference_mode():
-        ids, langs, places = (torch.tensor([part], device=model.device) for part in (row.ids, row.langs, row.positions))
+        ids, langs, position_ids = (
+            torch.tensor([values], device=model.device) for values in (row.ids, row.langs, row.positions)
+        )
         every: Tensor = model(
-            input_ids=ids, attention_mask=torch.ones_like(ids), langs=langs, position_ids=places
+            input_ids=ids, attention_mask=torch.ones_like(ids), langs=langs, position_ids=position_ids
         ).logits
         return every[0, list(positions)].float()
 

@@ -160,10 +160,10 @@ def _of_pair(pairs: Checkpoint, example: Example, ids: Tensor) -> Losses:
 
 
 def _of_verdicts(discriminator: Checkpoint, example: Example, ids: Tensor) -> Losses:
-    from core.language.replaced import verdicts
+    from core.language.replaced import detector_probabilities
     from core.objectives.replaced import REPLACED
 
-    probabilities = verdicts(discriminator, ids[0].tolist())
+    probabilities = detector_probabilities(discriminator, ids[0].tolist())
     paid = {}
     for place in example.asked:
         chance = min(max(probabilities[place], 1e-12), 1 - 1e-12)

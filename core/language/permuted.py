@@ -1,23 +1,23 @@
-r"""Words of a text found one after the other, in any order (XLNet: Yang et al., 2019, arXiv 1906.08237).
+r"""Tokens predicted one after the other, in any order (XLNet: Yang et al., 2019, arXiv 1906.08237).
 
-Some tokens of a text are unknown, and an order says when each is found. Every step sees what is known from the start
-and what was found before, wherever it stands:
+The targets of a text are predicted in a factorization order z. Each step attends to the known tokens and to the targets
+predicted before it, at any position:
 
 .. math:: \log p(x_{z_1}, \dots, x_{z_m} \mid x_{\mathrm{known}}) =
           \sum_{t=1}^{m} \log p(x_{z_t} \mid x_{\mathrm{known}}, x_{z_{<t}})
 
-By the chain rule the left side does not depend on the order z. A model's sums differ a little from order to order; by
-how much is a measure of how consistent it is. With the truth fed back all steps come out of one pass, which is what the
-two streams and their masks are for; with the model's own guesses fed back each step needs a pass.
+By the chain rule the left side does not depend on z. A model's sums differ a little between orders, which measures how
+consistent it is. With the original tokens fed back (teacher forcing), one pass computes all steps, by means of the two
+streams and their masks; with the model's own predictions fed back, each step needs a pass.
 
-A place's *rank* is 0 where it is known and t where it is found t-th. The query stream at i, which is to find what
-stands there, sees j where rank j < rank i; the content stream at i, which knows what stands there, sees itself, too.
-Known places see all known places and nothing else, as in the code that the paper's authors released (where ``[CLS]``
-and ``[SEP]`` take part in the order; here they are known). Places of one rank do not see each other: with rank 1 for
-all of them they are found at once.
+A position's *rank* is 0 where its token is known and t where it is predicted t-th. The query stream at i, from which
+the token is predicted, attends to j where rank j < rank i; the content stream, which contains the token, attends to
+itself, too. Known positions attend to all known positions and to no others, as in the authors' released code (where
+``[CLS]`` and ``[SEP]`` take part in the order; here they are known). Positions of equal rank do not attend to each
+other: with rank 1 for all of them they are predicted at once.
 
-Shapes: n tokens of the text, m places to find, V vocabulary entries; L places, where leading axes (rows of a batch)
-are allowed.
+Shapes: n tokens of the text, m targets, V vocabulary entries; L positions, where leading axes (rows of a batch) are
+allowed.
 """
 
 from __future__ import annotations
@@ -42,68 +42,68 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MAX_CHARS = 600
-MAX_FOUND = 64
-"""Tokens that may be unknown at once."""
+MAX_TARGETS = 64
+"""Tokens that may be targets at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """A text of n tokens and the order in which some of them are found."""
+class Targets:
+    """A text of n tokens, and the order in which m of them are predicted."""
 
     tokens: tuple[Token, ...]
-    places: tuple[int, ...]
-    """m places, as they are found; the pieces of one word follow each other from left to right."""
+    positions: tuple[int, ...]
+    """m positions in the order of prediction; the tokens of a word follow each other from left to right."""
 
     @property
     def words(self) -> tuple[int, ...]:
-        """The words to find, as numbers of `core.language.tokens.words`, as they are found."""
+        """The words to predict, as numbers of `core.language.tokens.words`, in the order of prediction."""
         numbers = words(self.tokens)
-        return tuple(dict.fromkeys(numbers[place] for place in self.places))
+        return tuple(dict.fromkeys(numbers[position] for position in self.positions))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One step: what the model expected at a place, and what stood there."""
+class PredictionStep:
+    """One step: the model's prediction at a position, and the original token."""
 
-    guess: MaskPrediction
+    prediction: MaskPrediction
     truth: str
     probability: float
-    """Of what stood there."""
+    """Of the original token."""
     rank: int
-    """Of what stood there among all V, from 1."""
+    """Of the original token among all V, from 1."""
 
     @property
     def bits(self) -> float:
-        """What the truth cost."""
+        """The surprisal of the original token."""
         return -math.log2(max(self.probability, 1e-30))
 
 
-def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Unknown:
+def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Targets:
     """Tokenise ``text`` and put the tokens of the ``chosen`` words in order.
 
     Args:
-        chosen: numbers of words (`choices`), in the order in which they are found.
+        chosen: numbers of words (`choices`), in the order of prediction.
 
     Raises:
-        InputUnusable: the model finds no words in any order, no word is chosen, or too many are.
+        InputUnusable: the model cannot predict in any order, no word is chosen, or too many are.
         InputEmpty, InputTooLong: nothing readable in the text, or more tokens than the model reads.
         OutOfRange: a number is no word of this text.
     """
-    tokens = cut(checkpoint, text)
-    there = choices(tokens)
-    places: list[int] = []
+    tokens = tokens_of(checkpoint, text)
+    by_word = choices(tokens)
+    positions: list[int] = []
     for number in dict.fromkeys(chosen):
-        if number not in there:
+        if number not in by_word:
             raise OutOfRange(f"There is no word {number} to predict in this text.")
-        places += there[number]
-    if not places:
+        positions += by_word[number]
+    if not positions:
         raise InputUnusable("No word is chosen for prediction. Choose one or more words of the sentence.")
-    if len(places) > MAX_FOUND:
-        raise InputUnusable(f"{len(places)} tokens to predict are too many. Up to {MAX_FOUND} work here.")
-    return Unknown(tokens, tuple(places))
+    if len(positions) > MAX_TARGETS:
+        raise InputUnusable(f"{len(positions)} tokens to predict are too many. Up to {MAX_TARGETS} work here.")
+    return Targets(tokens, tuple(positions))
 
 
-def cut(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
+def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
     """The tokens of ``text``, special ones included; refuses what `prepare` refuses."""
     if not checkpoint.spec.offers("two streams"):
         raise InputUnusable(f"{checkpoint.spec.name} does not predict words in any order. Choose an XLNet.")
@@ -115,102 +115,104 @@ def cut(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
 
 
 def choices(tokens: Sequence[Token]) -> dict[int, list[int]]:
-    """The places of each word that can be chosen, by its number."""
-    found: dict[int, list[int]] = {}
-    for place, (token, number) in enumerate(zip(tokens, words(tokens), strict=True)):
+    """The positions of each word that can be chosen, by its number."""
+    positions: dict[int, list[int]] = {}
+    for position, (token, number) in enumerate(zip(tokens, words(tokens), strict=True)):
         if not token.special:
-            found.setdefault(number, []).append(place)
-    return found
+            positions.setdefault(number, []).append(position)
+    return positions
 
 
-def follow(checkpoint: Checkpoint, unknown: Unknown, k: int = 5, *, own: bool = False) -> tuple[Found, ...]:
+def follow(checkpoint: Checkpoint, targets: Targets, k: int = 5, *, own: bool = False) -> tuple[PredictionStep, ...]:
     """Every step along the order, with the ``k`` top predictions of each.
 
     Args:
-        own: what is fed back is the model's top prediction instead of what stood there.
+        own: feed the model's top predictions back instead of the original tokens.
     """
-    ids = [token.id for token in unknown.tokens]
+    ids = [token.id for token in targets.tokens]
     if not own:
-        logs = in_order(checkpoint.model, ids, unknown.places)
-        return tuple(_found(checkpoint, unknown, step, logs[step], k) for step in range(len(unknown.places)))
-    found: list[Found] = []
-    for step, place in enumerate(unknown.places):
-        # nothing sees the tokens at this and the later steps, so that it does not matter what stands there
-        found.append(_found(checkpoint, unknown, step, in_order(checkpoint.model, ids, unknown.places)[step], k))
-        ids[place] = found[-1].guess.ids[0]
-    return tuple(found)
+        logs = in_order(checkpoint.model, ids, targets.positions)
+        return tuple(_step(checkpoint, targets, step, logs[step], k) for step in range(len(targets.positions)))
+    steps: list[PredictionStep] = []
+    for step, position in enumerate(targets.positions):
+        # no position attends to the tokens of this and the later steps, so that those do not matter
+        steps.append(_step(checkpoint, targets, step, in_order(checkpoint.model, ids, targets.positions)[step], k))
+        ids[position] = steps[-1].prediction.ids[0]
+    return tuple(steps)
 
 
-def costs(checkpoint: Checkpoint, unknown: Unknown) -> dict[int, float]:
-    """Bits of what stands at each place, by place; their sum is the cost of all."""
-    ids = [token.id for token in unknown.tokens]
-    logs = in_order(checkpoint.model, ids, unknown.places)
-    bits = {place: -float(logs[step, ids[place]]) / math.log(2) for step, place in enumerate(unknown.places)}
-    return {place: bits[place] for place in sorted(bits)}
+def costs(checkpoint: Checkpoint, targets: Targets) -> dict[int, float]:
+    """The surprisal in bits of each target, by position; their sum is that of all targets."""
+    ids = [token.id for token in targets.tokens]
+    logs = in_order(checkpoint.model, ids, targets.positions)
+    bits = {
+        position: -float(logs[step, ids[position]]) / math.log(2) for step, position in enumerate(targets.positions)
+    }
+    return {position: bits[position] for position in sorted(bits)}
 
 
-def reordered(unknown: Unknown, order: str, seed: int = 0) -> Unknown:
+def reordered(targets: Targets, order: str, seed: int = 0) -> Targets:
     """The same words in another order: ``forward``, ``backward`` or ``shuffled``.
 
-    Backward and shuffled orders take words, not tokens: a word's pieces are still found from left to right.
+    Backward and shuffled orders move words: the tokens of a word are still predicted from left to right.
     """
-    chosen = sorted(unknown.words)
+    chosen = sorted(targets.words)
     if order == "backward":
         chosen.reverse()
     elif order == "shuffled":
         chosen = [chosen[i] for i in np.random.default_rng(seed).permutation(len(chosen))]
-    there = choices(unknown.tokens)
-    return Unknown(unknown.tokens, tuple(place for number in chosen for place in there[number]))
+    by_word = choices(targets.tokens)
+    return Targets(targets.tokens, tuple(position for number in chosen for position in by_word[number]))
 
 
-def sees(unknown: Unknown) -> tuple[Mask, Mask]:
-    """Who sees whom, (n, n) each, rows queries and columns keys in the text's order: content stream, query stream."""
-    size = len(unknown.tokens)
-    query = ~perm_mask(ranks(unknown.places, size))
+def stream_masks(targets: Targets) -> tuple[Mask, Mask]:
+    """(n, n) masks of the content and the query stream; rows are queries, columns keys, in the text's order."""
+    size = len(targets.tokens)
+    query = ~perm_mask(ranks(targets.positions, size))
     return query | np.eye(size, dtype=np.bool_), query
 
 
 def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
-    """(m, V) scores at ``positions`` of one text ``ids`` (1, n), none of which sees another or itself."""
+    """(m, V) scores at ``positions`` of one text ``ids`` (1, n), all of which are masked from each other."""
     rank = np.zeros(ids.shape[1], dtype=np.int64)
     rank[list(positions)] = 1
     return _scores(model, ids, rank, positions)
 
 
-def streams(ids: Tensor, rank: Positions, places: Sequence[int]) -> dict[str, Tensor]:
-    """What the model takes beside ``ids`` (1, n): who sees whom (1, n, n), and where is guessed (1, m, n)."""
+def streams(ids: Tensor, rank: Positions, positions: Sequence[int]) -> dict[str, Tensor]:
+    """The model's inputs beside ``ids`` (1, n): ``perm_mask`` (1, n, n) and ``target_mapping`` (1, m, n)."""
     import torch
 
-    unseen = torch.from_numpy(perm_mask(rank)).to(ids.device, torch.float32)
-    where = torch.from_numpy(mapping(np.asarray(places), len(rank))).to(ids.device)
-    return {"perm_mask": unseen[None], "target_mapping": where[None]}
+    blocked = torch.from_numpy(perm_mask(rank)).to(ids.device, torch.float32)
+    where = torch.from_numpy(target_mapping(np.asarray(positions), len(rank))).to(ids.device)
+    return {"perm_mask": blocked[None], "target_mapping": where[None]}
 
 
-def _scores(model: Any, ids: Tensor, rank: Positions, places: Sequence[int]) -> Tensor:
+def _scores(model: Any, ids: Tensor, rank: Positions, positions: Sequence[int]) -> Tensor:
     import torch
 
     with torch.inference_mode():
-        out = model(input_ids=ids, **streams(ids, rank, places), use_mems=False)
+        out = model(input_ids=ids, **streams(ids, rank, positions), use_mems=False)
         scores: Tensor = out.logits[0].float()
         return scores
 
 
-def in_order(model: Any, ids: Sequence[int], places: Sequence[int]) -> Tensor:
+def in_order(model: Any, ids: Sequence[int], positions: Sequence[int]) -> Tensor:
     """(m, V) log-probabilities, each step given those before it."""
     import torch
 
-    given = torch.tensor([list(ids)], device=model.device)
-    return _scores(model, given, ranks(places, len(ids)), places).log_softmax(-1)
+    inputs = torch.tensor([list(ids)], device=model.device)
+    return _scores(model, inputs, ranks(positions, len(ids)), positions).log_softmax(-1)
 
 
-def _found(checkpoint: Checkpoint, unknown: Unknown, step: int, logs: Tensor, k: int) -> Found:
-    place = unknown.places[step]
-    (guess,) = likeliest(checkpoint.tokenizer, [place], logs.exp()[None], k)
-    truth = unknown.tokens[place].id
+def _step(checkpoint: Checkpoint, targets: Targets, step: int, logs: Tensor, k: int) -> PredictionStep:
+    position = targets.positions[step]
+    (prediction,) = likeliest(checkpoint.tokenizer, [position], logs.exp()[None], k)
+    truth = targets.tokens[position].id
     own = logs[truth]
-    return Found(guess, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)
+    return PredictionStep(prediction, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)
 
 
-def mapping(places: Positions, length: int) -> npt.NDArray[np.float32]:
-    """(..., targets, length) transformers' ``target_mapping``: 1 where a target stands; a place below 0 is nowhere."""
-    return np.asarray(places[..., None] == np.arange(length), dtype=np.float32)
+def target_mapping(positions: Positions, length: int) -> npt.NDArray[np.float32]:
+    """(..., targets, length) transformers' ``target_mapping``: 1 at a target; a negative position has no target."""
+    return np.asarray(positions[..., None] == np.arange(length), dtype=np.float32)

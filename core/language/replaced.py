@@ -1,8 +1,8 @@
-"""Replaced-token detection (Clark et al., 2020): one model fills hidden places, another looks for what it put there.
+"""Replaced-token detection (Clark et al., 2020): a generator fills masked positions, a discriminator classifies tokens.
 
-The generator samples a token for every hidden place from its own distribution; the discriminator gives every token of
-the result the probability :math:`D_t = \\sigma(w^\\top h_t)` of having been replaced. A sample that happens to be the
-word that stood there counts as original.
+The generator samples a token for every masked position; the discriminator assigns every token of the result a
+probability :math:`D_t = \\sigma(w^\\top h_t)` that it was replaced. A sample that equals the original token counts as
+original.
 
 Shapes: n tokens, special ones included.
 """
@@ -21,38 +21,38 @@ from core.language.tokens import describe, tokenise, words
 from core.language.types import Token
 
 SHARE = 0.15
-"""Of the words that are hidden where the visitor has not chosen any."""
+"""Of the words that are masked where the visitor has not chosen any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A text with some of its tokens replaced, and the discriminator's verdict on each."""
+class Detection:
+    """A text with some of its tokens replaced, and the discriminator's probability for each."""
 
     before: tuple[Token, ...]
-    """(n,) what stood there."""
+    """(n,) original tokens."""
     after: tuple[Token, ...]
-    """(n,) what stands there now."""
-    hidden: tuple[int, ...]
+    """(n,) tokens after replacement."""
+    masked: tuple[int, ...]
     """Positions that the generator filled, or where the visitor's own version differs."""
-    chances: tuple[float, ...]
-    """For each hidden position the generator's probability of what it wrote; empty for the visitor's own changes."""
-    verdicts: tuple[float, ...]
-    """(n,) probability of having been replaced."""
+    sampled: tuple[float, ...]
+    """The generator's probability of each sampled token; empty for the visitor's own changes."""
+    probabilities: tuple[float, ...]
+    """(n,) probabilities that a token was replaced."""
 
     @property
     def replaced(self) -> tuple[int, ...]:
-        """Positions whose token is not the one that stood there."""
-        return tuple(i for i in self.hidden if self.before[i].id != self.after[i].id)
+        """Positions whose token differs from the original."""
+        return tuple(i for i in self.masked if self.before[i].id != self.after[i].id)
 
-    def right(self, threshold: float = 0.5) -> tuple[int, int]:
-        """How many ordinary tokens are judged rightly, and how many there are."""
+    def correct(self, threshold: float = 0.5) -> tuple[int, int]:
+        """The number of correctly classified ordinary tokens, and of all ordinary tokens."""
         ordinary = [i for i, token in enumerate(self.after) if not token.special]
-        hits = sum((self.verdicts[i] > threshold) == (i in self.replaced) for i in ordinary)
+        hits = sum((self.probabilities[i] > threshold) == (i in self.replaced) for i in ordinary)
         return hits, len(ordinary)
 
 
 def some_words(tokens: Sequence[Token], seed: int) -> tuple[int, ...]:
-    """Positions of about `SHARE` of the words, at least one, drawn from the seed; whole words."""
+    """Positions of about `SHARE` of the words, at least one, sampled with the seed; whole words."""
     import numpy as np
 
     numbers = words(tokens)
@@ -64,10 +64,10 @@ def some_words(tokens: Sequence[Token], seed: int) -> tuple[int, ...]:
     return tuple(i for i, number in enumerate(numbers) if number in chosen and not tokens[i].special)
 
 
-def replace_and_judge(
+def replace_and_detect(
     generator: Checkpoint, discriminator: Checkpoint, text: str, positions: Sequence[int], seed: int
-) -> Judged:
-    """Hides the words at ``positions`` of ``text``, lets the generator fill them, and asks the discriminator.
+) -> Detection:
+    """Mask the words at ``positions`` of ``text``, sample them from the generator, and classify all tokens.
 
     :param positions: of tokens, special ones included; none for `some_words` of the seed.
     :raises InputEmpty: nothing readable in the text.
@@ -78,42 +78,42 @@ def replace_and_judge(
     if not positions:
         positions = some_words(tokenise(generator, text), seed)
     masked = prepare(generator, text, positions)
-    drawn, taken = sample(generator, masked.ids, masked.positions, seed)
+    sampled, probabilities = sample(generator, masked.ids, masked.positions, seed)
     ids = list(masked.ids)
-    for position, token in zip(masked.positions, drawn, strict=True):
+    for position, token in zip(masked.positions, sampled, strict=True):
         ids[position] = token
-    after = _written(generator, masked, ids)
-    return Judged(masked.tokens, after, masked.positions, taken, verdicts(discriminator, ids))
+    after = _filled(generator, masked, ids)
+    return Detection(masked.tokens, after, masked.positions, probabilities, detector_probabilities(discriminator, ids))
 
 
 def sample(
     generator: Checkpoint, ids: Sequence[int], positions: Sequence[int], seed: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """What the generator writes at the masked ``positions`` of ``ids``: a token's id for each, and its probability."""
+    """The generator's sample at the masked ``positions`` of ``ids``: token ids and their probabilities."""
     import torch
 
     with torch.inference_mode():
         logits = masked_logits(generator.model, torch.tensor([list(ids)]), positions)  # (M, V)
-        chances = logits.float().softmax(-1)
-        drawn = torch.multinomial(chances, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
-    return tuple(drawn.tolist()), tuple(chances[torch.arange(len(drawn)), drawn].tolist())
+        probabilities = logits.float().softmax(-1)
+        sampled = torch.multinomial(probabilities, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
+    return tuple(sampled.tolist()), tuple(probabilities[torch.arange(len(sampled)), sampled].tolist())
 
 
-def _written(checkpoint: Checkpoint, masked: MaskedText, ids: Sequence[int]) -> tuple[Token, ...]:
-    """The filled text's tokens; a mask that the visitor typed counts as hidden, whatever stands there now."""
+def _filled(checkpoint: Checkpoint, masked: MaskedText, ids: Sequence[int]) -> tuple[Token, ...]:
+    """The filled text's tokens; a typed mask keeps its offsets."""
     fresh = describe(checkpoint.tokenizer, ids)
     return tuple(replace(new, start=old.start, end=old.end) for new, old in zip(fresh, masked.tokens, strict=True))
 
 
-def judge_own(discriminator: Checkpoint, text: str) -> Judged:
-    """The verdict on a text as it stands: nothing is known to be replaced."""
+def detect(discriminator: Checkpoint, text: str) -> Detection:
+    """The discriminator's probabilities for an unchanged text."""
     tokens = tokenise(discriminator, clean(text, MAX_CHARS))
     check_length(discriminator, len(tokens))
-    return Judged(tokens, tokens, (), (), verdicts(discriminator, [token.id for token in tokens]))
+    return Detection(tokens, tokens, (), (), detector_probabilities(discriminator, [token.id for token in tokens]))
 
 
-def verdicts(discriminator: Checkpoint, ids: Sequence[int]) -> tuple[float, ...]:
-    """(n,) probabilities of having been replaced."""
+def detector_probabilities(discriminator: Checkpoint, ids: Sequence[int]) -> tuple[float, ...]:
+    """(n,) probabilities that a token was replaced."""
     import torch
 
     with torch.inference_mode():

@@ -192,11 +192,11 @@ def _next(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _replaced(checkpoint: Checkpoint, question: Question) -> Answer:
-    from core.language.replaced import judge_own
+    from core.language.replaced import detect
 
-    found = judge_own(checkpoint, question.text)
+    found = detect(checkpoint, question.text)
     chances = tuple(
-        max((v for v, t in zip(found.verdicts, found.after, strict=True) if start <= t.start < end), default=0.0)
+        max((v for v, t in zip(found.probabilities, found.after, strict=True) if start <= t.start < end), default=0.0)
         for start, end in spans(question.text)
     )
     choice = int(np.argmax(chances))

@@ -27,7 +27,7 @@ from core.language import tasks, translate
 from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
 from core.language.generate import generate
 from core.language.limits import max_tokens
-from core.language.replaced import Judged, judge_own
+from core.language.replaced import Detection, detect
 from core.language.text import clean
 from core.language.tokens import describe, tokenise
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
@@ -94,7 +94,7 @@ class Rewritten:
     steps: tuple[GenerationStep, ...]
 
 
-Answer = Filled | Continued | Rewritten | Judged
+Answer = Filled | Continued | Rewritten | Detection
 
 
 def split(text: str) -> tuple[Word, ...]:
@@ -151,7 +151,7 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
         return _rewrite(checkpoint, text, words, task)
     if checkpoint.spec.offers("detects replaced tokens"):
         _refuse_masks(checkpoint, words, "detects replaced tokens")
-        return judge_own(checkpoint, text)
+        return detect(checkpoint, text)
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
 
 

@@ -55,34 +55,34 @@ def test_second_sentences_are_lines() -> None:
 def test_what_is_judged_is_what_the_generator_wrote(electra: tuple[Checkpoint, Checkpoint]) -> None:
     generator, discriminator = electra
     tokens = tokenise(generator, A)
-    found = replaced.replace_and_judge(generator, discriminator, A, [2, 6], seed=3)
-    assert found.hidden == (2, 6)
-    assert [t.id for i, t in enumerate(found.after) if i not in found.hidden] == [
-        t.id for i, t in enumerate(tokens) if i not in found.hidden
+    found = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
+    assert found.masked == (2, 6)
+    assert [t.id for i, t in enumerate(found.after) if i not in found.masked] == [
+        t.id for i, t in enumerate(tokens) if i not in found.masked
     ]
     ids = torch.tensor([[token.id for token in found.after]])
     with torch.no_grad():
         expected = discriminator.model(input_ids=ids).logits[0].sigmoid()
-    assert found.verdicts == pytest.approx(expected.tolist(), rel=1e-5)
+    assert found.probabilities == pytest.approx(expected.tolist(), rel=1e-5)
     masked = torch.tensor([[token.id for token in tokens]])
     masked[0, [2, 6]] = generator.tokenizer.mask_token_id
     with torch.no_grad():
         chances = generator.model(input_ids=masked).logits[0].softmax(-1)
-    for place, chance in zip(found.hidden, found.chances, strict=True):
+    for place, chance in zip(found.masked, found.sampled, strict=True):
         assert chance == pytest.approx(float(chances[place, found.after[place].id]), rel=1e-4)
-    again = replaced.replace_and_judge(generator, discriminator, A, [2, 6], seed=3)
+    again = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
     assert again == found
-    others = {replaced.replace_and_judge(generator, discriminator, A, [2, 6], seed=s).after for s in range(4)}
+    others = {replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=s).after for s in range(4)}
     assert len(others) > 1
 
 
 def test_right_verdicts_are_counted_over_ordinary_tokens() -> None:
     tokens = tokenise(tinyfamilies.make("bert"), "the cat sat")
     changed = tuple(tokens[2] if i == 1 else token for i, token in enumerate(tokens))  # [CLS] cat cat sat [SEP]
-    found = replaced.Judged(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
+    found = replaced.Detection(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
     assert found.replaced == (1,)  # the guess at 3 was right, so it counts as original
-    assert found.right() == (2, 3)  # caught at 1, wrongly accused at 2, left alone at 3
-    assert found.right(threshold=0.75) == (3, 3)
+    assert found.correct() == (2, 3)  # caught at 1, wrongly accused at 2, left alone at 3
+    assert found.correct(threshold=0.75) == (3, 3)
 
 
 def test_words_are_chosen_by_the_seed_and_whole(electra: tuple[Checkpoint, Checkpoint]) -> None:
@@ -95,10 +95,10 @@ def test_words_are_chosen_by_the_seed_and_whole(electra: tuple[Checkpoint, Check
 
 
 def test_a_text_of_ones_own_has_nothing_replaced(electra: tuple[Checkpoint, Checkpoint]) -> None:
-    found = replaced.judge_own(electra[1], A)
+    found = replaced.detect(electra[1], A)
     assert found.before == found.after
     assert found.replaced == ()
-    assert len(found.verdicts) == len(found.after)
+    assert len(found.probabilities) == len(found.after)
 
 
 def test_speed_is_the_median_of_turns() -> None:

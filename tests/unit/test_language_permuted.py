@@ -39,49 +39,49 @@ def alone(checkpoint: Checkpoint, ids: list[int], order: list[int], step: int) -
 
 
 def test_the_steps_of_one_pass_use_the_chain_rule(xlnet: Checkpoint) -> None:
-    unknown = permuted.prepare(xlnet, TEXT, [5, 2, 3])
-    ids = [token.id for token in unknown.tokens]
-    found = permuted.follow(xlnet, unknown)
-    a, b, c = order = list(unknown.places)
+    targets = permuted.prepare(xlnet, TEXT, [5, 2, 3])
+    ids = [token.id for token in targets.tokens]
+    found = permuted.follow(xlnet, targets)
+    a, b, c = order = list(targets.positions)
     first = alone(xlnet, ids, order, 0)
     assert found[0].probability == pytest.approx(math.exp(first[ids[a]]), rel=1e-4)
-    assert found[0].guess.ids[0] == int(first.argmax())
+    assert found[0].prediction.ids[0] == int(first.argmax())
     assert found[0].rank == int((first > first[ids[a]]).sum()) + 1
     assert found[1].probability == pytest.approx(math.exp(alone(xlnet, ids, order, 1)[ids[b]]), rel=1e-4)
     last = alone(xlnet, ids, order, 2)
     assert found[2].probability == pytest.approx(math.exp(last[ids[c]]), rel=1e-4)
     assert found[2].bits == pytest.approx(-math.log2(found[2].probability))
-    costs = permuted.costs(xlnet, unknown)
-    assert list(costs) == sorted(unknown.places)
-    assert [costs[place] for place in unknown.places] == pytest.approx([step.bits for step in found], rel=1e-4)
+    costs = permuted.costs(xlnet, targets)
+    assert list(costs) == sorted(targets.positions)
+    assert [costs[place] for place in targets.positions] == pytest.approx([step.bits for step in found], rel=1e-4)
 
 
 def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None:
     first = permuted.prepare(xlnet, "The cat sat on the mat.", [2, 6])
     other = permuted.prepare(xlnet, "The cat sat on the dog.", [2, 6])
-    steps, others = (permuted.follow(xlnet, unknown) for unknown in (first, other))
+    steps, others = (permuted.follow(xlnet, targets) for targets in (first, other))
     assert steps[0].probability == pytest.approx(others[0].probability, rel=1e-5)
     swapped, turned = (permuted.follow(xlnet, permuted.reordered(u, "backward")) for u in (first, other))
     assert swapped[1].probability != pytest.approx(turned[1].probability, rel=1e-3)
     # all but the last word of the order are the same for both, so a new known word is felt everywhere
-    assert swapped[0].guess.probabilities == pytest.approx(turned[0].guess.probabilities, rel=1e-5)
+    assert swapped[0].prediction.probabilities == pytest.approx(turned[0].prediction.probabilities, rel=1e-5)
 
 
 def test_own_guesses_are_fed_back(xlnet: Checkpoint) -> None:
-    unknown = permuted.prepare(xlnet, TEXT, [2, 3])
-    truth, own = permuted.follow(xlnet, unknown), permuted.follow(xlnet, unknown, own=True)
+    targets = permuted.prepare(xlnet, TEXT, [2, 3])
+    truth, own = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, own=True)
     assert own[0] == truth[0]
-    ids = [token.id for token in unknown.tokens]
-    ids[unknown.places[0]] = own[0].guess.ids[0]
-    again = alone(xlnet, ids, list(unknown.places), 1)
-    assert own[1].guess.ids[0] == int(again.argmax())
-    assert own[1].guess.probabilities[0] == pytest.approx(float(again.max().exp()), rel=1e-4)
+    ids = [token.id for token in targets.tokens]
+    ids[targets.positions[0]] = own[0].prediction.ids[0]
+    again = alone(xlnet, ids, list(targets.positions), 1)
+    assert own[1].prediction.ids[0] == int(again.argmax())
+    assert own[1].prediction.probabilities[0] == pytest.approx(float(again.max().exp()), rel=1e-4)
 
 
 def test_who_sees_whom_in_the_texts_order(xlnet: Checkpoint) -> None:
-    unknown = permuted.prepare(xlnet, "The cat sat", [3, 1])  # [CLS] the cat sat [SEP]
-    assert [token.text for token in unknown.tokens] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
-    content, query = (side.astype(int).tolist() for side in permuted.sees(unknown))
+    targets = permuted.prepare(xlnet, "The cat sat", [3, 1])  # [CLS] the cat sat [SEP]
+    assert [token.text for token in targets.tokens] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
+    content, query = (side.astype(int).tolist() for side in permuted.stream_masks(targets))
     known = [1, 0, 1, 0, 1]
     assert query == [known, [1, 0, 1, 1, 1], known, known, known]
     assert content == [known, [1, 1, 1, 1, 1], known, [1, 0, 1, 1, 1], known]
@@ -89,17 +89,17 @@ def test_who_sees_whom_in_the_texts_order(xlnet: Checkpoint) -> None:
 
 def test_words_of_several_pieces_are_found_from_left_to_right(xlnet: Checkpoint) -> None:
     text = "The catdog cat"
-    tokens = permuted.cut(xlnet, text)
+    tokens = permuted.tokens_of(xlnet, text)
     pieces = permuted.choices(tokens)
     many = next(number for number, places in pieces.items() if len(places) > 1)
-    unknown = permuted.prepare(xlnet, text, [max(pieces), many])
-    assert unknown.places == (*pieces[max(pieces)], *pieces[many])
-    assert unknown.words == (max(pieces), many)
-    assert permuted.reordered(unknown, "forward").words == (many, max(pieces))
-    assert permuted.reordered(unknown, "backward").places == unknown.places
+    targets = permuted.prepare(xlnet, text, [max(pieces), many])
+    assert targets.positions == (*pieces[max(pieces)], *pieces[many])
+    assert targets.words == (max(pieces), many)
+    assert permuted.reordered(targets, "forward").words == (many, max(pieces))
+    assert permuted.reordered(targets, "backward").positions == targets.positions
     shuffled = permuted.reordered(permuted.prepare(xlnet, TEXT, range(1, 7)), "shuffled", 1)
-    assert sorted(shuffled.places) == list(range(1, 7))
-    assert shuffled.places != tuple(range(1, 7))
+    assert sorted(shuffled.positions) == list(range(1, 7))
+    assert shuffled.positions != tuple(range(1, 7))
 
 
 def test_masks_at_once_see_no_other_mask(xlnet: Checkpoint) -> None:
@@ -134,4 +134,4 @@ def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
         permuted.prepare(xlnet, "cat " * 80, [1])
     other = Checkpoint(xlnet.model, xlnet.tokenizer, spec_of("Tiny BERT", "masked-lm"))
     with pytest.raises(InputUnusable, match="Choose an XLNet"):
-        permuted.cut(other, TEXT)
+        permuted.tokens_of(other, TEXT)

@@ -9,7 +9,7 @@ import torch
 
 from core import checkpoints
 from core.errors import InputTooLong, InputUnusable
-from core.language.replaced import Judged
+from core.language.replaced import Detection
 from core.language.side_by_side import (
     Continued,
     Filled,
@@ -89,13 +89,13 @@ def test_a_detector_judges_the_sentence_as_it_stands() -> None:
     loaded = checkpoints.load("atlas-electra")
     text = "The king ate a chair for dinner."
     found = answer(loaded, text, (2,))
-    assert isinstance(found, Judged)
-    assert found.hidden == ()
+    assert isinstance(found, Detection)
+    assert found.masked == ()
     assert [token.id for token in found.after] == loaded.tokenizer(text)["input_ids"]
     ids = torch.tensor([[token.id for token in found.after]])
     with torch.inference_mode():
         expected = loaded.model(input_ids=ids).logits[0].sigmoid().tolist()
-    assert found.verdicts == pytest.approx(expected, abs=1e-6)
+    assert found.probabilities == pytest.approx(expected, abs=1e-6)
     with pytest.raises(InputUnusable, match="no use for a mask"):
         answer(loaded, "The [MASK] sat.")
 

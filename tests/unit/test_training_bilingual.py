@@ -69,16 +69,16 @@ def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
     assert [t.id for t in joined.tokens] == [END, *one, END, END, *other, END]
     assert joined.row.langs == (0,) * (len(one) + 2) + (1,) * (len(other) + 2)
     assert joined.row.positions == (*range(len(one) + 2), *range(len(other) + 2))
-    assert {2, place} <= set(joined.hidden)
-    assert [joined.row.ids[i] for i in joined.hidden] == [MASK] * len(joined.hidden)
+    assert {2, place} <= set(joined.masked)
+    assert [joined.row.ids[i] for i in joined.masked] == [MASK] * len(joined.masked)
     with torch.no_grad():
         ids, langs, places = (torch.tensor([part]) for part in dataclasses.astuple(joined.row))
         both = shipped.model(input_ids=ids, langs=langs, position_ids=places).logits[0]
         alone = shipped.model(input_ids=ids[:, joined.second :], langs=langs[:, joined.second :]).logits[0]
-    found = bilingual.guess(shipped, joined, 3)
-    assert [g.position for g in found] == list(joined.hidden)
+    found = bilingual.predict(shipped, joined, 3)
+    assert [g.position for g in found] == list(joined.masked)
     first, last = found[0], found[-1]
-    assert first.beside.ids == tuple(both[first.position].topk(3).indices.tolist())
+    assert first.with_translation.ids == tuple(both[first.position].topk(3).indices.tolist())
     assert last.alone.ids == tuple(alone[last.position - joined.second].topk(3).indices.tolist())
     assert last.alone.probabilities == pytest.approx(
         alone[last.position - joined.second].softmax(-1).topk(3).values.tolist(), rel=1e-4
@@ -87,16 +87,16 @@ def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
 
 def test_words_are_hidden_whole_and_errors_are_sentences(shipped: Checkpoint) -> None:
     typed = bilingual.prepare(shipped, "The [MASK] sat.", FRENCH)
-    assert len(typed.hidden) == 1
+    assert len(typed.masked) == 1
     with pytest.raises(InputUnusable, match="No word is masked"):
-        bilingual.guess(shipped, bilingual.prepare(shipped, ENGLISH, FRENCH))
+        bilingual.predict(shipped, bilingual.prepare(shipped, ENGLISH, FRENCH))
     with pytest.raises(OutOfRange):
         bilingual.prepare(shipped, ENGLISH, FRENCH, [99])
-    assert bilingual.prepare(shipped, ENGLISH, FRENCH, [0]).hidden == ()
+    assert bilingual.prepare(shipped, ENGLISH, FRENCH, [0]).masked == ()
     dumb = Checkpoint(shipped.model, shipped.tokenizer, shipped.spec)
     shipped.model.config.use_lang_emb = False
     try:
-        with pytest.raises(InputUnusable, match="no vectors for English and French"):
+        with pytest.raises(InputUnusable, match="no language embeddings for English and French"):
             bilingual.prepare(dumb, ENGLISH, FRENCH)
     finally:
         shipped.model.config.use_lang_emb = True

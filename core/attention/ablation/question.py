@@ -27,7 +27,7 @@ from core.language.decoding.reader import banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.limits import own_language
-from core.language.replaced import judge_own
+from core.language.replaced import detect
 from core.language.segments import SEGMENT, remembers
 from core.language.tasks import tasks
 from core.language.tokens import label
@@ -129,10 +129,10 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
 
 
 def _verdict(checkpoint: Checkpoint, text: str) -> Question:
-    judged = judge_own(checkpoint, text)
+    judged = detect(checkpoint, text)
     ids = [token.id for token in judged.after]
     ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
-    place = max(ordinary, key=judged.verdicts.__getitem__)
+    place = max(ordinary, key=judged.probabilities.__getitem__)
     tokens = labels(checkpoint.tokenizer, ids)
     return Question(checkpoint, {"input_ids": row_of(ids)}, place, tokens, answers=VERDICTS)
 

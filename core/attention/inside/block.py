@@ -41,7 +41,7 @@ from core.language.adapters import through
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
 from core.language.limits import own_language
-from core.language.replaced import judge_own
+from core.language.replaced import detect
 from core.language.tasks import tasks
 from core.language.types import Decoding
 
@@ -131,7 +131,7 @@ def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dic
     if checkpoint.spec.offers("continues"):
         ids = row_of(prompt_ids(checkpoint, text))
     elif checkpoint.spec.offers("detects replaced tokens"):
-        ids = row_of([token.id for token in judge_own(checkpoint, text).after])
+        ids = row_of([token.id for token in detect(checkpoint, text).after])
     else:
         ids = row_of(prepare(checkpoint, text).ids)
     return {"input_ids": ids, **own_language(checkpoint.model, ids)}

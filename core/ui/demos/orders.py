@@ -11,7 +11,17 @@ from core.checkpoints.spec import Checkpoint
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS
-from core.language.permuted import Found, Unknown, choices, costs, cut, follow, prepare, reordered, sees
+from core.language.permuted import (
+    PredictionStep,
+    Targets,
+    choices,
+    costs,
+    follow,
+    prepare,
+    reordered,
+    stream_masks,
+    tokens_of,
+)
 from core.language.types import Token
 from core.links import parameters as link
 from core.patterns import ranks
@@ -48,18 +58,18 @@ def draw(view: DemoView) -> None:
     sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")
     with sentences():
-        chosen = _choose(view, view.computed("", cut, text))
+        chosen = _choose(view, view.computed("", tokens_of, text))
         fed = FED.draw(state)
-        unknown = view.computed("", prepare, text, chosen)
-        found = view.computed("Predicting the words", follow, unknown, GUESSES, own=fed == "own")
-        shown = _guessed(view, text, unknown, found, fed)
+        targets = view.computed("", prepare, text, chosen)
+        steps = view.computed("Predicting the words", follow, targets, GUESSES, own=fed == "own")
+        shown = _uncovered(view, text, targets, steps, fed)
         if shown:
-            _pictures(view, unknown, found)
+            _pictures(view, targets, steps)
         st.divider()
-        _masks(view, unknown)
+        _masks(view, targets)
         if shown:
             st.divider()
-            _costs_table(view, unknown)
+            _costs_table(view, targets)
     view.how_it_works("Masks", "How it works")
 
 
@@ -106,32 +116,32 @@ def _shuffle(state: PageState, slot: str) -> None:
     st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
 
 
-def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ...], fed: str) -> bool:
+def _uncovered(view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str) -> bool:
     """Whether the steps may be shown; else ask for a guess at their words first."""
-    several = len(unknown.words) > 1
+    several = len(targets.words) > 1
     place = st.empty()
-    judge = judge_of(unknown.tokens, [step.guess for step in found])
+    judge = judge_of(targets.tokens, [step.prediction for step in steps])
     label = view.words.label("guesses" if several else "guess")
     most = SENTENCE_CHARS if several else MAX_CHARS
-    shown = view.uncovered(label, judge, text, unknown.places, fed, most=most)
+    shown = view.uncovered(label, judge, text, targets.positions, fed, most=most)
     if not shown:
-        place.markdown(f"**Step 1**: {plain(_context(unknown, 1))}")
+        place.markdown(f"**Step 1**: {plain(_context(targets, 1))}")
     return shown
 
 
-def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> None:
+def _pictures(view: DemoView, targets: Targets, steps: tuple[PredictionStep, ...]) -> None:
     """Bars for each step: the predictions from the tokens that are known by then; and a table of all."""
     shown, rows = [], []
-    for number, step in enumerate(found, 1):
-        words, chances = step.guess.tokens, step.guess.probabilities
+    for number, step in enumerate(steps, 1):
+        words, chances = step.prediction.tokens, step.prediction.probabilities
         at = next((i for i, word in enumerate(words) if word == step.truth), None)
         note = f"Original “{step.truth}”: {percent(step.probability)}, {step.bits:.1f} bits, rank {step.rank:,}"
-        title = f"Step {number}: {_context(unknown, number)}"
-        shown.append(Prediction(title, step.guess, chosen=at, note=plain(note)))
+        title = f"Step {number}: {_context(targets, number)}"
+        shown.append(Prediction(title, step.prediction, chosen=at, note=plain(note)))
         rows.append(
             {
                 "step": number,
-                "token": step.guess.position,
+                "token": step.prediction.position,
                 "original": step.truth,
                 "probability": step.probability,
                 "bits": step.bits,
@@ -143,12 +153,12 @@ def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> Non
     view.try_and_notice()
 
 
-def _context(unknown: Unknown, step: int) -> str:
+def _context(targets: Targets, step: int) -> str:
     """The sentence as it is known in this step: ▢ for tokens that are predicted later, ▣ for the predicted one."""
-    target, later = unknown.places[step - 1], set(unknown.places[step:])
+    target, later = targets.positions[step - 1], set(targets.positions[step:])
     parts: list[str] = []
     end = -1
-    for place, token in enumerate(unknown.tokens):
+    for place, token in enumerate(targets.tokens):
         if token.special:
             continue
         shown = "▣" if place == target else "▢" if place in later else token.text
@@ -157,34 +167,34 @@ def _context(unknown: Unknown, step: int) -> str:
     return "".join(parts).strip()
 
 
-def _masks(view: DemoView, unknown: Unknown) -> None:
+def _masks(view: DemoView, targets: Targets) -> None:
     """The attention masks of the two streams."""
-    tokens = [token.text for token in unknown.tokens]
-    rank = ranks(unknown.places, len(tokens)).tolist()
-    content, query = sees(unknown)
+    tokens = [token.text for token in targets.tokens]
+    rank = ranks(targets.positions, len(tokens)).tolist()
+    content, query = stream_masks(targets)
     figure = stream_maps(tokens, rank, content, query, view.accent, theme=theme())
     view.picture("streams", figure, stream_table(tokens, rank, content, query), alt=stream_words(tokens, rank))
 
 
-def _costs_table(view: DemoView, unknown: Unknown) -> None:
+def _costs_table(view: DemoView, targets: Targets) -> None:
     """The surprisal of the same words in three orders."""
-    orders = view.computed("Adding up", _costs, unknown)
+    orders = view.computed("Adding up", _costs, targets)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
     rows: list[dict[str, object]] = [
-        {"word": unknown.tokens[place].text, **{order: bits[place] for order, bits in orders.items()}}
-        for place in sorted(unknown.places)
+        {"word": targets.tokens[place].text, **{order: bits[place] for order, bits in orders.items()}}
+        for place in sorted(targets.positions)
     ]
     st.markdown(f"**{view.words.label('costs')}**")
     view.data_table("bits-by-order", [*rows, {"word": "total", **sums}], decimals(*orders))
     view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.1f}")
 
 
-def _costs(checkpoint: Checkpoint, unknown: Unknown) -> dict[str, dict[int, float]]:
+def _costs(checkpoint: Checkpoint, targets: Targets) -> dict[str, dict[int, float]]:
     """Bits by position, for each of three orders."""
     return {
-        "your order": costs(checkpoint, unknown),
-        "left to right": costs(checkpoint, reordered(unknown, "forward")),
-        "right to left": costs(checkpoint, reordered(unknown, "backward")),
+        "your order": costs(checkpoint, targets),
+        "left to right": costs(checkpoint, reordered(targets, "forward")),
+        "right to left": costs(checkpoint, reordered(targets, "backward")),
     }
 
 

@@ -8,7 +8,7 @@ from core import session
 from core.figures.predictions import verdict_alt, verdict_bars
 from core.language.fill_mask import prepare
 from core.language.guesses import among, same_word
-from core.language.replaced import Judged, judge_own, replace_and_judge
+from core.language.replaced import Detection, detect, replace_and_detect
 from core.ui.demos.cover import Judge, switch, verdict
 from core.ui.demos.demo import Demo, DemoView, paragraph
 from core.ui.demos.masking import MASK, mask_chips
@@ -32,7 +32,7 @@ def draw(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
         own = TEXT.with_(default=OWN).draw(state, tag="replaced")
-        _show(view, view.computed("Running the discriminator", judge_own, own))
+        _show(view, view.computed("Running the discriminator", detect, own))
         return
     text = TEXT.draw(state, tag="replaced")
     masked = mask_chips(
@@ -49,80 +49,85 @@ def draw(view: DemoView) -> None:
     _show(view, _sampled(spec.slug, text, masked, seed))
 
 
-def _show(view: DemoView, judged: Judged) -> None:
+def _show(view: DemoView, detection: Detection) -> None:
     """The text as it stands now, and the verdict on each of its tokens."""
     spec, state = view.spec, view.state
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
-    ids = tuple(token.id for token in judged.after)
-    shown = view.uncovered(view.words.label("guess"), _judge(judged), ids, on=hidden)
-    story = _story(judged if shown else Judged(judged.after, judged.after, (), (), judged.verdicts), view.accent)
+    ids = tuple(token.id for token in detection.after)
+    shown = view.uncovered(view.words.label("guess"), _judge(detection), ids, on=hidden)
+    story = _story(
+        detection if shown else Detection(detection.after, detection.after, (), (), detection.probabilities),
+        view.accent,
+    )
     place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
         return
-    ordinary = [i for i, token in enumerate(judged.after) if not token.special]
-    names = [judged.after[i].text for i in ordinary]
-    values = [judged.verdicts[i] for i in ordinary]
-    marked = [ordinary.index(i) for i in judged.replaced if i in ordinary]
-    chances = dict(zip(judged.hidden, judged.chances, strict=False))
+    ordinary = [i for i, token in enumerate(detection.after) if not token.special]
+    names = [detection.after[i].text for i in ordinary]
+    values = [detection.probabilities[i] for i in ordinary]
+    marked = [ordinary.index(i) for i in detection.replaced if i in ordinary]
+    chances = dict(zip(detection.masked, detection.sampled, strict=False))
     rows = [
         {
             "token": i,
-            "original": judged.before[i].text,
-            "in the input": judged.after[i].text,
+            "original": detection.before[i].text,
+            "in the input": detection.after[i].text,
             "generator's probability": chances.get(i),
-            "replaced": i in judged.replaced,
-            "verdict": judged.verdicts[i],
+            "replaced": i in detection.replaced,
+            "verdict": detection.probabilities[i],
         }
         for i in ordinary
     ]
     figure = verdict_bars(names, values, marked, view.accent, threshold=threshold, theme=theme())
     view.picture("verdicts", figure, rows, alt=verdict_alt(names, values, marked), note="Bars")
-    if judged.hidden:
-        right, count = judged.right(threshold)
-        caught = sum(judged.verdicts[i] > threshold for i in judged.replaced)
-        replaced = len(judged.replaced)
-        view.say("Result", masked=len(judged.hidden), replaced=replaced, caught=caught, right=right, tokens=count)
+    if detection.masked:
+        right, count = detection.correct(threshold)
+        caught = sum(detection.probabilities[i] > threshold for i in detection.replaced)
+        replaced = len(detection.replaced)
+        view.say("Result", masked=len(detection.masked), replaced=replaced, caught=caught, right=right, tokens=count)
         if threshold != 0.5:
             view.note("Threshold", percent=f"{100 * threshold:.0f}")
     view.try_and_notice()
     view.how_it_works()
 
 
-def _judge(judged: Judged) -> Judge:
+def _judge(detection: Detection) -> Judge:
     """A guess at the token with the highest probability of being replaced, and whether that one was."""
-    order = sorted((i for i, token in enumerate(judged.after) if not token.special), key=lambda i: -judged.verdicts[i])
-    names = [judged.after[i].text for i in order]
+    order = sorted(
+        (i for i, token in enumerate(detection.after) if not token.special), key=lambda i: -detection.probabilities[i]
+    )
+    names = [detection.after[i].text for i in order]
 
     def judge(guess: str) -> str:
         if among(guess, names) is None:
             return "There is no such token in the text."
-        said = verdict(guess, names, [judged.verdicts[i] for i in order])
-        if not judged.hidden:
+        said = verdict(guess, names, [detection.probabilities[i] for i in order])
+        if not detection.masked:
             return said
-        changed = any(i in judged.replaced for i, name in zip(order, names, strict=True) if same_word(guess, name))
+        changed = any(i in detection.replaced for i, name in zip(order, names, strict=True) if same_word(guess, name))
         return f"{said} It was {'replaced' if changed else 'not replaced'}."
 
     return judge
 
 
-def _story(judged: Judged, color: str) -> list[tuple[str, str]]:
+def _story(detection: Detection, color: str) -> list[tuple[str, str]]:
     """The text as it stands now: what was filled in is underlined, and what stood there follows, struck out."""
     parts: list[tuple[str, str]] = []
-    for i, token in enumerate(judged.after):
+    for i, token in enumerate(detection.after):
         if token.special:
             continue
         if parts and not token.continuation and token.text not in ".,;:!?":
             parts.append((" ", ""))
-        parts.append((token.text, f"font-weight:600;border-bottom:3px solid {color}" if i in judged.hidden else ""))
-        if i in judged.replaced and not judged.before[i].special:
-            parts += [(" ", ""), (judged.before[i].text, "text-decoration:line-through;opacity:.65")]
+        parts.append((token.text, f"font-weight:600;border-bottom:3px solid {color}" if i in detection.masked else ""))
+        if i in detection.replaced and not detection.before[i].special:
+            parts += [(" ", ""), (detection.before[i].text, "text-decoration:line-through;opacity:.65")]
     return parts
 
 
 @session.cached("Sampling and discriminating")
-def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Judged:
-    return replace_and_judge(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
+def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Detection:
+    return replace_and_detect(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 
 
 REPLACED = Demo("replaced", draw, lambda spec: spec.offers("detects replaced tokens"), (TEXT, MASK, SEED))

@@ -51,16 +51,18 @@ def translation_demo(view: DemoView) -> None:
         second = FRENCH.draw(view.state, tag="pair")
     masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
     joined = view.computed("", bilingual.prepare, first, second, masked)
-    guesses = view.computed("Predicting", bilingual.guess, joined, GUESSES)
+    guesses = view.computed("Predicting", bilingual.predict, joined, GUESSES)
     originals = ["" if (token := joined.tokens[found.position]).special else token.text for found in guesses]
     truth = originals[0] if len(guesses) == 1 else ""
-    if view.uncovered(FIRST, word_judge(guesses[0].beside, truth), first, second, masked):
+    if view.uncovered(FIRST, word_judge(guesses[0].with_translation, truth), first, second, masked):
         shown = []
         for found, original in zip(guesses, originals, strict=True):
             at = f"“{original}” (token {found.position}). " if original else ""
             columns: dict[str, object] = {"token": found.position, "original": original}
             shown += [
-                Prediction(at + view.words.label("beside"), found.beside, {**columns, "read": "both sentences"}),
+                Prediction(
+                    at + view.words.label("beside"), found.with_translation, {**columns, "read": "both sentences"}
+                ),
                 Prediction(at + view.words.label("alone"), found.alone, {**columns, "read": "one sentence"}),
             ]
         view.predictions("hidden-tokens", shown, 2, most=8)
@@ -77,7 +79,7 @@ def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
     if before != now:
         linked = tuple(i for i in state.integers(MASK.name) if i < len(tokens)) if before is None else ()
         starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
-        st.session_state[slot] = linked or (() if joined.hidden else tuple(starts[1:2] or starts))
+        st.session_state[slot] = linked or (() if joined.masked else tuple(starts[1:2] or starts))
         st.session_state[read] = now
     st.session_state[slot] = picked = mask_chips(
         tokens,
@@ -85,7 +87,7 @@ def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
         key=state.key("pair.chips"),
         accent=view.spec.branch,
         label="Tokens of both sentences; choose words to mask",
-        held=joined.hidden,
+        held=joined.masked,
     )
     state.set(mask=picked)
     return picked

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars, percent
-from core.language.replaced import Judged
+from core.language.replaced import Detection
 from core.language.side_by_side import CONTINUES, GUESSES, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
 from core.language.types import Token
@@ -77,10 +77,10 @@ def pictures(answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> tu
     if isinstance(answer, Continued):
         first = answer.steps[0].alternatives[:GUESSES] if answer.steps else ()
         return (Picture("Next token", tuple(visible(a.text) for a in first), _chances(first)),) if first else ()
-    if isinstance(answer, Judged):
+    if isinstance(answer, Detection):
         read = [i for i, token in enumerate(answer.after) if not token.special]
         labels = tuple(visible(answer.after[i].text) for i in read)
-        verdicts = tuple(answer.verdicts[i] for i in read)
+        verdicts = tuple(answer.probabilities[i] for i in read)
         return (Picture("Probability that a token was replaced", labels, verdicts),)
     steps = answer.steps
     labels = tuple(visible(step.token.text) or "∅" for step in steps)
@@ -116,10 +116,10 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
         for note in answer.sentence.notes:
             st.caption(plain(note))
         return
-    if isinstance(answer, Judged):
+    if isinstance(answer, Detection):
         tokens, label = answer.after, f"Tokens classified by {spec.name}"
-        notes = [f"replaced: {percent(verdict)}" for verdict in answer.verdicts]
-        _chips(spec, tokens, key, label, answer.verdicts, notes=notes)
+        notes = [f"replaced: {percent(verdict)}" for verdict in answer.probabilities]
+        _chips(spec, tokens, key, label, answer.probabilities, notes=notes)
         view.note("Nothing masked")
         return
     steps = answer.steps

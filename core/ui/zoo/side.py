@@ -14,7 +14,7 @@ from core.errors import AtlasError
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
-from core.language.replaced import Judged
+from core.language.replaced import Detection
 from core.language.side_by_side import (
     MAX_CHARS,
     Answer,
@@ -184,7 +184,7 @@ def _uncovered(
             if not isinstance(answer, str)
         )
 
-    texts = any(not isinstance(answer, Filled | Continued | Judged) for answer in there)
+    texts = any(not isinstance(answer, Filled | Continued | Detection) for answer in there)
     question = ("zoo", *(spec.slug for spec in pair), asked, tuple(hidden))
     return uncovered(state, question, _label(there), judge, most=SENTENCE_CHARS if texts else GUESS_CHARS, on=True)
 
@@ -196,7 +196,7 @@ def _label(answers: Sequence[Answer]) -> str:
         return "Your guess at the first masked word"
     if kinds == {Continued}:
         return "Your guess at the next token"
-    if kinds == {Judged}:
+    if kinds == {Detection}:
         return "Which token is most likely replaced?"
     return "Your guess at their outputs"
 
@@ -206,7 +206,7 @@ def _judged(guess: str, answer: Answer, words: Sequence[Word], hidden: Sequence[
     if isinstance(answer, Filled | Continued):
         first = next(iter(pictures(answer, words, hidden)), None)
         return verdict(guess, first.labels, first.probabilities) if first else "No prediction here."
-    if isinstance(answer, Judged):
+    if isinstance(answer, Detection):
         (picture,) = pictures(answer, words, hidden)
         best = max(range(len(picture.labels)), key=lambda i: picture.probabilities[i])
         right = same_word(guess, picture.labels[best])
