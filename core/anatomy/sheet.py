@@ -38,7 +38,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("name", "Name"),
     Column("type", "Type"),
     Column("objective", "Objective", "objective"),
-    Column("tokeniser", "Tokenization", "tokeniser"),
+    Column("tokeniser", "Tokenization", "tokenizer"),
     Column("vocabulary", "Vocabulary", "vocabulary"),
     Column("unknown", "Unknown tokens", "unknown"),
     Column("embeddings", "Embeddings", "embeddings"),

@@ -305,7 +305,7 @@ class SharedFile(Row):
 
 STATEMENTS: tuple[tuple[str, str], ...] = (
     ("objective", "Objective"),
-    ("tokeniser", "Tokeniser"),
+    ("tokenizer", "Tokenizer"),
     ("vocabulary", "Vocabulary"),
     ("unknown", "Unknown words"),
     ("embeddings", "Embeddings and positions"),
@@ -337,7 +337,7 @@ class System(Row):
     change: Text
     why: Text
     objective: Statement
-    tokeniser: Statement
+    tokenizer: Statement
     vocabulary: Statement
     unknown: Statement
     """What becomes of a word that the vocabulary lacks."""
