@@ -21,9 +21,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen
+from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen, map_note
 from core.attention.views.packed import computed
-from core.content import content
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 
 MOST_FOR_FLOW = 32
@@ -47,7 +46,7 @@ def part(found: AttentionMap, *, layer: int | None = None, head: int | None = No
     return replace(
         found,
         weights=found.weights[rows, columns],
-        allowed=_noted(known),
+        allowed=_stored(known),
         queries=None if found.queries is None else found.queries[rows, columns],
         keys=None if found.keys is None else found.keys[rows, columns],
     )
@@ -76,7 +75,7 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
     both = _known(first), _known(second)
     known = both[0] & both[1]
     rows_sum_to_one = not first.note and not second.note and (both[0] == both[1]).all()
-    note = _note("difference of rows" if rows_sum_to_one else "difference")
+    note = map_note("difference of rows" if rows_sum_to_one else "difference")
     return _new(first, weights * known, known, note)
 
 
@@ -94,7 +93,7 @@ def overall(found: AttentionMap) -> AttentionMap:
 
 def maximum(found: AttentionMap) -> AttentionMap:
     """The largest weight of any head of each layer, (L, 1, Q, K)."""
-    note = _note("maximum") if found.heads > 1 else found.note
+    note = map_note("maximum") if found.heads > 1 else found.note
     return _new(found, found.weights.max(axis=1, keepdims=True), _anywhere(found, (1,)), note)
 
 
@@ -112,7 +111,7 @@ def rollout(found: AttentionMap) -> AttentionMap:
     out, reached = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
     for layer, (step, open_) in enumerate(zip(steps, opened, strict=True)):
         out[layer], reached[layer] = held, reach = step @ held, open_ @ reach
-    return _new(found, out[:, None], reached[:, None], _note("rollout"))
+    return _new(found, out[:, None], reached[:, None], map_note("rollout"))
 
 
 def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
@@ -151,7 +150,7 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:
         reach = open_ @ reach
-    return _new(found, weights, reach[None, None], _note("flow", layer=top))
+    return _new(found, weights, reach[None, None], map_note("flow", layer=top))
 
 
 def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
@@ -180,14 +179,10 @@ def _anywhere(found: AttentionMap, axes: tuple[int, ...]) -> Bools:
     return known
 
 
-def _noted(known: Bools) -> Bools | None:
+def _stored(known: Bools) -> Bools | None:
     """``known`` as a map stores it: None where everything was computed."""
     return None if known.all() else known
 
 
-def _note(map_name: str, **values: int) -> str:
-    return content("attention", "all").part(f"Map: {map_name}", **values)
-
-
 def _new(found: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:
-    return replace(found, weights=frozen(weights), allowed=_noted(known), note=note, queries=None, keys=None)
+    return replace(found, weights=frozen(weights), allowed=_stored(known), note=note, queries=None, keys=None)

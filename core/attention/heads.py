@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import AttentionMap, Bools
+from core.content import content
 
 SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
@@ -47,23 +48,31 @@ SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
 
 UNKNOWN = frozenset({"<unk>", "[UNK]"})
 
-MEANING = {
-    "previous": "weight on the token before",
-    "next": "weight on the token after",
-    "self": "weight on the token itself",
-    "same token": "weight on other copies of the token",
-    "induction": "weight on what came after an earlier copy of the token",
-    "same place": "weight on the source token at the same position",
-    "first": "weight on the first token",
-    "last": "weight on the last source token",
-    "marks": "weight on special tokens other than the first",
-    "separators": "weight on the special tokens that close a text",
-    "punctuation": "weight on punctuation",
-    "spread": "how evenly the weight is spread (1 is even, 0 is all on one token)",
-}
+SCORES = (
+    "previous",
+    "next",
+    "self",
+    "same token",
+    "induction",
+    "same place",
+    "first",
+    "last",
+    "marks",
+    "separators",
+    "punctuation",
+    "spread",
+)
+"""Every score of a head, by its key."""
 
-LABELS = {score: score for score in MEANING} | {"same place": "same position"}
+LABELS = {score: score for score in SCORES} | {"same place": "same position"}
 """What a page calls each score; the bundled files and links keep its key."""
+
+
+def meaning(score: str) -> str:
+    """What a score measures, in words."""
+    text: str = content("attention", "every").front["score"][score]
+    return text
+
 
 Grid = NDArray[np.float32]  # (L, H)
 Where = NDArray[np.bool_]  # (Q, K)
@@ -113,7 +122,7 @@ class HeadSums:
 
     def scores(self) -> HeadScores:
         """The means so far; ``spread`` is always there, another score where some row has it."""
-        named = [name for name in MEANING if name == "spread" or self._rows.get(name)]
+        named = [name for name in SCORES if name == "spread" or self._rows.get(name)]
         grids = {name: (self._sums[name] / max(1, self._rows[name])).astype(np.float32) for name in named}
         return HeadScores(grids, {name: self._rows[name] for name in named})
 

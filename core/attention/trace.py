@@ -16,12 +16,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.content import content
 from core.errors import OutOfRange
 
 MapKind = Literal["encoder", "decoder", "cross", "query"]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[Any])
+
+
+def map_note(name: str, **values: str | int) -> str:
+    """What is particular to a map: a part of ``assets/content/attention/all.md``."""
+    return content("attention", "all").part(f"Map: {name}", **values)
 
 
 def frozen(values: Array) -> Array:

@@ -119,8 +119,8 @@ def test_a_notice_links_what_the_page_names_first_in_it_and_nothing_that_was_typ
     assert not at.exception
     (notice,) = at.warning
     assert words(notice.value) == (
-        "The link's mask cannot be read. Cross-attention has queries and keys of two texts. "
-        "Only padding can be combined with it. The default is shown."
+        "The mask in the link cannot be read; the default is shown. Cross-attention has queries and keys of two texts. "
+        "Only padding can be combined with it."
     )
     assert "[Cross\\-attention](/glossary?term=cross-attention " in notice.value
     assert "[padding](/glossary?term=padding " in notice.value

@@ -107,7 +107,7 @@ def test_reach_beside_the_formula() -> None:
 @pytest.mark.parametrize("pattern", ["longer", "x" * 3000, "<script>alert(1)</script>"])
 def test_a_mask_that_is_none_is_a_sentence(pattern: str) -> None:
     at = page(pattern=pattern)
-    assert "The link's mask cannot be read" in shown(at)
+    assert "The mask in the link cannot be read" in shown(at)
     assert "**Causal**" in shown(at)
 
 

@@ -150,12 +150,12 @@ def test_what_the_score_is_beside_the_product_is_said() -> None:
 
     (gpt_oss,), (gemma2,) = notes("decoder gpt_oss"), notes("decoder gemma2")
     for note in (gpt_oss, gemma2):
-        assert note.count("Queries and keys are shown as they enter the scores, after norms and rotations") == 1
+        assert note.count("Queries and keys are shown as they enter the scores, after any norms and rotations") == 1
         assert note.count("Several heads share a key") == 1
     assert "every head has a sink" in gpt_oss
-    assert "Their product is multiplied by 0.378, not" in gemma2  # 7 ** -0.5, where the width is 6
-    assert "one more term, a number for the distance" in notes("both umt5", "The dog.")[0]
-    assert all("held between -2 and 2 by a hyperbolic tangent" in note for note in notes("both t5gemma", "The dog."))
+    assert "Their product is multiplied by 0.378, not" in gemma2  # 7 ** -0.5, where the head dimension is 6
+    assert "one more term, a bias for the distance" in notes("both umt5", "The dog.")[0]
+    assert all("limited to -2 to 2 by a hyperbolic tangent" in note for note in notes("both t5gemma", "The dog."))
 
 
 def test_queries_before_a_rotation_are_not_claimed_to_be_unrotated() -> None:

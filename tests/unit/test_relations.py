@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from core.attention.roles.relations import (
     DIRECTIONS,
     LABELS,
-    MEANING,
     Counted,
     Tally,
     links,
@@ -22,6 +21,7 @@ from core.attention.roles.relations import (
 from core.attention.roles.treebank import ROOT, Sentence
 from core.attention.tokens import align, word_weights
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.content import content
 from core.language.tokens import tokenise
 from core.language.types import Token
 from tests import tiny
@@ -173,7 +173,7 @@ def test_wilsons_interval(right: int, n: int, expected: tuple[float, float]) -> 
 
 
 def test_every_relation_is_explained() -> None:
-    assert list(MEANING) == list(LABELS)
+    assert list(content("attention", "grammar").front["relation"]) == list(LABELS)
 
 
 @pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])

@@ -32,7 +32,7 @@ from core.attention.architectures.blueprint import AttentionNames
 from core.attention.architectures.layout import AttentionLayer, stacks, unread, weights_of_layers
 from core.attention.architectures.recording import private_twin, run
 from core.attention.architectures.scores import AttentionScores, spread
-from core.attention.trace import MapKind
+from core.attention.trace import MapKind, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
@@ -214,15 +214,15 @@ def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
 
 def _note(call: AttentionCall, width: int, terms: Collection[str]) -> str:
     """How the score differs from the product of the queries and keys that are shown, over the root of their width."""
-    parts = ["Queries and keys are shown as they enter the scores, after norms and rotations where there are some."]
+    parts = [map_note("vectors")]
     if call.key.shape[1] < call.query.shape[1]:
-        parts.append("Several heads share a key; it is shown once for each of them.")
+        parts.append(map_note("shared keys"))
     if abs(call.factor - width**-0.5) > 1e-3 * width**-0.5:
-        parts.append(f"Their product is multiplied by {call.factor:.3g}, not divided by the root of the width.")
+        parts.append(map_note("factor", factor=f"{call.factor:.3g}"))
     if "position" in terms:
-        parts.append("The score has one more term, a number for the distance.")
+        parts.append(map_note("distance term"))
     if "mask" in terms:
-        parts.append("The score has one more term, which the mask adds.")
+        parts.append(map_note("mask term"))
     if cap := call.more.get("softcap"):
-        parts.append(f"The score is their product, held between -{cap:g} and {cap:g} by a hyperbolic tangent.")
+        parts.append(map_note("softcap", cap=f"{cap:g}"))
     return " ".join(parts)

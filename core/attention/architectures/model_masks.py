@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.trace import Bools, Floats, MapKind, frozen
+from core.attention.trace import Bools, Floats, MapKind, frozen, map_note
 from core.errors import NoAttentionMatrix
 from core.patterns import both, causal, mask, window
 
@@ -82,8 +82,5 @@ def note(model: Any, weights: Floats) -> str:
             "weights: some are negative, and rows do not sum to one. Other types, such as BERT, BART and GPT-2, work."
         )
     if any(name.endswith(".sinks") for name, _ in model.named_parameters()):
-        return (
-            "Rows sum to less than one: every head has a sink, a learned score that takes a share of the weight and "
-            "belongs to no token."
-        )
-    return f"Rows do not sum to one: they run from {low:.2f} to {high:.2f}, as the model gives them."
+        return map_note("sinks")
+    return map_note("row sums", low=f"{low:.2f}", high=f"{high:.2f}")

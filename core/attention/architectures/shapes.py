@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats, frozen
+from core.attention.trace import AttentionMap, Bools, Floats, frozen, map_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Tokens = tuple[str, ...]
-
-MEMORY = "Read in segments. Keys before a query's own segment are cached hidden states of earlier segments."
 
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
@@ -38,11 +36,9 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     weights = stacked(encode(model, ids, sparsity).attentions)
     layers, heads, n, _ = weights.shape
     allowed = seen(sparsity, n, layers, heads)
-    note = (
-        f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that each attends to all others."
-        if allowed.all()
-        else f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
-    )
+    size = sparsity.block_size
+    note = map_note("few blocks", count=sparsity.count_blocks(n), size=size) if allowed.all() else ""
+    note = note or map_note("blocks", size=size)
     return AttentionMap("encoder", tokens, tokens, weights, frozen(allowed), note=note)
 
 
@@ -54,10 +50,7 @@ def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     weights = stacked(encode(model, ids).attentions)
     sides = sides_of(model)
     width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
-    note = (
-        f"A window of {width} tokens on each side. The first token attends to all tokens and all attend to it; its own "
-        "row is computed with projections of its own."
-    )
+    note = map_note("window", width=width)
     seen = np.stack([allowed(len(tokens), side, GLOBAL).numpy() for side in sides])  # (L, n, n)
     return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[:, None]), note=note)
 
@@ -67,12 +60,8 @@ def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     from core.sparse.reformer import encode
 
     found = encode(model, ids)
-    note = (
-        "Layers that hash show the keys that share a bucket with the query in any round. A token attends to itself "
-        "only where its bucket holds nothing else."
-    )
-    met = frozen(np.concatenate([one.numpy() for one in found.met]))
-    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), met, note=note)
+    met = frozen(np.concatenate([layer.numpy() for layer in found.met]))
+    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), met, note=map_note("buckets"))
 
 
 def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
@@ -91,7 +80,7 @@ def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
         first = last
     assert weights is not None
     seen = remembered(n, range(0, n, SEGMENT), memory)
-    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen, note=MEMORY)
+    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen, note=map_note("segments"))
 
 
 def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
@@ -108,20 +97,19 @@ def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
 
 
 def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -> tuple[AttentionMap, AttentionMap]:
-    """The content stream (L, H, n, n) and the query stream (L, H, m, n) of one pass, words found from left to right.
+    """The content stream (L, H, n, n) and the query stream (L, H, m, n) of one pass, from left to right.
 
     Args:
-        known: places that are known from the start; all others are found one after the other.
+        known: positions that are known from the start; all others are predicted one after the other.
     """
     inputs = stream_inputs(ids, known)
     out = model(**inputs, use_mems=False, output_attentions=True)
     blind = inputs["perm_mask"][0].bool().numpy()
     n = len(tokens)
-    places = [place for place in range(n) if place not in set(known)]
+    targets = [position for position in range(n) if position not in set(known)]
     content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
     seen = ~blind | np.eye(n, dtype=np.bool_)
-    found = frozen(query[:, :, places])  # the library computes a row for every token, wanted or not
-    order = "Tokens are predicted from left to right; special tokens are visible from the start."
+    predicted = frozen(query[:, :, targets])  # the library computes a row for every token, wanted or not
     return (
         AttentionMap(
             "decoder",
@@ -130,28 +118,28 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
             content,
             frozen(seen[None, None]),
             label="Content stream",
-            note=f"{order} Each query has the content of its own token.",
+            note=map_note("content stream"),
         ),
         AttentionMap(
             "query",
-            tuple(tokens[i] for i in places),
+            tuple(tokens[i] for i in targets),
             tokens,
-            found,
-            frozen(~blind[places][None, None]),
+            predicted,
+            frozen(~blind[targets][None, None]),
             label="Query stream",
-            note=f"{order} Each query predicts its own token, which is masked from it.",
+            note=map_note("query stream"),
         ),
     )
 
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
-    """What XLNet takes to find all but the ``known`` places of (1, n) ids from left to right."""
+    """What XLNet takes to predict all but the ``known`` positions of (1, n) ids from left to right."""
     from core.language.permuted import streams
     from core.patterns import ranks
 
     n = ids.shape[1]
-    places = [place for place in range(n) if place not in set(known)]
-    return {"input_ids": ids, **streams(ids, ranks(places, n), places)}
+    targets = [position for position in range(n) if position not in set(known)]
+    return {"input_ids": ids, **streams(ids, ranks(targets, n), targets)}
 
 
 def stacked(layers: Sequence[Tensor]) -> Floats:

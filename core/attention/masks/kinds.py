@@ -40,7 +40,6 @@ class Setting:
     default: int
     low: int
     high: int
-    help: str = ""
     step: int = 1
     names: tuple[str, ...] = ()
     """What the numbers stand for, from ``low`` on, where they are no amounts."""
@@ -74,7 +73,7 @@ def _permutation(axes: Axes, numbers: Numbers) -> Pattern:
     return stream(patterns.random_order(n, numbers[0]), n)
 
 
-_SEED = Setting("Seed", 1, 0, 9999, "The same seed gives the same random keys")
+_SEED = Setting("Seed", 1, 0, 9999)
 _LONG = 10_000
 """Longer than any text that is counted here."""
 
@@ -88,13 +87,13 @@ KINDS: dict[str, Kind] = {
             "prefix",
             "Prefix",
             lambda axes, n: patterns.prefix(n[0]),
-            (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the start that all tokens attend to"),),
+            (Setting("Prefix, tokens", 4, 0, _LONG),),
         ),
         Kind(
             "padding",
             "Padding",
             lambda axes, n: patterns.padding(len(axes.keys) - n[0]),
-            (Setting("Padding, tokens", 3, 0, MOST - 1, "Tokens that pad the text to the length of its batch"),),
+            (Setting("Padding, tokens", 3, 0, MOST - 1),),
         ),
         Kind("cross", "Cross", lambda axes, n: patterns.full, layout="two"),
         Kind(
@@ -102,7 +101,7 @@ KINDS: dict[str, Kind] = {
             "Permutation",
             _permutation,
             (
-                Setting("Order", 1, 0, 9999, "The seed of the order; 0 is from left to right"),
+                Setting("Order", 1, 0, 9999),
                 Setting("Stream", CONTENT, CONTENT, QUERY, names=("content stream", "query stream")),
             ),
         ),
@@ -112,7 +111,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.segments(n[0], n[1]),
             (
                 Setting("Segment, tokens", 4, 1, _LONG),
-                Setting("Memory, tokens", 2, 0, _LONG, "Hidden states cached from before the segment"),
+                Setting("Memory, tokens", 2, 0, _LONG),
             ),
         ),
         Kind(
@@ -127,7 +126,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.dilated(n[0], n[1]),
             (
                 Setting("Keys each side", 2, 0, _LONG),
-                Setting("Dilation", 2, 1, _LONG, "Each query attends to every d-th key; 1 leaves no gaps"),
+                Setting("Dilation", 2, 1, _LONG),
             ),
         ),
         Kind("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),
@@ -143,9 +142,9 @@ KINDS: dict[str, Kind] = {
             _bigbird,
             (
                 Setting("Block, tokens", 4, 2, 128),
-                Setting("Window, blocks", 3, 1, 15, "An odd number, the block itself in the middle", 2),
-                Setting("Global, blocks", 2, 0, 8, "First and last blocks, in turn"),
-                Setting("Random, blocks", 1, 0, 8, "Sampled for each block of queries"),
+                Setting("Window, blocks", 3, 1, 15, step=2),
+                Setting("Global, blocks", 2, 0, 8),
+                Setting("Random, blocks", 1, 0, 8),
                 _SEED,
             ),
         ),
@@ -160,14 +159,14 @@ KINDS: dict[str, Kind] = {
             "convolution",
             "Image convolution",
             lambda axes, n: patterns.convolution(axes.caption, axes.side, n[0]),
-            (Setting("Kernel", 3, 1, 11, "Side of the neighborhood, an odd number", 2),),
+            (Setting("Kernel", 3, 1, 11, step=2),),
             layout="image",
         ),
         Kind(
             "strided",
             "Strided",
             lambda axes, n: patterns.strided(n[0]),
-            (Setting("Stride", 4, 1, _LONG, "Near the square root of the length in the paper"),),
+            (Setting("Stride", 4, 1, _LONG),),
         ),
         Kind(
             "fixed",
@@ -175,7 +174,7 @@ KINDS: dict[str, Kind] = {
             lambda axes, n: patterns.fixed(n[0], n[1]),
             (
                 Setting("Block, tokens", 4, 1, _LONG),
-                Setting("Summary, tokens", 1, 1, _LONG, "At the end of each block"),
+                Setting("Summary, tokens", 1, 1, _LONG),
             ),
         ),
     )
@@ -385,6 +384,12 @@ def describe(key: str) -> Description:
     """The words for a mask; every key of `core.attention.masks.kinds` has them."""
     words = content("objectives", "mask-patterns").front["mask"]
     return Description.model_validate(next(one for one in words if one["key"] == key))
+
+
+def setting_help(key: str, label: str) -> str | None:
+    """What a setting of a mask is; None where its label says it."""
+    helps: dict[str, dict[str, str]] = content("objectives", "mask-patterns").front["setting"]
+    return helps.get(key, {}).get(label)
 
 
 @lru_cache(maxsize=1)

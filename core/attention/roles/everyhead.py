@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
-from core.attention.heads import LABELS, MEANING
+from core.attention.heads import LABELS
 from core.attention.roles import rolefiles
 from core.attention.roles.relations import Counted, wilson
 from core.attention.trace import MapKind
@@ -44,11 +44,8 @@ ROLES = (
     "last",
 )
 GRAMMAR, EFFECT = "grammar", "effect"
-SCORES = {role: MEANING[role] for role in ROLES} | {
-    GRAMMAR: "accuracy on its best relation, beyond that of the fixed distance",
-    EFFECT: "bits that predictions lose when it is ablated",
-}
-"""Everything that heads can be sorted by, and what it means."""
+SORTED_BY = (*ROLES, GRAMMAR, EFFECT)
+"""Everything that heads can be sorted by; :func:`~core.attention.heads.meaning` says what it measures."""
 COLUMNS = (
     "model",
     "branch",
@@ -97,7 +94,7 @@ class HeadRow:
         return (self.layer - 1 + (self.head - 0.5) / self.heads) / self.layers
 
     def score(self, name: str) -> float | None:
-        """One of :data:`SCORES`; None where it was not measured."""
+        """One of :data:`SORTED_BY`; None where it was not measured."""
         if name == GRAMMAR:
             return self.beyond
         if name == EFFECT:

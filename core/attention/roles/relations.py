@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from core.attention.roles.treebank import ROOT, Sentence
 from core.attention.tokens import Membership, word_weights
+from core.content import content
 
 REACH = 5
 """The farthest fixed distance that a baseline may be, in words."""
@@ -60,21 +61,12 @@ LABELS: dict[str, tuple[str, ...]] = {
 }
 """What is scored, and the relations of Universal Dependencies that it is made of."""
 
-MEANING = {
-    "any": "a dependent and its head, punctuation left out",
-    "det": "a determiner and its noun",
-    "nsubj": "a subject and its predicate",
-    "obj": "an object and its verb",
-    "modifier": "an adjective or adverb and the word that it modifies",
-    "preposition": "a preposition and its noun",
-    "possessor": "a possessor and what is possessed",
-    "aux": "an auxiliary and its verb",
-    "passive": "the auxiliary of a passive and its verb",
-    "mark": "“because”, “that”, “to” and the verb of their clause",
-    "compound": "a noun and the noun that it modifies",
-    "particle": "a particle and its verb, as in “pick up”",
-    "coreference": "a mention and an earlier mention of the same entity",
-}
+
+def meaning(relation: str) -> str:
+    """What a relation links, in words."""
+    text: str = content("attention", "grammar").front["relation"][relation]
+    return text
+
 
 _NAMING = frozenset({"NOUN", "PROPN", "PRON"})
 _POSSESSIVE = frozenset({"'s", "’s", "'", "’", "s"})

@@ -19,7 +19,7 @@ from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import COLUMNS as EFFECT_COLUMNS
 from core.attention.ablation.effects import FOLDER as EFFECTS
 from core.attention.ablation.effects import KINDS
-from core.attention.heads import MEANING
+from core.attention.heads import SCORES
 from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.relations import LABELS, Counted, surest
 from core.attention.trace import MapKind
@@ -73,9 +73,9 @@ def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict
     cells: dict[str, list[tuple[int, int, float]]] = {}
     for bank, role, layer, head, _, mean in _rows(folder / "roles" / f"{slug}.csv", ROLE_COLUMNS):
         over = f"{SHIPPED}, {kind}" if kind else RANDOM if role == "induction" else SHIPPED
-        if role in MEANING and bank == over and not (kind and role == "induction"):
+        if role in SCORES and bank == over and not (kind and role == "induction"):
             cells.setdefault(role, []).append((int(layer), int(head), float(mean)))
-    return {role: _grid(cells[role], np.float64) for role in MEANING if role in cells}
+    return {role: _grid(cells[role], np.float64) for role in SCORES if role in cells}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core import checkpoints, links, session
-from core.attention.heads import MEANING
+from core.attention.heads import meaning
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
 from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, sharpest, strongest, words_of
@@ -52,7 +52,7 @@ SENTENCE = Text(
 ROLE = Choice(
     name="role",
     label="Heads with the most",
-    options={role: MEANING[role] for role in ROLES},
+    options={role: role for role in ROLES},
     default="previous",
     width=270,
     resets=("at",),
@@ -100,7 +100,7 @@ def beside(view: View) -> None:
     sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
     columns = st.columns(len(sides), gap="medium")
     with top:
-        text, role, task = SENTENCE.draw(state), ROLE.with_(help=view.words.part("Role")).draw(state), None
+        text, role, task = SENTENCE.draw(state), _role(view), None
     heads = [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]  # as a link has them: from 1, and 0 for the strongest
     chosen = _models(sides, columns, heads, state)
     with top:
@@ -111,7 +111,7 @@ def beside(view: View) -> None:
     with chips:
         text = _part(text, view)
         words = tuple(word.text for word in words_of(text))
-        sentence = _Sentence(text, words, _word(words, state), role, task)
+        sentence = _Sentence(text, words, _word(words, view), role, task)
     shown = []
     for number, (spec, column) in enumerate(zip(chosen, columns, strict=True)):
         with column, sentences():
@@ -125,7 +125,7 @@ def beside(view: View) -> None:
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
     for one in shown:
         if one.look.cross is not None:
-            _cross_map(one.spec, one.look.cross, text, view)
+            _cross_map(one.spec, one.look.cross, view)
             break
 
 
@@ -179,17 +179,24 @@ def _part(text: str, view: View) -> str:
     return part_of(text, first, last)
 
 
-def _word(words: Sequence[str], state: PageState) -> int:
+def _role(view: View) -> str:
+    """The score whose strongest head each model shows."""
+    names = {role: meaning(role) for role in ROLES}
+    return ROLE.with_(options=names, help=view.words.part("Role")).draw(view.state)
+
+
+def _word(words: Sequence[str], view: View) -> int:
     """The chosen word, from 0, out of the sentence as chips."""
+    state = view.state
     usual = words.index(WORD) if WORD in words else len(words) - 1
     before = min(state.number(CHOSEN.name, usual + 1), len(words)) - 1
     picked = token_chips(
         words,
         selected=[before],
         key=state.key("beside.words"),
-        label="The query: the word whose weights are shown",
+        label=view.words.label("query"),
         clearable=False,
-        notes=["show what this word attends to"] * len(words),
+        notes=[view.words.label("choose")] * len(words),
     )
     word = picked[0] if picked else before
     state.set(word=None if word == usual else word + 1)
@@ -226,8 +233,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
             f"beside-{number}",
             f"{title}, in words",
             figure,
-            f"{title}: {len(found.key_tokens)} words of “{text}”, queries down and keys across. The table below has "
-            "the row of the chosen word.",
+            f"{title}. " + view.words.part("Alt: map", words=len(found.key_tokens)),
             partial(head_table, found, layer, head),
             file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
         ).draw(state)
@@ -235,7 +241,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     if len(spec.family.streams) > 1:
         wanted |= {"map": "encoder", "task": task}
     href = escape(base_path() + links.url("attention", wanted))
-    st.html(f'<a href="{href}" style="color:inherit">Token by token, under One head</a>')
+    st.html(f'<a href="{href}" style="color:inherit">{escape(view.words.label("tokens"))}</a>')
     able = found.computed(layer, head)
     joined = " ".join(name for i, name in enumerate(found.key_tokens) if not able[:, i].any())
     if joined:
@@ -243,7 +249,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     if found.note:
         st.caption(plain(found.note))
     if best is None:
-        view.note("Never", score=MEANING[role], other=MEANING["previous"])
+        view.note("Never", score=meaning(role), other=meaning("previous"))
     return _Shown(spec, look, layer, head)
 
 
@@ -275,15 +281,20 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
     ).draw(state)
 
 
-def _cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, view: View) -> None:
+def _cross_map(spec: CheckpointSpec, found: AttentionMap, view: View) -> None:
     """The cross-attention over words, in the head whose rows are the least spread."""
     layer, head = sharpest(found)
     Panel(
         f"{spec.slug}-cross",
-        f"Cross-attention of {plain(spec.name)}: generated words (rows) and source words (columns)",
+        view.words.part("Title: cross", model=plain(spec.name)),
         figures.attention_map(found, layer, head, theme=theme()),
-        f"From {len(found.query_tokens)} generated words, down, to {len(found.key_tokens)} words of “{text}”, across, "
-        f"in layer {layer + 1}, head {head + 1} of the cross-attention.",
+        view.words.part(
+            "Alt: cross",
+            generated=len(found.query_tokens),
+            source=len(found.key_tokens),
+            layer=layer + 1,
+            head=head + 1,
+        ),
         partial(head_table, found, layer, head),
         heading=True,
     ).draw(view.state)

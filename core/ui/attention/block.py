@@ -199,15 +199,13 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     text = asked_part(spec, state, text, task)
     with st.spinner("Reading every layer"):
         found = session.trajectory(spec.slug, text, task)
-    read = f"the hidden state of each layer at {_where(found)}"
-    if spec.offers("classifies texts"):
-        read = view.words.part("Mean state")
+    read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(found)
     names = figures.layer_names(len(found.predictions))
     question = question_of(spec, task)
     st.markdown(
-        f"{question.removesuffix('?')}? After the last layer: **“{plain(found.answer)}”**, "
-        f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} The model’s own head "
-        f"reads {plain(read)}."
+        f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(found.answer)}”**, "
+        f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} "
+        f"{view.words.part('Input of the head')} {plain(read)}."
     )
     left, right = st.columns([1.5, 1], gap="medium")
     with left:
@@ -215,7 +213,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
             f"{spec.slug}-layer-answers",
             f"{spec.name}: predictions after each layer",
             figures.answers(found, accent(spec.branch), theme=theme()),
-            f"The most probable predictions after each layer with their probabilities, read at {read}, for “{text}”.",
+            f"{view.words.part('Alt: predictions')} {read}.",
             _answers(found, names),
         ).draw(state)
     with right:
@@ -224,7 +222,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
             f"{spec.slug}-layer-path",
             f"{spec.name}: probability and rank of “{found.answer}” after each layer",
             figures.path(found, accent(spec.branch), theme=theme()),
-            f"Probability and rank of “{found.answer}” over the layers. {figures.path_words(found, names)}",
+            f"“{found.answer}”. {figures.path_words(found, names)}",
             Table.from_columns({"after": names, "probability": found.probabilities, "rank": found.ranks}),
         ).draw(state)
     view.try_and_notice("tasks" if spec.offers("classifies texts") else "")
@@ -232,9 +230,9 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
 
 
 def _where(found: LensTrajectory) -> str:
-    """The token at which the answer is read, with those before it."""
+    """The token whose hidden state the model's head reads, with those before it."""
     shown = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
-    return f"token {found.place + 1}, “{shown}”"
+    return f"{content('attention', 'lens').part('State', position=found.place + 1)} “{shown}”"
 
 
 def _answers(found: LensTrajectory, names: list[str]) -> Table:

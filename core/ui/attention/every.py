@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from core import links
-from core.attention.heads import LABELS
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
+from core.attention.heads import LABELS, meaning
+from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SORTED_BY, HeadRow, chosen, heads_table, rows
 from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
 from core.ui.attention.setup import models
@@ -32,7 +32,7 @@ ANY = "any"
 SCORE = Choice(
     name="score",
     label="Score",
-    options={name: LABELS.get(name, name).capitalize() for name in SCORES},
+    options={name: LABELS.get(name, name).capitalize() for name in SORTED_BY},
     default="previous",
     width=170,
 )
@@ -85,7 +85,7 @@ def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = SCORE.draw(state)
-        least = LEAST.with_(help=f"Score: {SCORES[score]}").draw(state)
+        least = LEAST.with_(help=f"Score: {meaning(score)}").draw(state)
         branch, kind = (
             menu.with_(options={slug: name for slug, name in menu.options.items() if slug in there}).draw(state)
             for menu, there in (
@@ -125,9 +125,9 @@ def _picture(score: str, scored: Scored, view: View) -> None:
     top, best = scored[0]
     picked: Any = Panel(
         "heads",
-        f"{SCORES[score].capitalize()}, head by head, over the depth of its model",
+        view.words.part("Title", score=meaning(score).capitalize()),
         depth_dots(dots, theme=theme()),
-        view.words.part("Alt", count=len(scored), score=SCORES[score], head=_name(best), value=f"{top:.2f}"),
+        view.words.part("Alt", count=len(scored), score=meaning(score), head=_name(best), value=f"{top:.2f}"),
         table,
         heading=True,
         file=f"heads-{score}",
@@ -180,14 +180,14 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
         "attention": [KINDS[row.attention] for row in found],
     }
     first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
-    roles = {LABELS[role]: SCORES[role] for role in ROLES if any(role in row.roles for row in found)}
+    roles = {LABELS[role]: meaning(role) for role in ROLES if any(role in row.roles for row in found)}
     grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
     order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
     data_table(
         {name: columns[name] for name in order},
         None,
-        alt="Every head that fits with all its scores, the highest of the chosen score first",
+        alt=view.words.label("table"),
         key=view.state.key("every.table"),
         height=min(38 + 35 * len(found), 460),
         column_config={
@@ -195,10 +195,10 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
             "layer": number(width=60),
             "layers": number(width=65),
             "head": number(width=60),
-            "right": number(format="percent", help="Of the relation's links"),
-            "beyond fixed distance": number(format="percent", help=SCORES[GRAMMAR]),
-            "mean bits lost": number(format="%.3f", help="Mean over twenty sentences"),
-            "largest bits lost": number(format="%.3f", help="On one of the twenty sentences"),
+            "right": number(format="percent", help=view.words.label("right")),
+            "beyond fixed distance": number(format="percent", help=meaning(GRAMMAR)),
+            "mean bits lost": number(format="%.3f", help=view.words.label("mean")),
+            "largest bits lost": number(format="%.3f", help=view.words.label("largest")),
             **{label: number(format="%.2f", help=meaning) for label, meaning in roles.items()},
         },
     )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core import session
 from core.attention.roles import rolefiles, treebank
-from core.attention.roles.relations import LABELS, MEANING, Counted, links, references
+from core.attention.roles.relations import LABELS, Counted, links, meaning, references
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
@@ -27,7 +27,7 @@ from core.ui.section import Section, View
 RELATION = Choice(
     name="relation",
     label="Relation",
-    options={name: f"{name} · {MEANING[name]}" for name in LABELS},
+    options={name: name for name in LABELS},
     resets=("sentence",),
 )
 TREEBANK = Choice(
@@ -59,14 +59,14 @@ def grammar(view: View) -> None:
     with left:
         Panel(
             f"{spec.slug}-grammar",
-            f"{spec.name}: the most accurate head of each relation",
+            f"{spec.name}: {words.label('best')}",
             best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
             words.part("Alt: relations", sentences=here),
             table,
         ).draw(state)
     with right:
         relation = RELATION.with_(
-            options={name: RELATION.options[name] for name in found}, default="obj" if "obj" in found else ""
+            options={name: f"{name} · {meaning(name)}" for name in found}, default="obj" if "obj" in found else ""
         ).draw(state, tag=f"{spec.slug}.{bank}")
         one = found[relation]
         numbers: dict[str, int | str] = {
@@ -82,7 +82,7 @@ def grammar(view: View) -> None:
         )
         Panel(
             f"{spec.slug}-relation",
-            f"{spec.name}: how often each head is right on {relation}",
+            f"{spec.name}: {words.label('heads')} {relation}",
             figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme=theme()),
             words.part("Alt: heads", sentences=here, **numbers),
             partial(grids_table, {"right": one.right / one.n}),
@@ -91,7 +91,7 @@ def grammar(view: View) -> None:
     view.try_and_notice(other="coreference" if "coreference" in found else "det")
     _on_a_sentence(spec, one, view)
     height = 38 + 35 * len(found)
-    data_table(table(), f"{spec.slug}-grammar", alt="The best head of every relation", height=height)
+    data_table(table(), f"{spec.slug}-grammar", alt=words.label("table"), height=height)
     if rolefiles.counted(spec.slug, other):
         view.note("Elsewhere", sentences=there)
     view.note("Source", sentences=here)
@@ -107,7 +107,7 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
     if not offered:
         return
     layer, head = one.best
-    st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
+    view.say("Sentence", layer=layer + 1, head=head + 1)
     texts = {name: sentence.text for name, sentence in offered.items()}
     sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{one.relation}")]
     with st.spinner("Running the model"):
@@ -171,7 +171,7 @@ def _table(found: dict[str, Counted], other: Sequence[Counted]) -> Table:
                 "its head": f"{layer}-{head}" if layer else None,
                 "links": one.n,
                 "direction": one.direction,
-                "meaning": MEANING[name],
+                "meaning": meaning(name),
             }
         )
     return Table.from_records(rows)

@@ -105,7 +105,7 @@ def _shown(together: str, found: AttentionMap, chosen: Chosen, view: View) -> At
     if together in simple:
         return simple[together](found)
     if together == "flow":
-        with st.spinner("Computing the flow of every pair of tokens"):
+        with st.spinner(view.words.label("flow")):
             return combine.flow(found)
     if together == "texts":
         return other_text(found, chosen, view)

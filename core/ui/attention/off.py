@@ -49,7 +49,7 @@ def switch_off(view: View) -> None:
         task = draw_task(spec, state)
         text = draw_asked(spec, state)
     text = asked_part(spec, state, text, task)
-    with st.spinner("Ablating one head after the other"):
+    with st.spinner(view.words.label("ablating")):
         effects = {_code(effect.head): effect for effect in session.head_effects(spec.slug, text, task)}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
@@ -120,7 +120,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     tokens, before, after = ([getattr(change, name) for change in changes] for name in ("token", "before", "after"))
     Panel(
         f"{spec.slug}-answers",
-        f"{spec.name}: predictions with all heads, and without the ablated ones",
+        f"{spec.name}: {view.words.label('predictions')}",
         guess_bars(tokens, before, accent(spec.branch), kept=after, theme=theme()),
         bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without the ablated heads"),
         Table(("prediction", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
@@ -211,7 +211,7 @@ def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:
     with st.expander(view.words.label("sharp"), expanded=True):
         Panel(
             f"{spec.slug}-sharpness",
-            f"{spec.name}: sharpness of each head, and bits lost without it",
+            f"{spec.name}: {view.words.label('sharpness')}",
             sharp_and_idle(names, sharpness, bits, accent(spec.branch), theme=theme()),
             view.words.part("Alt: sharpness"),
             Table.from_columns({"head": [_code(e.head) for e in known], "sharpness": sharpness, "bits lost": bits}),

@@ -96,7 +96,7 @@ def _opened(state: PageState) -> None:
         "json",
         key=state.key("recipe.file"),
         max_upload_size=1,
-        help=f"JSON of at most {recipe.MOST_BYTES:,} bytes",
+        help=content("attention", "recipe").part("File", most=f"{recipe.MOST_BYTES:,}"),
     )
     if file is None:
         return

@@ -23,7 +23,6 @@ from core.ui.picker import SOURCES
 MODEL = Model(
     name="model",
     first="attention",
-    help="Models that run here, and where their weights come from",
     width=540,
     resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )

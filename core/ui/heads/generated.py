@@ -19,9 +19,7 @@ from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.section import View
 
-PROMPT = TEXT.with_(
-    label="Prompt", default=DEFAULT_TEXT, help="The model continues it as in the demo", resets=("forced", "step")
-)
+PROMPT = TEXT.with_(label="Prompt", default=DEFAULT_TEXT, resets=("forced", "step"))
 """A path chosen by hand belongs to the text it was chosen in."""
 
 
@@ -30,7 +28,8 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     model = session.checkpoint(spec.slug).model
     refuse(model.config.model_type)
     words = View(state, content("attention", "heads"))
-    prompt, ids = generated(spec.slug, PROMPT.draw(state), decoding, state.integers("forced"))
+    typed = PROMPT.with_(help=words.words.label("prompt")).draw(state)
+    prompt, ids = generated(spec.slug, typed, decoding, state.integers("forced"))
     words.note(
         "Prompt and chosen path" if state.integers("forced") else "Prompt and continuation",
         prompt=len(prompt),
@@ -60,7 +59,7 @@ def _local(found: AttentionMap, kinds: tuple[str, ...], window: int, words: View
             for i, (kind, far) in enumerate(zip(kinds, reach(found.weights), strict=True), start=1)
         ],
         "local-layers",
-        alt="How far back each layer attends in this text",
+        alt=words.words.label("local"),
     )
     if len(found.key_tokens) <= window:
         words.note("Within one window", count=len(found.key_tokens), window=window)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.heads import LABELS, MEANING, HeadScores, scores
+from core.attention.heads import LABELS, HeadScores, meaning, scores
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import (
@@ -166,9 +166,15 @@ def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, view: View)
         "heat",
         f"Layer {layer + 1}, head {head + 1}",
         figures.attention_map(found, layer, head, theme=theme()),
-        f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
-        f"key tokens. The largest weight is {weights[query, key]:.2f}, from {_short(found.query_tokens[query])} to "
-        f"{_short(found.key_tokens[key])}. The table beside it has the strongest key of every query.",
+        view.words.part(
+            "Alt: heat map",
+            layer=layer + 1,
+            head=head + 1,
+            queries=weights.shape[0],
+            keys=weights.shape[1],
+            largest=f"{weights[query, key]:.2f}",
+        )
+        + f" {_short(found.query_tokens[query])} → {_short(found.key_tokens[key])}",
         partial(head_table, found, layer, head),
         note="" if found.computed(layer, head).all() else view.words.part("Not computed"),
         file=f"{stem}-layer{layer + 1}-head{head + 1}",
@@ -216,7 +222,7 @@ def _strongest(found: AttentionMap, layer: int, head: int, view: View) -> None:
     ]
     query, key = ("Generated", "Source") if found.kind == "cross" else ("Query", "Key")
     caption = view.words.part("Largest weights", layer=layer + 1, head=head + 1)
-    with st.expander("The ten largest weights, as a table"):
+    with st.expander(view.words.label("largest")):
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
 
 
@@ -231,13 +237,13 @@ def _about(measured: HeadScores, layer: int, head: int, view: View) -> str:
     if float(grids["spread"][layer, head]) >= 0.95:
         sentence = words.part("About: even")
     elif value >= 0.25:
-        sentence = words.part("About: pattern", share=percent(value), what=MEANING[name].removeprefix("weight "))
+        sentence = words.part("About: pattern", share=percent(value), what=meaning(name).removeprefix("weight "))
     else:
         sentence = words.part("About: words")
     best = next((n for n in ("previous", "same place") if n in grids), name)
     at_layer, at_head, most = measured.strongest(best, 1)[0]
     if (at_layer, at_head) != (layer, head) and most >= 0.4:
-        what = MEANING[best]
+        what = meaning(best)
         sentence += " " + words.part(
             "About: best", layer=at_layer + 1, head=at_head + 1, what=what, share=f"{most:.0%}"
         )
@@ -293,10 +299,10 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
     Panel(
         "attention-scores",
         f"Score {LABELS[name]} of every head",
-        figures.score_grid(measured.grids[name], MEANING[name], theme=theme()),
+        figures.score_grid(measured.grids[name], meaning(name), theme=theme()),
         view.words.part("Alt: scores", score=LABELS[name]),
         partial(grids_table, {LABELS[score]: grid for score, grid in measured.grids.items()}),
-        note=view.words.part("Scores", score=MEANING[name].capitalize()),
+        note=view.words.part("Scores", score=meaning(name).capitalize()),
     ).draw(view.state)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -15,20 +15,20 @@ from core.errors import AtlasError
 from core.language.text import Count, last_window, window
 from core.links import parameters as link
 from core.ui.page import plain
-from core.ui.param import Carried, Choice, Integer, Param, Text
+from core.ui.param import Carried, Choice, Control, Integer, Param, Text
 
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
     from core.ui.links import PageState
 
+C = TypeVar("C", bound=Control[Any])
 NONE = "none"
 """The entry of the menu of adapters that adds nothing."""
-TEXT = Text(name="text", label="Text", help="Of a long text, choose a part")
+TEXT = Text(name="text", label="Text")
 SECOND = Text(
     name="second",
     label="Second sentence",
     placeholder="none",
-    help="Read together with the first, as a pair",
     width=260,
 )
 COUNT = Integer(
@@ -41,7 +41,6 @@ COUNT = Integer(
     style="menu",
     format="%d tokens",
     width=130,
-    help="Tokens generated greedily after your text; their rows are appended",
 )
 TASK = Choice(name="task", label="Task", options={}, width=280)
 ADAPTERS = Choice(
@@ -49,7 +48,6 @@ ADAPTERS = Choice(
     label="Adapters for",
     options={},
     width=180,
-    help="Without a task: the encoder that all tasks share",
 )
 WINDOW = Carried(name="window", label="Part of the text", as_=link.Integers(high=100_000, most=2))
 TEXT_PARAMS: tuple[Param[Any], ...] = (TEXT, SECOND, COUNT, TASK, WINDOW)
@@ -102,24 +100,33 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
     second, task, count = "", None, 0
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if spec.offers("continues"):
-            count = COUNT.draw(state)
+            count = _explained(COUNT, "count").draw(state)
         elif spec.offers("rewrites"):
             task = draw_task(spec, state)
         elif spec.offers("classifies texts"):
             options = {NONE: "no task", **task_names(spec)}
-            chosen = ADAPTERS.with_(options=options, default=NONE).draw(state, tag=f"adapters.{spec.slug}")
+            chosen = (
+                _explained(ADAPTERS, "adapters")
+                .with_(options=options, default=NONE)
+                .draw(state, tag=f"adapters.{spec.slug}")
+            )
             task = None if chosen == NONE else chosen
         text = draw_text(spec, state)
         if pairs and spec.offers("two texts"):
-            second = SECOND.draw(state)
+            second = _explained(SECOND, "second").draw(state)
     part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
     return Chosen(spec, part, second, task, count)
+
+
+def _explained(param: C, label: str) -> C:
+    """``param`` with its help, which the pages that draw it share."""
+    return param.with_(help=content("attention", "heads").front["controls"][label])
 
 
 def draw_text(spec: CheckpointSpec, state: PageState) -> str:
     """The box of the text, and samples beside it."""
     own = samples(spec)
-    return TEXT.with_(default=next(iter(own.values())), samples=own).draw(state, tag=spec.kind)
+    return _explained(TEXT, "text").with_(default=next(iter(own.values())), samples=own).draw(state, tag=spec.kind)
 
 
 def samples(spec: CheckpointSpec) -> dict[str, str]:

@@ -9,11 +9,22 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.attention.masks import axes as axes_of
 from core.attention.masks.axes import MOST, Axes
-from core.attention.masks.kinds import JOINS, KINDS, MOST_TERMS, Choice, Join, Setting, Term, read, usual, write
+from core.attention.masks.kinds import (
+    JOINS,
+    KINDS,
+    MOST_TERMS,
+    Choice,
+    Join,
+    Setting,
+    Term,
+    read,
+    setting_help,
+    usual,
+    write,
+)
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link
-from core.ui.links import PageState
 from core.ui.notices import warning
 from core.ui.param import Carried, Integer, Text
 from core.ui.section import View
@@ -31,7 +42,6 @@ QUERIES = Text(
     default="Le roi donna une bague à sa fille.",
     most=MOST_CHARACTERS,
     width=250,
-    help="Its tokens (queries) attend to those of the sentence (keys)",
 )
 SIDE = Integer(name="side", label="Image side", default=4, low=2, high=7, width=135)
 CAPTION = Integer(name="caption", label="Caption", default=6, low=0, high=60, width=135)
@@ -54,7 +64,7 @@ def chosen(view: View) -> tuple[Choice, Axes]:
 
 def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
     """The choice, and the last row of its menus, which has room for more."""
-    state, linked = view.state, _linked(view.state)
+    state, linked = view.state, _linked(view)
     terms: list[Term] = []
     joins: list[Join] = []
     for slot in range(MOST_TERMS):
@@ -80,12 +90,13 @@ def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
     return choice, row
 
 
-def _linked(state: PageState) -> Choice:
+def _linked(view: View) -> Choice:
     """The choice that the link carries; the usual one, with a sentence, where it is none."""
+    state = view.state
     try:
         return read(state.text("pattern", USUAL))
     except OutOfRange as error:
-        warning(f"The link's mask cannot be read. {error} The default is shown.", icon=":material/link_off:")
+        warning(f"{view.words.part('Unreadable')} {error}", icon=":material/link_off:")
         state.set(pattern=None)
         return read(USUAL)
 
@@ -107,25 +118,28 @@ def _term(slot: int, linked: Choice, before: Choice | None, view: View) -> Term:
         return Term(kind, _positions(kind, numbers, view.state.key(key), view))
     settings = enumerate(zip(KINDS[kind].settings, numbers, strict=True))
     try:
-        return Term(kind, tuple(_number(one, number, view.state.key(f"{key}.{i}")) for i, (one, number) in settings))
+        return Term(
+            kind,
+            tuple(_number(kind, setting, number, view.state.key(f"{key}.{i}")) for i, (setting, number) in settings),
+        )
     except OutOfRange as error:
-        warning(f"{error} Shown with its default settings.", icon=":material/info:")
+        warning(f"{error} {view.words.part('Default settings')}", icon=":material/info:")
         return Term(kind, usual(kind))
 
 
-def _number(setting: Setting, number: int, key: str) -> int:
+def _number(kind: str, setting: Setting, number: int, key: str) -> int:
     low = setting.low
     if setting.names:
         names = [name.capitalize() for name in setting.names]
         return low + names.index(st.selectbox(setting.label, names, index=number - low, key=key, width=180))
-    step, help = setting.step, setting.help or None
-    return int(st.number_input(setting.label, low, setting.high, number, step, key=key, width=140, help=help))
+    help = setting_help(kind, setting.label)
+    return int(st.number_input(setting.label, low, setting.high, number, setting.step, key=key, width=140, help=help))
 
 
 def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tuple[int, ...]:
     """Positions typed as numbers with anything between them."""
     most = KINDS[kind].many
-    help = f"Up to {most} positions, with commas between them"
+    help = view.words.part("Positions: help", most=most)
     shown = ", ".join(map(str, numbers))
     typed = st.text_input("Positions, from 0", shown, max_chars=60, key=key, width=170, help=help)
     found = sorted({int(digits) for digits in _POSITION.findall(typed)})
@@ -154,6 +168,6 @@ def _axes(choice: Choice, view: View) -> Axes:
     if len(tokens) > MOST - choice.padded:
         view.note("Too many", count=len(tokens), most=MOST, padded=choice.padded)
     if choice.layout == "two":
-        written = axes_of.split(clean(QUERIES.draw(state), MOST_CHARACTERS))
+        written = axes_of.split(clean(QUERIES.with_(help=words.label("queries")).draw(state), MOST_CHARACTERS))
         return axes_of.two_texts(written, tokens, choice.padded)
     return axes_of.one_text(tokens, choice.padded)

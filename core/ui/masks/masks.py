@@ -92,7 +92,7 @@ def masks(view: View) -> None:
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         BOARD.draw(key, board_data(choice, board))
-        _edits_and_download(choice, board, key, state)
+        _edits_and_download(choice, board, key, view)
     with right:
         _about(view, choice, board)
     _try(view, choice)
@@ -146,7 +146,8 @@ def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> 
     return tuple(sorted({cell for cell in sent.flips if cell < shape[0] * shape[1]}))[:MOST_EDITS]
 
 
-def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) -> None:
+def _edits_and_download(choice: Mask, board: Board, key: str, view: View) -> None:
+    state = view.state
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Undo edits",
@@ -154,13 +155,13 @@ def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) 
             on_click=BOARD.put,
             args=(key, Turned(flips=[])),
             disabled=not board.flips,
-            help="Restore every cell that was changed by hand",
+            help=view.words.label("undo"),
         )
         download_csv(
             mask_table(board),
             f"mask-{write(choice)}",
             state.key("masks.csv"),
-            tip="1 where the query (row) may attend to the key (column)",
+            tip=view.words.label("file"),
         )
 
 

@@ -31,36 +31,35 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = LAYERS.with_(high=top).draw(state, tag=str(top))
-    place = chosen_place(axes.queries, len(axes.queries) // 2, "Query token", color, state)
-    now, token = influence.within(levels, layers), axes.queries[place]
+    position = chosen_place(axes.queries, len(axes.queries) // 2, "Query token", color, state)
+    now, token = influence.within(levels, layers), axes.queries[position]
     name = plain(f"“{short(token, 24)}”")
-    after = f"{layers} {'layer' if layers == 1 else 'layers'}"
-    reached = f"**{int(now[place].sum())} of {len(axes.keys)}**"
+    depends = view.words.part("Reach: one query", layers=layers, reached=int(now[position].sum()), keys=len(axes.keys))
     never = int((levels == influence.NEVER).sum())
     enough = view.words.part("Reach: enough" if never else "Reach: all", layers=influence.enough(levels), never=never)
     pairs = view.words.part("Reach: pairs", reached=f"{int(now.sum()):,}", pairs=f"{now.size:,}")
-    st.markdown(f"After {after}, the output at {name} can depend on {reached} tokens. {pairs} {enough}")
+    st.markdown(f"{name}: {depends} {pairs} {enough}")
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"**Tokens that the output at {name} can depend on**, layer by layer")
+        st.markdown(f"**{name}: {view.words.label('growing')}**")
         Panel(
             "mask-growing",
-            "Tokens that an output can depend on, layer by layer",
-            growing_map(levels[place], token, axes.keys, layers, color, theme=theme()),
-            f"After {after} the output at {token} can depend on: {seen(now[place], axes.keys)}.",
+            view.words.label("growing"),
+            growing_map(levels[position], token, axes.keys, layers, color, theme=theme()),
+            f"{token}: {depends} {seen(now[position], axes.keys)}.",
         ).draw(state)
     with right:
         Panel(
             "mask-reach",
-            "Layers needed for information at a key (column) to reach a query (row)",
-            levels_map(levels, axes.queries, axes.keys, layers, place, theme=theme()),
+            view.words.label("layers"),
+            levels_map(levels, axes.queries, axes.keys, layers, position, theme=theme()),
             view.words.part("Reach: alt", layers=layers),
             Table.from_records(levels_table(levels, axes.queries, axes.keys, layers)),
             heading=True,
         ).draw(state)
     st.markdown(_formula(view, choice, board, levels, layers))
     if stream is not None:
-        _streams(choice.terms[0], axes.keys, state, color)
+        _streams(choice.terms[0], axes.keys, view, color)
     view.try_and_notice("reach")
     with st.expander("How it is computed"):
         view.say("Reach: how it is computed")
@@ -120,7 +119,7 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
     )
 
 
-def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) -> None:
+def _streams(term: Term, tokens: tuple[str, ...], view: View, color: str) -> None:
     """Draw both masks of the order; cells that were changed by hand are not in them."""
     n = len(tokens)
     order = patterns.random_order(n, term.numbers[0])
@@ -128,8 +127,8 @@ def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) 
     content, query = (patterns.mask(stream(order, n), n) for stream in (patterns.content_stream, patterns.query_stream))
     Panel(
         "mask-streams",
-        "Both streams; in brackets the step in which a token is predicted",
+        view.words.label("streams"),
         stream_maps(tokens, rank, content, query, color, theme=theme()),
         stream_words(tokens, rank),
         heading=True,
-    ).draw(state)
+    ).draw(view.state)
