@@ -51,6 +51,7 @@ def show() -> None:
     from core.content import page_title
     from core.ui.page import BRANCH_ICONS
     from core.ui.search import search_box
+    from core.ui.server import timed
 
     # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its
     # tab.
@@ -63,7 +64,8 @@ def show() -> None:
     page = st.navigation({"": [home], **groups}, expanded=True)
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
     search_box(page.url_path or "home")
-    page.run()
+    with timed(page.url_path or "home"):
+        page.run()
     interpreter.settle()
 
 
@@ -83,5 +85,8 @@ def check_settings() -> None:
 if __name__ == "__main__":
     show()
 else:
-    app = st.App(__file__)
+    from core.ui import server
+
+    app = st.App(__file__, routes=server.ROUTES, middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()
+    server.warm_up()

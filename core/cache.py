@@ -39,6 +39,11 @@ class Cache:
         self._underway: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
 
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of all results together."""
+        return self._bytes
+
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The value stored under ``key``; ``default`` where there is none or it has expired."""
         with self._lock:

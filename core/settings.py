@@ -36,6 +36,8 @@ TAKES = {
     "content_dir": "the path of a folder",
     "memory_mb": "a whole number of megabytes, from 64 to 100,000,000",
     "threads": "a whole number from 1 to 256",
+    "warm": "“off” or “on”",
+    "metrics": "“off” or “on”",
 }
 """The accepted values of each variable, for the error message, which does not repeat the host's value."""
 
@@ -53,6 +55,8 @@ class Settings(BaseSettings):
     content_dir: Path | None = None
     memory_mb: int = Field(default=2048, ge=64, le=100_000_000)
     threads: int | None = Field(default=None, ge=1, le=256)
+    warm: Literal["off", "on"] = "off"
+    metrics: Literal["off", "on"] = "off"
 
 
 @lru_cache(maxsize=1)

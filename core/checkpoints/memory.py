@@ -161,6 +161,11 @@ def loaded() -> tuple[str, ...]:
     return _memory.slugs()
 
 
+def bytes_used() -> int:
+    """Memory of all loaded models."""
+    return _memory.bytes_used
+
+
 def forget() -> None:
     """Drop all loaded models (tests call this after changing the settings)."""
     _memory.clear()

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,3 +100,15 @@ def test_the_log_says_at_the_start_that_the_checkpoint_directory_is_missing(star
     while "ATLAS_CHECKPOINT_DIR names does not exist" not in log.read_text():
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.1)
+
+
+def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(started: tuple[int, Path, Path]) -> None:
+    port, _, _ = started
+    for path in ("/", "/encoder", "/_stcore/host-config"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as page:
+            assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
+            assert page.headers["X-Content-Type-Options"] == "nosniff"
+    for path in ("/metrics", "/_stcore/metrics"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30)
+    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=30).read() == b"ready"

@@ -1,0 +1,116 @@
+"""The routes for operators and the headers of every answer, asked over ASGI without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+
+from core import checkpoints
+from core.settings import settings
+from core.ui import server
+
+APP = Starlette(routes=server.ROUTES, middleware=server.MIDDLEWARE)
+
+
+@pytest.fixture(autouse=True)
+def cold(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Settings of their own for each test, and nothing warm."""
+    settings.cache_clear()
+    server._warm.clear()
+    yield
+    monkeypatch.undo()
+    settings.cache_clear()
+
+
+def answer(path: str) -> tuple[int, dict[str, str], str]:
+    """Status, headers and text of a GET request."""
+    sent: list[dict[str, Any]] = []
+
+    async def ask() -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b"", "root_path": ""}
+        await APP(scope, receive, send)  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(1) as apart:  # a journey of this process may have a loop of its own
+        apart.submit(asyncio.run, ask()).result()
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+def test_every_answer_keeps_other_hosts_out() -> None:
+    for path in ("/ready", "/nowhere", "/metrics"):
+        _, headers, _ = answer(path)
+        policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+        assert headers["x-content-type-options"] == "nosniff"
+        assert policy["connect-src"] == "'self' data: blob:"
+        assert policy["frame-ancestors"] == "'self'"
+        assert not any("http" in sources or "*" in sources for sources in policy.values())
+
+
+def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("/metrics")[0] == answer("/atlas/_stcore/metrics")[0] == 404
+    monkeypatch.setenv("ATLAS_METRICS", "on")
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "640")
+    settings.cache_clear()
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
+    server._registry.cache_clear()
+    server._seconds.cache_clear()
+    with server.timed("encoder"):
+        pass
+    status, headers, text = answer("/metrics")
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert status == 200
+    assert headers["content-type"].startswith("text/plain")
+    assert float(lines["atlas_sessions"]) == 3
+    assert float(lines["atlas_models_budget_bytes"]) == 640e6
+    assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
+    assert float(lines["atlas_results_bytes"]) >= 0
+
+
+class RUNTIME:
+    """A server with three open tabs."""
+
+    class _session_mgr:
+        num_active_sessions = staticmethod(lambda: 3)
+
+
+def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
+    assert answer("/ready")[0] == 503
+    server.warm_up()
+    assert answer("/ready")[0] == 200
+
+
+def test_ready_after_the_models_of_the_default_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_WARM", "on")
+    loads: list[tuple[str, int]] = []
+
+    def load(slug: str) -> None:
+        loads.append((slug, answer_status()))
+        if slug == "minilm":
+            raise checkpoints_unavailable()
+
+    def answer_status() -> int:
+        return 200 if server._warm.is_set() else 503
+
+    monkeypatch.setattr(checkpoints, "load", load, raising=False)
+    server.warm_up()
+    assert server._warm.wait(30)
+    assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
+    assert {status for _, status in loads} == {503}
+    assert answer("/ready")[0] == 200
+
+
+def checkpoints_unavailable() -> Exception:
+    """What loading a model that is not here raises."""
+    from core.errors import CheckpointUnavailable
+
+    return CheckpointUnavailable("It is not here.")
