@@ -1,4 +1,4 @@
-"""Every rule, alone and in any combination, leaves the scores that transformers' own processors leave."""
+"""Decoding rules, stop texts, rows at once and beam trees against transformers' processors and generate."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ from hypothesis import strategies as some
 from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
 from transformers.generation import logits_process as theirs
 
+from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
+from core.language.decoding.reader import Start
+from core.language.decoding.search import tree
+from core.language.decoding.step import each, look, scores_at
+from core.language.generate import along, steps, together
 from core.language.types import Decoding
+from tests import tiny
+from tests.parity.test_generate import CASES as KINDS
+from tests.parity.test_generate import PROMPT, _theirs, _unpadded, random_checkpoint
 
 SIZE = 97
 CASES: dict[rules.Rule, list[float]] = {
@@ -102,3 +110,174 @@ MODEL = GPT2LMHeadModel(GPT2Config(vocab_size=SIZE, n_embd=8, n_layer=1, n_head=
 def test_their_list_has_all_of_them_in_our_order() -> None:
     found = [type(one) for one in processors({rule: values[0] for rule, values in CASES.items()})]
     assert found == [PROCESSORS[rule] for rule in rules.ORDER]
+
+
+def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:
+    if rewriting:
+        return Start((checkpoint.model.generation_config.decoder_start_token_id,), PROMPT, None)
+    return Start(PROMPT, None, None)
+
+
+@pytest.mark.parametrize(("name", "rewriting"), KINDS)
+@pytest.mark.parametrize(("penalty", "no_repeat"), [(1.5, 0), (1.3, 3)])
+@pytest.mark.parametrize("beams", [1, 3])
+def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: int, beams: int) -> None:
+    checkpoint = random_checkpoint(name, 0, [7, 40])
+    decoding = Decoding(
+        "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
+    )
+    *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
+    theirs = _theirs(
+        checkpoint,
+        rewriting,
+        do_sample=False,
+        num_beams=beams,
+        repetition_penalty=penalty,
+        no_repeat_ngram_size=no_repeat,
+        max_new_tokens=12,
+    )
+    assert ours.ids == _unpadded(theirs, [7, 40])
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 0.0, 0.5, 2.0])
+def test_length_penalty(alpha: float) -> None:
+    ends = list(range(30, 60))
+    found = set()
+    for seed in range(4):
+        checkpoint = random_checkpoint("gpt2", seed, ends)
+        ours = tree(checkpoint, begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
+        theirs = _theirs(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
+        assert ours.ids == _unpadded(theirs, ends)
+        found.add(len(ours.ids))
+    assert len(found) > 1, "else no length was chosen"
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_stop_texts(beams: int) -> None:
+    stopped = 0
+    for seed in range(6):
+        checkpoint = random_checkpoint("gpt2", seed, None)
+        *_, free = steps(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
+        stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")
+        decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
+        *_, ours = steps(checkpoint, begun(checkpoint, False), decoding)
+        theirs = _theirs(
+            checkpoint,
+            False,
+            do_sample=False,
+            num_beams=beams,
+            max_new_tokens=16,
+            stop_strings=[stop],
+            tokenizer=tiny.bytelevel_tokenizer(),
+        )
+        while beams > 1 and theirs[-1] == 1:  # padding
+            theirs.pop()
+        assert ours.ids == tuple(theirs)
+        if ours.reason == "stop":
+            stopped += 1
+            assert stop in ours.text
+            assert stop not in checkpoint.tokenizer.decode(ours.ids[:-1])
+    assert stopped >= 2
+
+
+ROWS = (
+    Decoding(max_new_tokens=9),
+    Decoding("sample", seed=3, max_new_tokens=12),
+    Decoding("sample", seed=3, top_p=0.8, max_new_tokens=5),
+    Decoding("sample", seed=3, typical=0.5, min_p=0.05, penalty=1.3, max_new_tokens=12),
+)
+
+
+@pytest.mark.parametrize(("name", "rewriting"), KINDS)
+def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) -> None:
+    checkpoint = random_checkpoint(name, 1, [7, 40, 41])
+    start = begun(checkpoint, rewriting)
+    rows: dict[int, list[Any]] = {}
+    for row, step in together(checkpoint, start, ROWS):
+        rows.setdefault(row, []).append(step)
+    for row, decoding in enumerate(ROWS):
+        single = list(steps(checkpoint, start, decoding))
+        assert [s.ids for s in rows[row]] == [s.ids for s in single]
+        assert rows[row][-1].reason == single[-1].reason != ""
+        for one, other in zip(rows[row], single, strict=True):
+            assert one.spread.surprise == pytest.approx(other.spread.surprise, abs=1e-3)
+            assert one.spread.kept == other.spread.kept
+            assert one.token.kept == pytest.approx(other.token.kept, abs=1e-4)
+
+
+def test_a_row_stops_at_the_last_position() -> None:
+    checkpoint = random_checkpoint("gpt2", 0, None)
+    *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=9)])
+    assert (len(last.ids), last.reason) == (6, "positions")
+    *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=6)])
+    assert last.reason == "length"
+
+
+def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
+    """Its bars are what ``generate`` samples from: the scores that it returns for the same settings."""
+    checkpoint = random_checkpoint("gpt2", 2)
+    start = begun(checkpoint, False)
+    settings = {"penalty": 1.3, "temperature": 0.7, "top_k": 30, "top_p": 0.9}
+    torch.manual_seed(0)
+    out = checkpoint.model.generate(
+        torch.tensor([PROMPT]),
+        attention_mask=torch.ones(1, len(PROMPT), dtype=torch.long),
+        do_sample=True,
+        repetition_penalty=1.3,
+        temperature=0.7,
+        top_k=30,
+        top_p=0.9,
+        max_new_tokens=6,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    ids = out.sequences[0, len(PROMPT) :].tolist()
+    for step, scores in enumerate(out.scores):
+        found = look(
+            checkpoint, start, ids[:step], "top_p", 0.9, [("top_k", 30), ("temperature", 0.7), ("penalty", 1.3)], 200
+        )
+        expected = scores[0].softmax(-1)
+        for row in found.rows:
+            assert row.after == pytest.approx(float(expected[row.id]), abs=1e-5)
+        assert sum(row.after for row in found.rows) == pytest.approx(1, abs=1e-4)
+        assert found.around.kept == int((expected > 0).sum())
+    assert list(processors(settings))
+
+
+def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
+    checkpoint = random_checkpoint("gpt2", 2)
+    start = begun(checkpoint, False)
+    own = scores_at(checkpoint, start, (5, 6)).softmax(-1)
+    (cut,) = each(checkpoint, start, (5, 6), [("top_k", 10)])
+    assert (cut.kept, cut.of) == (10, 120)
+    assert cut.mass == pytest.approx(float(own.topk(10).values.sum()), abs=1e-5)
+    found = look(checkpoint, start, (5, 6), "top_k", 10, count=7)
+    assert [row.reached for row in found.rows] == pytest.approx(own.topk(7).values.cumsum(0).tolist(), abs=1e-5)
+    assert found.others[0] == 113
+    assert found.others[1] == pytest.approx(1 - float(own.topk(7).values.sum()), abs=1e-5)
+    assert found.others[2] == pytest.approx(1 - float(own.topk(7).values.sum()) / cut.mass, abs=1e-4)
+
+
+@pytest.mark.parametrize("beams", [1, 2, 4])
+def test_the_tree_holds_the_search(beams: int) -> None:
+    checkpoint = random_checkpoint("gpt2", 1, [7, *range(30, 50)])
+    start = begun(checkpoint, False)
+    grown = tree(checkpoint, start, Decoding("beam", beams=beams, max_new_tokens=8))
+    theirs = _theirs(checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=8)
+    assert grown.ids == _unpadded(theirs, [7, *range(30, 50)])
+    names = {(): 0.0}
+    for number, row in enumerate(grown.rows):
+        assert sum(node.fate == "kept" for node in row) <= beams
+        assert [node.score for node in row] == sorted((node.score for node in row), reverse=True)
+        for node in row:
+            assert len(node.ids) == number + 1
+            assert node.score == pytest.approx(names[node.ids[:-1]] + node.own, abs=1e-4)
+        names = {node.ids: node.score for node in row if node.fate == "kept"}
+    assert any(node.fate == "pruned" for row in grown.rows for node in row)
+    assert [node.ids for row in grown.rows for node in row if node.best] == [
+        grown.ids[: n + 1] for n in range(len(grown.ids))
+    ]
+    replayed = along(checkpoint, start, grown.ids)
+    score = sum(-step.spread.surprise for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
+    best = next(node for row in grown.rows for node in row if node.ids == grown.ids)
+    assert best.score == pytest.approx(score, abs=1e-3)

@@ -1,4 +1,4 @@
-"""A bundled difference gives the same model as transformers with the same weights, also two differences deep."""
+"""Differences, twins and weights under old names compute what transformers computes with the same numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,10 +15,11 @@ from safetensors.torch import load_file, save_file
 from transformers import BertModel
 
 from core import catalogue, checkpoints
+from core.attention.architectures.recording import twin
 from core.checkpoints import loading, package, registry
 from core.errors import CheckpointRefused
 from core.language.fill_mask import masked_logits
-from tests import tiny
+from tests import tiny, tinyfamilies
 from tests.unit.test_checkpoints_registry import CARD
 
 
@@ -147,3 +149,110 @@ def test_a_base_outside_the_bundle_is_refused(assets: Path) -> None:
     card.write_text('base = "../../elsewhere"\n' + CARD)
     with pytest.raises(CheckpointRefused, match="not bundled"):
         loading.read(checkpoints.get("minilm"))
+
+
+FAMILIES = [
+    name
+    for name in tinyfamilies.FAMILIES
+    if name not in ("big_bird", "reformer")  # a call would change the shared instance; would throw dice
+]
+
+
+def _inputs(checkpoint: Any) -> dict[str, Any]:
+    ids = torch.arange(5, 17)[None]
+    rest = {"decoder_input_ids": ids[:, :5]} if checkpoint.model.config.is_encoder_decoder else {}
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), **rest}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_twin_answers_as_the_shared_model_and_shares_its_numbers(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    made: Any = twin(checkpoint.model)
+    inputs = _inputs(checkpoint)
+    with torch.inference_mode():
+        expected = checkpoint.model(**inputs, output_attentions=True)
+        found = made(**inputs, output_attentions=True)
+        again = twin(checkpoint.model)(**inputs, output_attentions=True)  # now that the shared one has hooks
+    torch.testing.assert_close(found.logits, expected.logits, atol=0, rtol=0)
+    for key in ("attentions", "decoder_attentions", "encoder_attentions", "cross_attentions"):
+        counts = {len(getattr(out, key, None) or ()) for out in (expected, found, again)}
+        assert len(counts) == 1, key
+    theirs = dict(checkpoint.model.named_parameters(remove_duplicate=False))
+    theirs |= dict(checkpoint.model.named_buffers(remove_duplicate=False))
+    own = dict(made.named_parameters(remove_duplicate=False)) | dict(made.named_buffers(remove_duplicate=False))
+    assert own.keys() == theirs.keys()
+    assert all(own[key].data_ptr() == theirs[key].data_ptr() for key in theirs)
+
+
+def test_hooks_on_a_twin_do_not_fire_for_the_shared_model() -> None:
+    checkpoint = tinyfamilies.make("bert")
+    made: Any = twin(checkpoint.model)
+    fired: list[str] = []
+    for name, module in made.named_modules():
+        module.register_forward_hook(lambda *_, name=name: fired.append(name))
+    mine = {id(module) for module in made.modules()}
+    assert not mine & {id(module) for module in checkpoint.model.modules()}
+    with torch.inference_mode():
+        checkpoint.model(**_inputs(checkpoint))
+        assert fired == []
+        made(**_inputs(checkpoint))
+    assert "bert.encoder.layer.1.output.LayerNorm" in fired
+    assert not any(module._forward_hooks for module in checkpoint.model.modules())
+
+
+def test_what_occurs_twice_occurs_twice_in_the_twin() -> None:
+    shared = torch.nn.Linear(2, 2)
+    made = twin(torch.nn.ModuleList([shared, shared, torch.nn.Linear(2, 2)]))
+    first, second, third = (made.get_submodule(str(number)) for number in range(3))
+    assert first is second
+    assert first is not shared
+    assert third is not first
+
+
+State = dict[str, torch.Tensor]
+
+
+def old_bert(state: State) -> State:
+    """As bert-base-uncased has it: gamma and beta, no tied decoder, a pooler and a next-sentence head besides."""
+    renamed = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        for name, value in state.items()
+        if "decoder" not in name
+    }
+    width = state["bert.embeddings.word_embeddings.weight"].shape[1]
+    extra = {"bert.pooler.dense.weight": torch.ones(width, width), "cls.seq_relationship.weight": torch.ones(2, width)}
+    return renamed | extra
+
+
+def old_gpt2(state: State) -> State:
+    """As gpt2 has it: no prefix, no output matrix, and the causal mask of each layer."""
+    bare = {name.removeprefix("transformer."): value for name, value in state.items() if name != "lm_head.weight"}
+    return bare | {"h.0.attn.bias": torch.tril(torch.ones(64, 64))[None, None]}
+
+
+def old_t5(state: State) -> State:
+    """As t5-small has it: the shared matrix under all its names."""
+    shared = state["shared.weight"]
+    return state | {f"{part}.embed_tokens.weight": shared.clone() for part in ("encoder", "decoder")}
+
+
+@pytest.mark.parametrize(
+    ("name", "old"), [("tiny-bert", old_bert), ("tiny-gpt2", old_gpt2), ("tiny-t5", old_t5)], ids=["bert", "gpt2", "t5"]
+)
+def test_old_names_load_completely(
+    name: str,
+    old: Callable[[State], State],
+    tiny_root: Path,
+    tmp_path: Path,
+    use_checkpoints: Callable[[Path], None],
+) -> None:
+    shutil.copytree(tiny_root / name, tmp_path / "root" / "new")
+    folder = Path(shutil.copytree(tiny_root / name, tmp_path / "root" / "old"))
+    save_file(old(load_file(folder / "model.safetensors")), folder / "model.safetensors", metadata={"format": "pt"})
+    use_checkpoints(tmp_path / "root")
+    ids = torch.tensor([[5, 6, 7, 8]])
+    inputs: dict[str, Any] = {"input_ids": ids} | ({"decoder_input_ids": ids} if name == "tiny-t5" else {})
+    with torch.no_grad():
+        expected = checkpoints.load("dir-new").model(**inputs).logits
+        got = checkpoints.load("dir-old").model(**inputs).logits
+    torch.testing.assert_close(got, expected)

@@ -1,17 +1,29 @@
-"""Kept trees: complete by discovery, counted by hand, explained, and shown without torch."""
+"""Kept trees: counted by hand, complete, explained, printed as the source prints them, and walked as data."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from core import anatomy, catalogue
 from core.anatomy import store
 from core.anatomy.node import ModuleNode
-from core.anatomy.roles import ATTENTION, FEED_FORWARD, OTHER, STATE_SPACE, by_role, parts
-from core.anatomy.texts import explain, explanations
+from core.anatomy.roles import (
+    ATTENTION,
+    EMBEDDINGS,
+    FEED_FORWARD,
+    HEAD,
+    NORMS,
+    OTHER,
+    STATE_SPACE,
+    by_role,
+    parts,
+    role_of,
+)
+from core.anatomy.texts import explain, explanations, printed
 from core.errors import NoArchitecture, OutOfRange, UnknownSystem
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]
@@ -178,3 +190,131 @@ def test_pack_and_unpack_are_inverse() -> None:
     ).counted()
     assert node.parameters == 6
     assert store.unpack(json.loads(json.dumps(store.pack(node)))) == node
+
+
+def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:
+    return ModuleNode(name, cls, **{"extra": "", **fields}).counted()  # type: ignore[arg-type]
+
+
+def small_tree() -> ModuleNode:
+    """An embedding of 10 x 4, three equal layers (attention 4 x 4, feed-forward 8 x 4), a head tied to the first."""
+    layer = ModuleNode(
+        "0-2",
+        "Layer",
+        "",
+        (
+            leaf("attention", tensors=(("weight", (4, 4)), ("bias", (4,)))),
+            leaf("mlp", tensors=(("weight", (8, 4)),)),
+            leaf("norm", "LayerNorm", tensors=(("weight", (4,)),)),
+        ),
+        repeat=3,
+    ).counted()
+    table = leaf("wte", "Embedding", extra="10, 4", tensors=(("weight", (10, 4)),))
+    head = leaf("lm_head", tensors=(("weight", (10, 4)), ("bias", (10,))), ties=(("weight", "wte.weight"),))
+    layers = ModuleNode("h", "ModuleList", "", (layer,)).counted()
+    return ModuleNode("", "Net", "", (table, layers, head)).counted()
+
+
+def test_parameters_count_copies_and_leave_out_what_is_shared() -> None:
+    root = small_tree()
+    layer = root.find("h.0-2")
+    assert layer.parameters == 16 + 4 + 32 + 4  # one copy
+    assert layer.total == 3 * 56
+    head = root.find("lm_head")
+    assert head.parameters == 10  # the bias alone; the matrix is the embedding's
+    assert head.ties == (("weight", "wte.weight"),)
+    assert root.parameters == 40 + 3 * 56 + 10
+
+
+def test_walk_gives_paths_and_copies() -> None:
+    walked = {path: copies for path, _, copies in small_tree().walk()}
+    assert walked["h.0-2.attention"] == 3
+    assert walked["lm_head"] == 1
+    assert list(walked)[:3] == ["", "wte", "h"]
+
+
+def test_find_says_none_for_what_is_not_there() -> None:
+    root = small_tree()
+    assert root.find("") is root
+    assert root.find("h.0-2.nothing") is None
+    assert root.find("..") is None
+
+
+def test_nearest_follows_a_path_as_far_as_it_goes() -> None:
+    root = small_tree()
+    assert root.nearest("h.0-2.mlp") == "h.0-2.mlp"
+    assert root.nearest("h.0-11.mlp") == "h.0-2.mlp"  # another size of the same network
+    assert root.nearest("h.0-2.crossattention.query") == "h.0-2"
+    assert root.nearest("encoder.layer") == ""
+    assert root.nearest("") == ""
+
+
+def test_roles_by_hand() -> None:
+    root = small_tree()
+    expected = {
+        EMBEDDINGS: 40,
+        ATTENTION: 3 * 20,
+        FEED_FORWARD: 3 * 32,
+        STATE_SPACE: 0,
+        NORMS: 3 * 4,
+        HEAD: 10,
+        OTHER: 0,
+    }
+    assert by_role(root) == expected
+    assert sum(part.parameters for part in parts(root)) == root.total
+
+
+def test_an_ancestor_decides_except_for_norms() -> None:
+    assert role_of("output", "BertOutput", None) == FEED_FORWARD
+    assert role_of("output", "BertSelfOutput", ATTENTION) == ATTENTION
+    assert role_of("LayerNorm", "LayerNorm", ATTENTION) == NORMS
+    assert role_of("relative_attention_bias", "Embedding", ATTENTION) == ATTENTION
+    assert role_of("tokens_embed", "Embedding", None) == EMBEDDINGS
+    assert role_of("layer", "ModuleList", None) is None
+
+
+DATA = Path(__file__).parent / "data"
+NORM = (r"(LayerNorm\(.*), bias=True\)$", r"\1)")
+WORDS = {
+    "bert": [NORM],
+    "gpt-2": [NORM, (r"Conv1D\(.*\)$", "Conv1D()")],
+    "bert2bert": [NORM, ("BertCrossAttention", "BertSelfAttention")],
+    "t5": [],
+}
+"""What turns today's lines into those of the source."""
+CUT, REPEATED = {"bert2bert": 11}, {"t5": 2}
+"""Lines before the source's first one, and last lines that it prints twice (closing brackets not counted)."""
+
+
+def transcribed(slug: str) -> list[str]:
+    return (DATA / f"printed-{slug}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def as_printed(node: ModuleNode, words: list[tuple[str, str]], cut: int, repeated: int) -> list[str]:
+    """The lines of a tree without indentation and without those that only close, changed as the notes say."""
+    lines = [line.strip() for line in node.lines() if line.strip() != ")"]
+    for pattern, replacement in words:
+        lines = [re.sub(pattern, replacement, line) for line in lines]
+    lines = lines[cut:]
+    return lines + lines[len(lines) - repeated :]
+
+
+@pytest.mark.parametrize("slug", sorted(WORDS))
+def test_tree_is_the_printed_one_but_for_the_explained_differences_and_none_is_idle(slug: str) -> None:
+    tree = anatomy.printed_tree(slug)
+    assert tree.cls == printed()[slug].cls
+    cut, repeated, words = CUT.get(slug, 0), REPEATED.get(slug, 0), WORDS[slug]
+    assert as_printed(tree, words, cut, repeated) == transcribed(slug)
+    fewer = [([other for other in words if other != one], cut, repeated) for one in words]
+    fewer += [(words, 0, repeated)] * bool(cut) + [(words, cut, 0)] * bool(repeated)
+    assert all(as_printed(tree, *one) != transcribed(slug) for one in fewer)
+    assert len(printed()[slug].notes) == len(fewer) + 1  # and one on the scan
+
+
+def test_sizes_of_the_transcriptions() -> None:
+    """Lines that name a module: counted in the source by hand."""
+    assert {slug: len(transcribed(slug)) for slug in printed()} == {"bert": 30, "gpt-2": 19, "bert2bert": 65, "t5": 104}
+
+
+def test_a_system_that_the_source_does_not_print_has_no_printed_tree() -> None:
+    assert anatomy.printed_tree("albert") is None

@@ -1,15 +1,29 @@
-"""Maps made of maps, by hand: two layers of two tokens, and the limit cases."""
+"""Maps made of maps, by hand, and the tables and files of attention, which hold the map's own numbers."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core.attention import combine
-from core.attention.trace import AttentionMap, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.views.export import (
+    grids_table,
+    head_table,
+    map_table,
+    matrix_table,
+    scores_table,
+    strongest_links,
+    to_npz,
+    top_keys,
+    vectors_table,
+)
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.table import Table
 
 
 def _map(weights: Any, kind: MapKind = "encoder", **more: Any) -> AttentionMap:
@@ -101,3 +115,89 @@ def test_results_are_read_only() -> None:
     found = _map(TWO)
     for made in (combine.rollout(found), combine.mean(found), combine.difference(found, found), combine.flow(found)):
         assert not made.weights.flags.writeable
+
+
+WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
+FOUND = AttentionMap("decoder", ("a", ",", '"c"'), ("a", ",", '"c"'), WEIGHTS)
+
+
+def test_top_keys_are_ordered_and_masked_ones_are_empty() -> None:
+    rows = top_keys(FOUND, 0, 0, 2)
+    assert rows[0] == {"#": 1, "token": "a", "key 1": "a", "weight 1": 1.0, "key 2": None, "weight 2": None}
+    assert (rows[1]["key 1"], rows[1]["weight 1"], rows[1]["key 2"], rows[1]["weight 2"]) == (",", 0.75, "a", 0.25)
+    assert (rows[2]["key 1"], rows[2]["key 2"]) == (",", '"c"')
+
+
+def test_what_was_not_computed_is_told_apart_from_zero() -> None:
+    allowed = np.tri(3, dtype=np.bool_)[None, None]
+    found = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
+    rows = list(csv.reader(io.StringIO(head_table(found, 0, 0).csv())))
+    assert rows[1][1:] == ["1", "", ""]
+    assert rows[2][1:] == ["0.25", "0.75", ""]
+    kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=found))), allow_pickle=False)
+    np.testing.assert_array_equal(kept["decoder_computed"], allowed)
+
+
+def test_npz_reads_back_without_pickle() -> None:
+    kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=FOUND))), allow_pickle=False)
+    np.testing.assert_array_equal(kept["decoder"], WEIGHTS)
+    assert tuple(kept["decoder_keys"]) == FOUND.key_tokens
+
+
+def test_strongest_links_are_the_largest_weights() -> None:
+    weights = np.array([[[[0.1, 0.9], [0.7, 0.3]]]], dtype=np.float32)
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    assert strongest_links(found, 0, 0, 3) == [
+        (0, 1, pytest.approx(0.9)),
+        (1, 0, pytest.approx(0.7)),
+        (1, 1, pytest.approx(0.3)),
+    ]
+    alone = AttentionMap("encoder", ("a", "b"), ("a", "b"), np.eye(2, dtype=np.float32)[None, None])
+    assert len(strongest_links(alone, 0, 0)) == 2  # never a zero
+
+
+def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    found = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
+    assert map_table(found).csv().splitlines() == [
+        "layer,head,query,query token,key,key token,weight",
+        "1,1,1,a,1,a,1",
+        '1,1,2,"b""",1,a,0.25',
+        '1,1,2,"b""",2,"b""",0.75',
+    ]
+
+
+def _rows(table: Table) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+def test_some_layers_and_heads_alone_are_written() -> None:
+    weights = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 2, 2) / 24
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    rows = _rows(map_table(found, [1], [0, 2]))
+    assert [(row["layer"], row["head"]) for row in rows] == 4 * [("2", "1")] + 4 * [("2", "3")]
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[1, [0, 2]].ravel(), atol=1e-6)
+
+
+def test_queries_times_keys_by_hand() -> None:
+    queries = np.array([[[[1, 2, 0, 0], [0, 0, 3, -1]]]], dtype=np.float32)
+    keys = np.array([[[[2, 1, 5, 5], [0, -3, 1, 1]]]], dtype=np.float32)
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    below = np.tri(2, dtype=np.bool_)
+    found = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
+    rows = _rows(scores_table(found, 0, 0))
+    # What follows the query was not computed, so three pairs are left: 2 + 2, 15 - 5, 3 - 1; the width's root is 2.
+    assert [(row["query token"], row["key token"]) for row in rows] == [("a", "a"), ('"', "a"), ('"', '"')]
+    assert [float(row["q·k"]) for row in rows] == [4, 10, 2]
+    assert [float(row["q·k / √d"]) for row in rows] == [2, 5, 1]
+    assert [float(row["weight"]) for row in rows] == [1, 0.25, 0.75]
+    vectors = _rows(vectors_table(found, 0, 0))
+    assert [(row["vector"], row["#"]) for row in vectors] == [(name, n) for name in ("query", "key") for n in "12"]
+    assert [float(vectors[3][str(i)]) for i in (1, 2, 3, 4)] == [0, -3, 1, 1]
+
+
+def test_a_matrix_and_grids_are_empty_where_nothing_is_finite() -> None:
+    values = np.array([[0.5, np.nan], [np.inf, -np.inf]], dtype=np.float32)
+    assert matrix_table("token", ["a", "=b"], ["=c", 2], values).csv() == "token,'=c,2\na,0.5,\n'=b,,\n"
+    grid = np.array([[0.5, np.nan]], dtype=np.float32)
+    assert grids_table({"previous": grid, "first": grid + 1}).csv() == "layer,head,previous,first\n1,1,0.5,1.5\n1,2,,\n"

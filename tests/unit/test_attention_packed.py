@@ -1,4 +1,4 @@
-"""Numbers as bytes: they come back within the error that is stated, and what was not computed stays apart from zero."""
+"""The pages of attention: numbers as bytes, the grid's and bertviz's data, and nothing that becomes markup."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.attention import bertviz
+from core.attention import bertviz, combine
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views import grid, packed
+from core.errors import NoAttentionMatrix, OutOfRange
+from core.settings import ASSETS
 from tests.attention_pages import data_of, unpacked
 
 
@@ -108,3 +110,151 @@ def test_a_page_asks_for_nothing_and_nothing_in_it_becomes_markup(name: str) -> 
     assert keys[2] == "&amp;"
     assert keys[4].startswith("‹u+202e›")  # drawn, so that it turns nothing round
     assert len(keys[5]) <= 60
+
+
+def _map(kind: MapKind = "encoder", n: int = 5, layers: int = 2, heads: int = 3, **more: Any) -> AttentionMap:
+    weights = np.random.default_rng(0).dirichlet(np.ones(n), (layers, heads, n)).astype(np.float32)
+    names = ("[CLS]", *(f"t{i}" for i in range(1, n)))
+    return AttentionMap(kind, names, names, weights, **more)
+
+
+@pytest.mark.parametrize(("bits", "steps"), [(8, 255), (16, 65535)])
+def test_weights_come_back_within_half_a_step_of_their_head(bits: Any, steps: int) -> None:
+    found = _map()
+    error = np.abs(unpacked(data_of(grid.render(found, bits=bits))["weights"]) - found.weights).max(axis=(2, 3))
+    assert (error <= found.weights.max(axis=(2, 3)) / steps / 2 + 1e-7).all()
+    assert error.max() <= 1 / 2 / steps
+
+
+def test_differences_keep_their_sign() -> None:
+    found = combine.difference(combine.part(_map(), layer=0), combine.part(_map(), layer=1))
+    data = data_of(grid.render(found))
+    assert data["signed"]
+    np.testing.assert_allclose(unpacked(data["weights"]), found.weights, atol=np.abs(found.weights).max() / 254 + 1e-7)
+    assert data["note"].startswith("Differences: ")
+    assert data_of(grid.render(_map(), difference=True))["signed"]
+
+
+def test_what_was_not_computed_is_told_and_has_a_legend() -> None:
+    whole, part = grid.render(_map()), grid.render(_map("decoder"))
+    assert data_of(whole)["computed"] is None
+    assert "not computed" not in whole.split("<main>")[1].split("</main>")[0]
+    assert "not computed" in part.split("<main>")[1].split("</main>")[0]
+    kept = data_of(part)["computed"]
+    flags = np.unpackbits(np.frombuffer(base64.b64decode(kept["bytes"]), np.uint8))[:25].reshape(5, 5)
+    assert (flags == np.tri(5)).all()
+
+
+def test_special_tokens_and_the_second_sentence_travel() -> None:
+    data = data_of(grid.render(_map(second=3)))
+    assert data["specials"] == {"queries": [0], "keys": [0]}
+    assert data["second"] == 3
+
+
+def test_a_head_that_is_asked_for_is_open() -> None:
+    assert not data_of(grid.render(_map()))["open"]
+    assert not data_of(grid.render(_map(), layer=1))["open"]
+    data = data_of(grid.render(_map(), layer=1, head=2))
+    assert (data["layer"], data["head"], data["open"]) == (1, 2, True)
+    assert data_of(grid.render(_map(layers=1, heads=1)))["open"]
+    for wanted in ({"layer": 2}, {"head": -1}):
+        with pytest.raises(OutOfRange):
+            grid.render(_map(), **wanted)
+
+
+def _drawn(kind: MapKind, queries: int, keys: int, layers: int = 2, heads: int = 3, *, vectors: bool = False) -> Any:
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(keys), (layers, heads, queries)).astype(np.float32)
+    names = tuple(f"q{i}" for i in range(queries)), tuple(f"k{i}" for i in range(keys))
+    shape = (layers, heads, queries, 4)
+    more = {name: rng.normal(size=shape).astype(np.float32) for name in ("queries", "keys") if vectors}
+    return AttentionMap(kind, *names, weights, **more)  # type: ignore[arg-type]
+
+
+def _data(view: bertviz.View = "head", *, maps: dict[str, AttentionMap], **how: Any) -> dict[str, Any]:
+    return data_of(bertviz.render(AttentionTrace("x", **maps), view, **how))  # type: ignore[arg-type]
+
+
+def test_the_wanted_map_comes_first_and_others_of_its_size_can_be_chosen() -> None:
+    maps = {
+        "encoder": _drawn("encoder", 4, 4),
+        "decoder": _drawn("decoder", 3, 3),
+        "cross": _drawn("cross", 3, 4),
+    }
+    sent = _data(maps=maps, kind="cross")["attention"]
+    assert [one["name"] for one in sent] == ["Cross", "Encoder", "Decoder"]
+    assert sent[0]["weights"]["shape"] == [2, 3, 3, 4]
+    other = {"encoder": _drawn("encoder", 4, 4, layers=3), "decoder": _drawn("decoder", 3, 3)}
+    assert [one["name"] for one in _data(maps=other, kind="decoder")["attention"]] == ["Decoder"]
+
+
+def test_a_framed_page_shows_what_can_be_drawn_and_one_with_menus_has_all() -> None:
+    maps = {"encoder": _drawn("encoder", 80, 80, layers=1, heads=12)}
+    whole, framed = (_data(maps=maps, controls=controls) for controls in (True, False))
+    # 12 heads x 64² lines are below 50,000, 12 x 65² are above.
+    assert whole["most"] == framed["most"] == bertviz.tokens_at_once(maps["encoder"]) == 64
+    assert whole["attention"][0]["weights"]["shape"] == [1, 12, 80, 80]
+    assert framed["attention"][0]["weights"]["shape"] == [1, 12, 64, 64]
+    assert framed["attention"][0]["left_text"] == [f"q{i}" for i in range(64)]
+
+
+def test_layers_and_heads_can_be_left_out() -> None:
+    found = _drawn("encoder", 4, 4, layers=3, heads=5)
+    chosen = {"layer": 2, "heads": [3], "include_layers": [0, 2], "include_heads": [3, 1]}
+    params = _data(maps={"encoder": found}, **chosen)
+    assert (params["include_layers"], params["include_heads"]) == ([1, 3], [2, 4])
+    assert (params["layer"], params["heads"], params["total_heads"]) == (3, [1], 5)
+    sent = found.weights[np.ix_([0, 2], [1, 3])]
+    error = np.abs(unpacked(params["attention"][0]["weights"]) - sent).max()
+    assert error <= sent.max() / 510 + 1e-7
+    assert "these heads: 2, 4." in bertviz.render(AttentionTrace("x", encoder=found), **chosen)  # type: ignore[arg-type]
+    assert _data("model", maps={"encoder": found}, **chosen)["open"] == [1, 1]  # among those that are sent
+    assert "open" not in _data("model", maps={"encoder": found}, layer=2)
+
+
+def test_the_neuron_view_gets_queries_and_keys() -> None:
+    found = _drawn("encoder", 5, 5, vectors=True)
+    params = _data("neuron", maps={"encoder": found}, layer=1, heads=[2])
+    assert (params["layer"], params["head"], params["bidirectional"]) == (1, 2, True)
+    for name in ("queries", "keys"):
+        vectors = getattr(found, name)
+        step = np.abs(vectors).max(axis=(2, 3), keepdims=True) / 127
+        assert (np.abs(unpacked(params["attention"][0][name]) - vectors) <= 0.51 * step).all()
+
+
+def test_the_neuron_view_hides_what_comes_after_the_query() -> None:
+    maps = {kind: _drawn(kind, 5, 5, vectors=True) for kind in ("encoder", "decoder")}  # type: ignore[arg-type]
+    params = _data("neuron", maps=maps, kind="decoder")
+    assert params["bidirectional"] is False
+    # One switch serves the whole page, so a map whose queries attend both ways has a page of its own.
+    assert [one["name"] for one in params["attention"]] == ["Decoder"]
+
+
+@pytest.mark.parametrize(("layer", "heads"), [(2, None), (-1, None), (0, [3])])
+def test_layers_and_heads_that_do_not_exist(layer: int, heads: list[int] | None) -> None:
+    with pytest.raises(OutOfRange):
+        _data(maps={"encoder": _drawn("encoder", 4, 4)}, layer=layer, heads=heads)
+
+
+def test_what_cannot_be_shown_is_said() -> None:
+    signed = AttentionMap("encoder", ("a",), ("a",), np.full((1, 1, 1, 1), -0.5, np.float32))
+    for maps, view, kind, sentence in (
+        ({"encoder": _drawn("encoder", 4, 4)}, "neuron", None, "query and key vector"),
+        ({"encoder": _drawn("encoder", 4, 4)}, "head", "cross", "no cross map"),
+        ({}, "head", None, "no map"),
+        ({"encoder": signed}, "head", None, "The grid draws differences"),
+    ):
+        with pytest.raises(NoAttentionMatrix, match=sentence):
+            _data(view, maps=maps, kind=kind)  # type: ignore[arg-type]
+
+
+def test_kept_scripts_are_as_published() -> None:
+    rows = re.findall(
+        r"\| `([\w.-]+)` \| [\d.]+ \| `([\w.]+)` \| `([0-9a-f]{64})` \|", (ASSETS / "vendor/README.md").read_text()
+    )
+    assert len(rows) == 3
+    for folder, name, digest in rows:
+        content = (ASSETS / "vendor" / folder / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest
+        assert b"</script" not in content.lower()
+        assert (ASSETS / "vendor" / folder / "LICENSE").is_file()

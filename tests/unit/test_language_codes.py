@@ -1,8 +1,9 @@
-"""Control codes: Bayes' rule by hand, what a prompt begins with, and what is refused."""
+"""Control codes by Bayes' rule, and what a text is asked under the tasks of adapters."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +14,14 @@ from torch import Tensor
 
 from core.checkpoints.spec import Card, Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.figures.bars import update_alt, update_bars, update_rows
+from core.language.adapters import judge as ask
+from core.language.adapters import tasks, without_mark
 from core.language.codes import codes_of, judge, log_probabilities, posterior
 from core.language.generate import generate, prompt_ids
 from core.language.types import Decoding
-from tests import tiny, tinyfamilies
+from core.theme import LIGHT
+from tests import tiny, tinyadapters, tinyfamilies
 
 CODES = {"First": "<|first|>", "Second": "<|second|>"}
 
@@ -105,3 +110,64 @@ def test_another_code_is_another_text(checkpoint: Checkpoint) -> None:
     row = torch.tensor([prompt_ids(checkpoint, "Once upon", "Second")])
     theirs = checkpoint.model.generate(row, attention_mask=torch.ones_like(row), max_new_tokens=6, do_sample=False)
     assert text("Second") == tuple(theirs[0, row.shape[1] :].tolist())
+
+
+@pytest.fixture(scope="module")
+def adapted(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """Random adapters for four tasks on the tiny encoder."""
+    return tinyadapters.checkpoint(tmp_path_factory.mktemp("package"))
+
+
+def test_probabilities_and_updates_are_the_models_own(adapted: Checkpoint) -> None:
+    model: Any = adapted.model
+    found = ask(adapted, " The cat  sat on the mat. ", "genre")
+    given = adapted.tokenizer("The cat sat on the mat.", return_tensors="pt")
+    with torch.no_grad():
+        answer = model.answer(given, "genre", watch=True)
+        alone = model.answer_alone(given, "genre")
+    assert found.adapted == pytest.approx(answer.logits.softmax(-1)[0].tolist())
+    assert found.alone == pytest.approx(alone.softmax(-1)[0].tolist())
+    assert found.updates == pytest.approx(answer.updates)
+    assert found.answer == found.task.answers[int(answer.logits.argmax())]
+    assert found.answer_alone == found.task.answers[int(alone.argmax())]
+    assert found.read == "The cat sat on the mat."
+    assert [info.slug for info in tasks(adapted)] == list(tinyadapters.TASKS)
+    assert found.task.trained_alone == 16 * 4 + 4
+    ordered = replace(adapted, spec=replace(adapted.spec, tasks=("words", "genre", "speech")))
+    assert [info.slug for info in tasks(ordered)] == ["words", "genre", "sentiment", "question"]
+
+
+def test_a_question_is_asked_about_without_its_mark(adapted: Checkpoint) -> None:
+    found = ask(adapted, "Is the cat in? A dog runs!", "question")
+    assert found.read == "Is the cat in"
+    assert found.adapted == ask(adapted, "Is the cat in.", "question").adapted
+    assert ask(adapted, "Is the cat in?", "genre").read == "Is the cat in?"
+    assert without_mark('"Stay!" said the queen. He went.') == 'Stay!" said the queen'
+    assert without_mark("It cost 3.50 in all") == "It cost 3.50 in all"
+    assert without_mark("... Well?!") == "Well"
+    for text in ("?", "...", '"!"'):
+        with pytest.raises(InputEmpty, match="before the punctuation"):
+            without_mark(text)
+
+
+def test_what_cannot_be_asked_is_said(adapted: Checkpoint) -> None:
+    with pytest.raises(OutOfRange, match="sentiment, genre, words, question"):
+        ask(adapted, "The cat sat.", "speech")
+    with pytest.raises(InputEmpty):
+        ask(adapted, " \n", "genre")
+    with pytest.raises(InputTooLong, match="positions for 48"):
+        ask(adapted, "cat " * 60, "genre")
+    with pytest.raises(InputTooLong, match="at most 1,000"):
+        ask(adapted, "cat " * 300, "genre")
+
+
+def test_updates_are_drawn_by_layer_and_place() -> None:
+    updates = (0.1, 0.4, 0.2, 0.05)
+    first, second = update_bars(updates, "#0072B2", theme=LIGHT).data
+    assert (list(first.x), list(first.y)) == (["1", "2"], [0.1, 0.2])
+    assert list(second.y) == [0.4, 0.05]
+    assert second.marker.pattern.fillmode == "overlay"  # over the color, not in its place
+    assert first.marker.pattern.shape != second.marker.pattern.shape  # color is not the only sign
+    assert update_rows(updates)[1] == {"layer": 1, "after": "feed-forward", "added, as a share of |h|": 0.4}
+    assert "at most 40 % of the hidden state after feed-forward in layer 1; at least 5 %" in update_alt(updates)
+    assert "feed-forward in layer 2" in update_alt(updates)

@@ -1,4 +1,4 @@
-"""Tokens as people see them, for the kinds of tokenisers that occur."""
+"""A visitor's text at the gate, its tokens as people see them, and a part of it that fits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from core.checkpoints.spec import Checkpoint
+from core.errors import InputEmpty, InputTooLong
+from core.language.text import LONGEST, clean, last_window, window
 from core.language.tokens import Wording, describe, label, read_piece, style, tokenise, visible, words
 from tests import tiny, tinyfamilies
 
@@ -118,3 +120,103 @@ def test_bytes_of_a_sentencepiece_vocabulary_read_and_are_written_as_characters(
     wording = Wording(tokenizer)
     assert wording.token(ids[1]) == "\n"
     assert wording.text(ids[:-1]).strip() == "cat\n dogé"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t\n", "\x00\x01\x1f", "\u202e\u2066", "\ud83d"])
+def test_nothing_readable_is_empty(text: str) -> None:
+    with pytest.raises(InputEmpty, match="choose a sample"):
+        clean(text)
+
+
+def test_controls_go_and_blanks_run_together() -> None:
+    assert clean("a\x00b\x07c  d\te\r\nf") == "abc d e f"
+
+
+def test_lines_stay_when_asked() -> None:
+    assert clean("a  b \r\n\r\n\r\n\r\nc\u2028d", newlines=True) == "a b\n\nc\nd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "שלום עולם",
+        "مرحبا بالعالم",
+        "🤖👩\u200d🔬🎈",
+        "</script><script>alert(1)</script>",
+        "**bold** $x^2$ [a](b)",
+        "日本語 テスト",
+    ],
+)
+def test_text_of_any_kind_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_accents_are_composed() -> None:
+    assert clean("Cafe\u0301") == "Café"
+
+
+def test_overrides_of_direction_go_but_joiners_stay() -> None:
+    assert clean("a\u202ebc\u202c 👩\u200d🔬") == "abc 👩\u200d🔬"
+
+
+def test_too_long_says_both_numbers() -> None:
+    with pytest.raises(InputTooLong, match="100,000 characters; at most 2,000"):
+        clean("x" * 100_000, 2_000)
+    assert len(clean("x" * 2_000, 2_000)) == 2_000
+
+
+TEN = " ".join(f"w{n}" for n in range(1, 11))
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def framed(text: str) -> int:
+    return count_words(text) + 2
+
+
+def letters(text: str) -> int:
+    return len(text.encode())
+
+
+def test_what_fits_is_read_whole() -> None:
+    found = window(TEN, framed, count_words, 12, 4, 6)
+    assert (found.text, found.first, found.last, found.total) == (TEN, 1, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (None, None, (1, 4, "w1 w2 w3 w4")),
+        (3, None, (3, 6, "w3 w4 w5 w6")),
+        (3, 5, (3, 5, "w3 w4 w5")),
+        (3, 9, (3, 6, "w3 w4 w5 w6")),
+        (8, None, (8, 10, "w8 w9 w10")),
+        (99, 2, (10, 10, "w10")),
+        (0, 0, (1, 4, "w1 w2 w3 w4")),
+    ],
+)
+def test_tokens_are_chosen_by_number(first: int | None, last: int | None, expected: tuple[int, int, str]) -> None:
+    found = window(TEN, framed, count_words, 6, first, last)
+    assert (found.first, found.last, found.text) == expected
+
+
+def test_a_part_begins_with_a_word() -> None:
+    found = window("aaa bbb ccc", letters, letters, 8, 6)  # " bbb" has the bytes 4 to 7
+    assert (found.text, found.first, found.last, found.total) == ("bbb ccc", 4, 11, 11)
+
+
+def test_a_text_without_blanks_is_cut_inside() -> None:
+    found = window("x" * 100, letters, letters, 40)
+    assert found.text == "x" * (40 // LONGEST * LONGEST)
+
+
+def test_the_end_of_a_text() -> None:
+    assert last_window(TEN, framed, count_words, 6).text == "w7 w8 w9 w10"
+    assert last_window(TEN, framed, count_words, 12).text == TEN
+
+
+def test_what_grows_when_it_is_cut_is_counted_again() -> None:
+    found = window(TEN, lambda text: 2 * count_words(text), count_words, 6)
+    assert found.text == "w1 w2 w3"

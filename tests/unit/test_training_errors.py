@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from core.errors import AtlasError
-from core.training import corpus, files, state, tokens, train
+from core.training import corpus, files, optimizers, state, tokens, train
 from core.training import recipe as recipes
 from core.training.files import StorageError
 from core.training.recipe import SourceFile
@@ -320,3 +321,29 @@ def test_a_finished_run_is_only_written_again_and_fresh_starts_over(
     monkeypatch.setattr(train, "build", lambda *_: Line())
     train.train("toy", tmp_path, state_folder=tmp_path / "state", fresh=True)
     assert torch.load(tmp_path / "state" / "state.pt", weights_only=True)["progress"]["step"] == 10
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_one_line_in_a_terminal_and_lines_elsewhere(
+    terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    Trainer(toy(), Line(), tmp_path, steps=40).run()
+    shown = capsys.readouterr().err
+    assert "toy: 0.0 %" in shown
+    assert re.search(r"toy: 100\.0 %, loss \d+\.\d{3}, step 40, 00:0\d elapsed, 00:00 left", shown)
+    assert (shown.count("\n") == 1) == terminal
+    Trainer(toy(), Line(), tmp_path / "quiet", steps=40).run(quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "used"),
+    [(True, True, torch.bfloat16), (False, True, torch.float32), (True, False, torch.float32)],
+)
+def test_products_are_in_bfloat16_where_it_is_had_and_wanted(
+    monkeypatch: pytest.MonkeyPatch, has: bool, wanted: bool, used: torch.dtype
+) -> None:
+    monkeypatch.setattr(optimizers, "on_cpu", lambda: has)
+    with optimizers.mixed("cpu", wanted=wanted):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is used
