@@ -9,6 +9,7 @@ from threading import Thread
 
 import streamlit as st
 from streamlit import net_util
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_run_yield_check
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 
@@ -45,9 +46,18 @@ the sidebar shows stands in the page's content file."""
 
 
 def show() -> None:
-    """One run of the page that the visitor's path names."""
-    # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
+    """One run of the page that the visitor's path names, when its turn comes."""
     from core import interpreter
+    from core.turns import turns
+
+    with turns.run(get_run_yield_check()):
+        show_page()
+        interpreter.settle()
+
+
+def show_page() -> None:
+    """The sidebar and the page."""
+    # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core.content import page_title
     from core.ui.page import BRANCH_ICONS
     from core.ui.search import search_box
@@ -66,7 +76,6 @@ def show() -> None:
     search_box(page.url_path or "home")
     with timed(page.url_path or "home"):
         page.run()
-    interpreter.settle()
 
 
 def check_settings() -> None:

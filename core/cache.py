@@ -13,12 +13,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Set
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+
+from core.turns import turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,29 +83,35 @@ class Cache:
         """The value stored under ``key``; where there is none, that of ``compute``, which is then stored.
 
         The first caller computes; concurrent callers wait for the same result. An exception is raised in all of them
-        and is not stored.
+        and is not stored. Where the first caller is stopped (its visitor left, or made a newer request), the next one
+        computes.
         """
-        stored: Any = self.get(key, _MISSING)
-        if stored is not _MISSING:
-            return stored  # type: ignore[no-any-return]
-        with self._lock:
-            future = self._underway.get(key)
-            first = future is None
-            if future is None:
-                future = self._underway[key] = Future()
-        if not first:
-            return future.result()  # type: ignore[no-any-return]
+        while True:
+            stored: Any = self.get(key, _MISSING)
+            if stored is not _MISSING:
+                return stored  # type: ignore[no-any-return]
+            with self._lock:
+                future = self._underway.get(key)
+                if future is None:
+                    mine = self._underway[key] = Future()
+                    break
+            with suppress(CancelledError):
+                return turns.result(future)  # type: ignore[no-any-return]
         try:
             value = compute()
             self.put(key, value, seconds)
         except BaseException as error:
             with self._lock:
                 del self._underway[key]
-            future.set_exception(error)
+            if isinstance(error, Exception):
+                mine.set_exception(error)
+            else:  # Streamlit's signals to one visitor's run, which hold what that visitor has typed
+                mine.cancel()
+                mine.set_running_or_notify_cancel()
             raise
         with self._lock:
             del self._underway[key]
-        future.set_result(value)
+        mine.set_result(value)
         return value
 
     def wrap(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from core.cache import HOUR, Cache
+from core.turns import turns
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, Head, HeadEffect
@@ -278,12 +279,14 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
     """
     if not again and (stored := results.get(key)) is not None:
         return stored  # type: ignore[no-any-return]
-    while not _measuring.acquire(timeout=0.5):
-        progress(0.0, "Another measurement is running; yours comes next")
+    with turns.aside():
+        while not _measuring.acquire(timeout=0.5):
+            progress(0.0, "Another measurement is running; yours comes next")
     try:
         if not again and (stored := results.get(key)) is not None:
             return stored  # type: ignore[no-any-return]
-        result = compute()
+        with turns.kept():
+            result = compute()
         results.put(key, result)
         return result
     finally:

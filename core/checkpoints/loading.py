@@ -21,6 +21,7 @@ from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
 from core.settings import settings
+from core.turns import turns
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,7 +49,21 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     _refuse_infinite(spec.name, model)
     model.eval()
     model.requires_grad_(False)
+    _in_steps(model)
     return Checkpoint(model, tokenizer, spec)
+
+
+def _in_steps(model: PreTrainedModel) -> None:
+    """Make each forward pass of a model, or of a model within it, a step of its run (`core.turns`)."""
+    from transformers import PreTrainedModel
+
+    for module in model.modules():
+        if isinstance(module, PreTrainedModel):
+            module.register_forward_pre_hook(_step)
+
+
+def _step(_module: object, _inputs: object) -> None:
+    turns.step()
 
 
 def require_ready(spec: CheckpointSpec) -> None:

@@ -26,6 +26,7 @@ from core.checkpoints import folder, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
+from core.turns import turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,13 @@ class Memory:
                 future = self._loading[spec.slug] = Future()
         if first:
             try:
-                with self._one_load:
+                with turns.locked(self._one_load):
                     future.set_result(self._load_now(spec, fingerprint, budget))
             except BaseException as error:
                 future.set_exception(error)
             with self._lock:
                 del self._loading[spec.slug]
-        return future.result()
+        return turns.result(future)
 
     def _load_now(self, spec: CheckpointSpec, fingerprint: State, budget: int) -> Checkpoint:
         need = self._estimate(spec)

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.turns import turns
+
 Points = NDArray[np.float64]
 
 STEPS = 500
@@ -74,6 +76,7 @@ def tsne(vectors: NDArray[np.floating], seed: int) -> Plane:
         return components(vectors)
     from sklearn.manifold import TSNE
 
+    turns.step()
     model = TSNE(
         perplexity=perplexity_for(count), method="exact", init="random", max_iter=STEPS, random_state=seed % 2**32
     )

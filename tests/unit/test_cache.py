@@ -134,6 +134,36 @@ def test_who_asks_meanwhile_gets_the_same() -> None:
     assert calls.count("bad") >= 2, "what went wrong is not"
 
 
+def test_who_is_stopped_stops_nobody_else() -> None:
+    class Rerun(BaseException):
+        """Streamlit's signal to one visitor's run, which holds what that visitor has typed."""
+
+    begun, go = threading.Event(), threading.Event()
+    cache, found = Cache(MB), []
+
+    def stopped() -> str:
+        begun.set()
+        assert go.wait(60)
+        raise Rerun
+
+    def first() -> None:
+        with pytest.raises(Rerun):
+            cache.get_or_compute("key", stopped)
+
+    threads = [threading.Thread(target=first)]
+    threads[0].start()
+    assert begun.wait(60)
+    for name in ("second", "third"):
+        threads.append(
+            threading.Thread(target=lambda name=name: found.append(cache.get_or_compute("key", lambda: name)))
+        )
+        threads[-1].start()
+    go.set()
+    for thread in threads:
+        thread.join(60)
+    assert found in (["second"] * 2, ["third"] * 2), "the next one computes, for all that wait"
+
+
 def test_an_hour_later_it_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     ask, read = reader(4 * MB)
     ask("a")

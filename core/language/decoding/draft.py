@@ -44,6 +44,7 @@ from core.language.decoding import rules
 from core.language.decoding.reader import banned_ids, without
 from core.language.tokens import Wording
 from core.language.types import Decoding
+from core.turns import turns
 
 MOST_AHEAD = 12
 _NONE = Decoding()
@@ -280,7 +281,7 @@ def _generate(
 
     if not given["do_sample"]:
         return run()
-    with _sampling, torch.random.fork_rng(devices=[]):
+    with turns.locked(_sampling), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return run()
 

@@ -1,0 +1,228 @@
+"""A few runs compute at a time; next comes the one that has computed least, and who is no longer waited for ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from core import turns as module
+from core.turns import Turns
+
+
+class Left(BaseException):
+    """A visitor has left, as Streamlit says it."""
+
+
+def thread(work: Callable[[], object]) -> threading.Thread:
+    """``work`` in a thread that has begun."""
+    begun = threading.Thread(target=work, daemon=True)
+    begun.start()
+    return begun
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait for what another thread does."""
+    pause = threading.Event()
+    while not holds():
+        pause.wait(0.002)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The second that it is for the turns."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_so_many_at_once_and_no_more() -> None:
+    turns, at_once, most, lock = Turns(2), [0], [0], threading.Lock()
+
+    def work() -> None:
+        with turns.run():
+            with lock:
+                at_once[0] += 1
+                most[0] = max(most[0], at_once[0])
+            threading.Event().wait(0.01)
+            with lock:
+                at_once[0] -= 1
+
+    for one in [thread(work) for _ in range(12)]:
+        one.join(60)
+    assert most == [2]
+
+
+def test_at_a_step_the_run_that_has_computed_least_goes_on(clock: list[float]) -> None:
+    turns, order = Turns(1), []
+    go = threading.Event()
+
+    def heavy() -> None:
+        with turns.run():
+            clock[0] += 5
+            go.wait(60)
+            turns.step()
+            order.append("heavy")
+
+    def light() -> None:
+        with turns.run():
+            order.append("light")
+            turns.step()  # nobody who waits has computed less
+            order.append("light again")
+
+    first = thread(heavy)
+    until(lambda: turns._free == 0)
+    second = thread(light)
+    until(lambda: turns.waiting == 1)
+    go.set()
+    first.join(60)
+    second.join(60)
+    assert order == ["light", "light again", "heavy"]
+    assert turns._free == 1
+
+
+def test_who_waits_longer_than_it_has_computed_comes_before_a_newcomer(clock: list[float]) -> None:
+    turns, order, go = Turns(1), [], threading.Event()
+
+    def worker(name: str) -> Callable[[], None]:
+        def work() -> None:
+            with turns.run():
+                order.append(name)
+
+        return work
+
+    with turns.run():
+        first = thread(worker("waits"))
+        until(lambda: turns.waiting == 1)
+        clock[0] += 3
+        second = thread(worker("comes"))
+        until(lambda: turns.waiting == 2)
+        go.set()
+    first.join(60)
+    second.join(60)
+    assert order == ["waits", "comes"]
+
+
+def test_a_run_ends_at_its_next_step_and_in_the_queue() -> None:
+    turns, gone = Turns(1), threading.Event()
+    ended: list[str] = []
+
+    def check() -> None:
+        if gone.is_set():
+            raise Left
+
+    def leaving() -> None:
+        try:
+            with turns.run(check):
+                raise AssertionError("it had no turn")
+        except Left:
+            ended.append("queue")
+
+    def running() -> None:
+        with turns.run(check):
+            waiting = thread(leaving)
+            until(lambda: turns.waiting == 1)
+            turns.step()
+            gone.set()
+            waiting.join(60)
+            turns.step()
+
+    with pytest.raises(Left):
+        running()
+    assert ended == ["queue"]
+    assert turns._free == 1, "a turn is not lost"
+
+
+def test_who_waits_for_another_run_does_not_keep_it_from_computing() -> None:
+    turns, future = Turns(1), Future[int]()
+
+    def compute() -> None:
+        with turns.run():
+            future.set_result(3)
+
+    with turns.run():
+        computing = thread(compute)
+        until(lambda: turns.waiting == 1)
+        assert turns.result(future) == 3
+        assert turns._free == 0, "its turn is back"
+    computing.join(60)
+    assert turns._free == 1
+
+
+def test_a_lock_that_others_hold_for_long_is_waited_for_aside() -> None:
+    turns, lock, inside = Turns(1), threading.Lock(), threading.Event()
+
+    def holder() -> None:
+        with turns.locked(lock):
+            inside.set()
+            with turns.run():  # needs a turn before it lets go of the lock
+                pass
+
+    with turns.run():
+        other = thread(holder)
+        assert inside.wait(60)
+        with turns.locked(lock):
+            pass
+    other.join(60)
+    assert not lock.locked()
+
+
+def test_what_is_measured_keeps_its_turn(clock: list[float]) -> None:
+    turns, order = Turns(1), []
+
+    def other() -> None:
+        with turns.run():
+            order.append("other")
+
+    with turns.run():
+        waiting = thread(other)
+        until(lambda: turns.waiting == 1)
+        clock[0] += 9
+        with turns.kept():
+            turns.step()
+            order.append("measured")
+    waiting.join(60)
+    assert order == ["measured", "other"]
+
+
+def test_outside_a_run_nothing_waits() -> None:
+    turns = Turns(0)
+    turns.step()
+    with turns.aside(), turns.kept():
+        pass
+    done: Future[Any] = Future()
+    done.set_result(1)
+    assert turns.result(done) == 1
+
+
+@pytest.mark.parametrize("slug", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5"])
+def test_a_forward_pass_is_a_step(checkpoint_dir: object, slug: str) -> None:
+    import torch
+
+    from core import checkpoints
+
+    model, steps = checkpoints.load(slug).model, []
+    ids = torch.tensor([[1, 2, 3]])
+    more = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
+
+    def check() -> None:
+        steps.append(None)
+        if len(steps) > 1:
+            raise Left
+
+    def whole() -> None:
+        with module.turns.run(lambda: steps.append(None)):
+            model(input_ids=ids, **more)
+
+    def stopped() -> None:
+        with module.turns.run(check):
+            model(input_ids=ids, **more)
+
+    whole()
+    assert steps
+    steps.clear()
+    with pytest.raises(Left):
+        stopped()
