@@ -13,5 +13,5 @@ def unlinked(markdown: str) -> str:
 
 
 def words(markdown: str) -> str:
-    """``markdown`` as it is read: :func:`unlinked`, and without escapes."""
-    return unlinked(markdown).replace("\\", "")
+    """``markdown`` as it is read: :func:`unlinked`, and without escapes; a space that does not break is a space."""
+    return unlinked(markdown).replace("\\", "").replace("\u00a0", " ")

@@ -29,7 +29,7 @@ def board(at: AppTest) -> dict[str, Any]:
 def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
     at = page()
     assert "**Causal** · 45 of 81 pairs, 56 %" in shown(at)
-    assert "One word, three things." in shown(at)
+    assert "One word, three things:" in shown(at)
     assert board(at)["bits"][:18] == "100000000110000000"
     assert not at.warning
     assert link(at) == {"tab": "masks"}
@@ -61,7 +61,7 @@ def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
     assert "flips" not in at.query_params
     widget(at.number_input, "To the right").set_value(0).run()
     assert at.query_params["pattern"] == "window-2-0"
-    widget(at.selectbox, "Combine with").set_value("or").run()
+    widget(at.selectbox, "Combine").set_value("or").run()
     assert at.query_params["pattern"] == "window-2-0.or.window"
     widget(at.selectbox, "Mask 2").set_value("global").run()
     widget(at.text_input, "Positions, from 0").set_value("4 and 1").run()

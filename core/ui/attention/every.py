@@ -71,10 +71,12 @@ def every_head(view: View) -> None:
     text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
     _whole_table(score, found, len(every), view)
     shown = {row.slug for row in found}
-    for spec in specs:
-        for ability in spec.family.offers if spec.slug in shown else ():
-            if view.words.has(part := f"Where a model {ability}"):
-                view.note(part, model=plain(spec.name))
+    with st.expander(view.words.label("measured")):
+        view.note("Columns")
+        for spec in specs:
+            for ability in spec.family.offers if spec.slug in shown else ():
+                if view.words.has(part := f"Where a model {ability}"):
+                    view.note(part, model=plain(spec.name))
     measured = {row.slug for row in every}
     if unmeasured := [plain(spec.name) for spec in specs if spec.slug not in measured]:
         st.caption(f"Not measured: {', '.join(unmeasured)}.")
@@ -202,9 +204,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
             **{label: number(format="%.2f", help=meaning) for label, meaning in roles.items()},
         },
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download_csv(table, "heads", view.state.key("every.csv"))
-        view.note("Columns")
+    download_csv(table, "heads", view.state.key("every.csv"))
 
 
 def _name(row: HeadRow) -> str:

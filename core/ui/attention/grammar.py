@@ -92,9 +92,10 @@ def grammar(view: View) -> None:
     _on_a_sentence(spec, one, view)
     height = 38 + 35 * len(found)
     data_table(table(), f"{spec.slug}-grammar", alt=words.label("table"), height=height)
-    if rolefiles.counted(spec.slug, other):
-        view.note("Elsewhere", sentences=there)
-    view.note("Source", sentences=here)
+    with st.expander(words.label("counted")):
+        if rolefiles.counted(spec.slug, other):
+            view.note("Elsewhere", sentences=there)
+        view.note("Source", sentences=here)
 
 
 def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:

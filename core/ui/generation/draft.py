@@ -150,7 +150,8 @@ def _about(chosen: Setup, run: Speculation) -> None:
             target=chosen.spec.name,
             target_parameters=f"{run.target.model.num_parameters():,}",
         )
-        st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
+        with st.expander(chosen.view.words.label("model")):
+            st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
 
 def _text(chosen: Setup, run: Speculation, place: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:

@@ -212,8 +212,6 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
             heading=True,
         ).draw(chosen.state)
     with right:
-        view.say(f"Formula: {around.rule}")
-        st.caption(view.words.part(f"Paper: {around.rule}"))
         view.say(
             "Result",
             kept=f"{around.kept:,}",
@@ -230,6 +228,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
                 surprise_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
                 view.words.part("Surprisals: alt", entropy=f"{around.entropy:.1f}"),
             ).draw(chosen.state)
+        view.how_it_works(f"Formula: {around.rule}", notes=[f"Paper: {around.rule}"])
 
 
 def _every_rule(view: View, results: Sequence[Around], at: int) -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.attention import bertviz
 from core.attention.heads import LABELS, HeadScores, meaning, scores
+from core.attention.roles import relations, rolefiles
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import (
@@ -53,6 +54,8 @@ HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=9
 VIEW = Choice(name="view", label="View", options=VIEWS, style="row")
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
+_LINKS = 50
+"""So many links of a relation, at least, tell a head's habit from chance."""
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
@@ -102,7 +105,8 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         found = chosen_map(trace, state, first="cross")
         measured = scores(found)
         tag = f"{trace.checkpoint}.{found.kind}"
-        usual = _telling(measured)
+        followed = _followed(trace, found)
+        usual = followed.best if followed else _telling(measured)
         layer = LAYER.with_(high=found.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=found.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
         shown = VIEW.draw(state)
@@ -118,7 +122,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
                 _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", view)
         with right:
             _keys(found, layer, head, 2 if shown == "bertviz" else 1, view)
-    view.try_and_notice(found.kind, about=_about(measured, layer, head, view))
+    view.try_and_notice(found.kind, about=_about(measured, followed, layer, head, view))
     if found.note:
         st.caption(plain(found.note))
     _strongest(found, layer, head, view)
@@ -143,6 +147,22 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
     with files:
         if files.open:
             _downloads(trace, found, layer, head, view)
+
+
+def _followed(trace: AttentionTrace, found: AttentionMap) -> relations.Counted | None:
+    """The relation whose best head is most clearly above the fixed distance; None where there is none.
+
+    It was counted in the map of the text that is read, which is the first.
+    """
+    if found is not trace.maps[0]:
+        return None
+    above = [
+        one
+        for name, one in rolefiles.measured(trace.checkpoint).items()
+        if name != "any" and one.n >= _LINKS and one.interval[0] > one.baseline
+    ]
+    fitting = [one for one in above if one.right.shape == found.weights.shape[:2]]
+    return max(fitting, key=lambda one: one.interval[0] - one.baseline, default=None)
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:
@@ -226,9 +246,17 @@ def _strongest(found: AttentionMap, layer: int, head: int, view: View) -> None:
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
 
 
-def _about(measured: HeadScores, layer: int, head: int, view: View) -> str:
-    """A sentence on what this head does on this text, by its scores."""
+def _about(measured: HeadScores, followed: relations.Counted | None, layer: int, head: int, view: View) -> str:
+    """A sentence on what this head does: over the treebank where it is the best of a relation, else on this text."""
     words, grids = view.words, measured.grids
+    if followed and followed.best == (layer, head):
+        return words.part(
+            "About: relation",
+            meaning=relations.meaning(followed.relation),
+            right=f"{followed.accuracy:.0%}",
+            links=followed.n,
+            baseline=f"{followed.baseline:.0%}",
+        )
     simple = [name for name in grids if name != "spread"]
     # One repeated word is no habit: a mean over two rows is left to the tables.
     telling = [name for name in simple if measured.rows[name] > 2] or simple

@@ -74,7 +74,7 @@ def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
             if slot + 1 == MOST_TERMS:
                 break
             join = st.selectbox(
-                "Combine with",
+                "Combine",
                 (_ALONE, *JOINS),
                 index=1 + JOINS.index(linked.joins[slot]) if slot < len(linked.joins) else 0,
                 key=state.key(f"masks.join.{slot}"),

@@ -169,9 +169,8 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     """Draw the words beside the board."""
     edits = len(board.flips)
     by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
-    st.markdown(
-        f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {100 * board.share:.0f} %{by_hand}"
-    )
+    share = f"{100 * board.share:.0f}\u00a0%"  # on one line with its number
+    st.markdown(f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {share}{by_hand}")
     alone = len(choice.terms) == 1
     for number, term in enumerate(choice.terms, start=1):
         words = describe(term.kind)
