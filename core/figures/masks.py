@@ -94,7 +94,7 @@ def mask_map(
     height = 110 + min(24 * len(rows), 480)
     if small:
         axes = _axes(rows, columns, side="bottom")
-        height = (80 if most <= _FEW else 20) + min(12 * len(rows), 220)
+        height = 80 + 15 * len(rows) if most <= _FEW else 20 + min(12 * len(rows), 220)  # names need 15 pixels each
         for side in axes.values():
             side.axis["showticklabels"] = most <= _FEW
     return heat_map(

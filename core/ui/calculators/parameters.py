@@ -71,17 +71,13 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
         draw("heads", "kv_heads", "positions")
         if got["kind"] == "encoder-decoder":
             draw("decoder_layers", default=origin.decoder_layers or origin.layers)
-    one, other = st.columns(2)
-    with one:
-        draw("gated", "tied")
-    with other:
-        draw("shared")
-        with st.popover("More", icon=":material/tune:", width="stretch"):
-            draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
-            if got["scheme"] == "axial":
-                draw("axial")
-            if STYLES[got["style"]].two_streams:
-                draw("hashed")
+    draw("gated", "tied", "shared")  # half a column would cut their labels
+    with st.popover("More", icon=":material/tune:", width="stretch"):
+        draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
+        if got["scheme"] == "axial":
+            draw("axial")
+        if STYLES[got["style"]].two_streams:
+            draw("hashed")
     one, other = st.columns(2)
     with one, st.popover("Experts", width="stretch"):
         draw("experts")
