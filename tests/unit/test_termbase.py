@@ -53,7 +53,7 @@ def _prose(value: Any) -> Iterator[str]:
 def _words_of_content(path: Path) -> str:
     """A content file without the names that its search rows add, and without the keys of its front matter."""
     text = re.sub(r"^words = \[.*?\]$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"^[\w-]+ = |^\[.*\]$", "", text, flags=re.MULTILINE)
+    return re.sub(r'^(?:[\w-]+|"[\w ]+") = |^\[.*\]$', "", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", CONTENT, ids=lambda path: f"{path.parent.name}-{path.stem}")
