@@ -1,12 +1,30 @@
-"""Head scores on maps small enough to work out by hand."""
+"""Head scores, maps made of maps, and tables of maps, worked out by hand."""
 
 from __future__ import annotations
+
+import csv
+import io
+from typing import Any
 
 import numpy as np
 import pytest
 
+from core.attention import combine
 from core.attention.heads import HeadSums, is_punctuation, reach, scores, specials
-from core.attention.trace import AttentionMap, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.views.export import (
+    grids_table,
+    head_table,
+    map_table,
+    matrix_table,
+    scores_table,
+    strongest_links,
+    to_npz,
+    top_keys,
+    vectors_table,
+)
+from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.table import Table
 
 
 def _map(rows: list[list[float]], kind: MapKind = "encoder", tokens: str = "abc") -> AttentionMap:
@@ -166,3 +184,180 @@ def test_reach_by_hand() -> None:
     weights[2, 1, 5, 0] = 1e-30
     assert reach(weights) == (0, 2, 5)
     assert reach(np.ones((1, 1, 1, 1), dtype=np.float32)) == (0,)
+
+
+def _stack(weights: Any, kind: MapKind = "encoder", **more: Any) -> AttentionMap:
+    array = np.array(weights, dtype=np.float32)
+    names = ("a", "b", "c", "d")
+    return AttentionMap(kind, names[: array.shape[2]], names[: array.shape[3]], array, **more)
+
+
+# One head a layer. Half of it is the residual: layer 1 becomes ((1, 0), (.25, .75)), layer 2 ((.6, .4), (.5, .5)).
+TWO = [[[[1.0, 0.0], [0.5, 0.5]]], [[[0.2, 0.8], [1.0, 0.0]]]]
+
+
+def test_rollout_multiplies_the_layers() -> None:
+    rolled = combine.rollout(_stack(TWO))
+    assert rolled.weights.shape == (2, 1, 2, 2)
+    np.testing.assert_allclose(rolled.weights[0, 0], [[1, 0], [0.25, 0.75]], atol=1e-7)
+    # .6 · 1 + .4 · .25 = .7 and .4 · .75 = .3; .5 · 1 + .5 · .25 = .625 and .5 · .75 = .375
+    np.testing.assert_allclose(rolled.weights[1, 0], [[0.7, 0.3], [0.625, 0.375]], atol=1e-7)
+
+
+def test_rollout_takes_the_mean_of_the_heads_and_makes_rows_whole() -> None:
+    # The mean is ((.5, .5), (.2, .2)); with the residual ((.75, .25), (.1, .6)), of which the second row sums to .7.
+    rolled = combine.rollout(_stack([[[[1.0, 0.0], [0.4, 0.0]], [[0.0, 1.0], [0.0, 0.4]]]]))
+    np.testing.assert_allclose(rolled.weights[0, 0], [[0.75, 0.25], [1 / 7, 6 / 7]], atol=1e-6)
+
+
+def test_flow_is_as_wide_as_the_narrowest_edge() -> None:
+    flowing = combine.flow(_stack(TWO))
+    assert flowing.weights.shape == (1, 1, 2, 2)
+    # a to a: min(.6, 1) + min(.4, .25); a to b: min(.6, 0) + min(.4, .75); b to a: .5 + min(.5, .25); b to b: .5
+    np.testing.assert_allclose(flowing.weights[0, 0], [[0.85, 0.4], [0.75, 0.5]], atol=1e-7)
+    np.testing.assert_allclose(combine.flow(_stack(TWO), layer=0).weights[0, 0], [[1, 0], [0.25, 0.75]], atol=1e-7)
+
+
+def test_what_a_token_can_reach_grows_with_the_layers() -> None:
+    # Each token sees itself and the one before it.
+    band = np.tri(3, dtype=bool) & ~np.tri(3, k=-2, dtype=bool)
+    weights = np.broadcast_to(band / band.sum(1, keepdims=True), (2, 1, 3, 3))
+    rolled = combine.rollout(_stack(weights, "decoder", allowed=band))
+    assert not rolled.computed(0, 0)[2, 0]
+    assert rolled.computed(1, 0)[2, 0]
+    assert not rolled.computed(1, 0)[0, 1]
+    flowing = combine.flow(_stack(weights, "decoder", allowed=band))
+    assert (flowing.computed(0, 0) == np.tri(3, dtype=bool)).all()
+
+
+def test_what_cannot_be_followed_is_said() -> None:
+    for kind in ("cross", "query"):
+        with pytest.raises(NoAttentionMatrix, match="need self-attention"):
+            combine.rollout(_stack(TWO, kind))  # type: ignore[arg-type]
+    long = AttentionMap("encoder", ("a",) * 33, ("a",) * 33, np.full((1, 1, 33, 33), 1 / 33, np.float32))
+    with pytest.raises(InputTooLong, match="33 tokens"):
+        combine.flow(long)
+    with pytest.raises(OutOfRange, match="no layer 3"):
+        combine.flow(_stack(TWO), layer=2)
+
+
+def test_difference_has_a_sign_and_a_place() -> None:
+    full = _stack([[[[0.25, 0.75], [0.5, 0.5]]]])
+    found = combine.difference(full, _stack([[[[0.5, 0.5], [0.5, 0.5]]]]))
+    np.testing.assert_allclose(found.weights[0, 0], [[-0.25, 0.25], [0, 0]])
+    assert found.allowed is None
+    assert found.note.endswith("Every row sums to zero.")
+    causal = combine.difference(full, _stack([[[[1.0, 0.0], [0.5, 0.5]]]], "decoder"))
+    np.testing.assert_allclose(causal.weights[0, 0], [[-0.75, 0], [0, 0]])
+    assert causal.computed(0, 0).tolist() == [[True, False], [True, True]]
+    assert "sums to zero" not in causal.note
+
+
+def test_what_does_not_fit_together_is_said() -> None:
+    found = _stack(TWO)
+    other = AttentionMap("encoder", ("x", "y"), ("x", "y"), found.weights)
+    with pytest.raises(InputUnusable, match="the same tokens"):
+        combine.difference(found, other)
+    with pytest.raises(InputUnusable, match="2 and 3 layers"):
+        combine.difference(found, _stack(np.repeat(found.weights[:1], 3, 0)))
+    with pytest.raises(OutOfRange, match="no head 2"):
+        combine.part(found, head=1)
+
+
+def test_mean_and_maximum_over_heads() -> None:
+    found = _stack([[[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [0.0, 1.0]]]])
+    np.testing.assert_allclose(combine.mean(found).weights, [[[[0.6, 0.4], [0.25, 0.75]]]], atol=1e-7)
+    np.testing.assert_allclose(combine.maximum(found).weights, [[[[1.0, 0.8], [0.5, 1.0]]]], atol=1e-7)
+    assert "more than one" in combine.maximum(found).note
+
+
+def test_results_are_read_only() -> None:
+    found = _stack(TWO)
+    for made in (combine.rollout(found), combine.mean(found), combine.difference(found, found), combine.flow(found)):
+        assert not made.weights.flags.writeable
+
+
+WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
+FOUND = AttentionMap("decoder", ("a", ",", '"c"'), ("a", ",", '"c"'), WEIGHTS)
+
+
+def test_top_keys_are_ordered_and_masked_ones_are_empty() -> None:
+    rows = top_keys(FOUND, 0, 0, 2)
+    assert rows[0] == {"#": 1, "token": "a", "key 1": "a", "weight 1": 1.0, "key 2": None, "weight 2": None}
+    assert (rows[1]["key 1"], rows[1]["weight 1"], rows[1]["key 2"], rows[1]["weight 2"]) == (",", 0.75, "a", 0.25)
+    assert (rows[2]["key 1"], rows[2]["key 2"]) == (",", '"c"')
+
+
+def test_what_was_not_computed_is_told_apart_from_zero() -> None:
+    allowed = np.tri(3, dtype=np.bool_)[None, None]
+    found = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
+    rows = list(csv.reader(io.StringIO(head_table(found, 0, 0).csv())))
+    assert rows[1][1:] == ["1", "", ""]
+    assert rows[2][1:] == ["0.25", "0.75", ""]
+    kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=found))), allow_pickle=False)
+    np.testing.assert_array_equal(kept["decoder_computed"], allowed)
+
+
+def test_npz_reads_back_without_pickle() -> None:
+    kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=FOUND))), allow_pickle=False)
+    np.testing.assert_array_equal(kept["decoder"], WEIGHTS)
+    assert tuple(kept["decoder_keys"]) == FOUND.key_tokens
+
+
+def test_strongest_links_are_the_largest_weights() -> None:
+    weights = np.array([[[[0.1, 0.9], [0.7, 0.3]]]], dtype=np.float32)
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    assert strongest_links(found, 0, 0, 3) == [
+        (0, 1, pytest.approx(0.9)),
+        (1, 0, pytest.approx(0.7)),
+        (1, 1, pytest.approx(0.3)),
+    ]
+    alone = AttentionMap("encoder", ("a", "b"), ("a", "b"), np.eye(2, dtype=np.float32)[None, None])
+    assert len(strongest_links(alone, 0, 0)) == 2  # never a zero
+
+
+def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    found = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
+    assert map_table(found).csv().splitlines() == [
+        "layer,head,query,query token,key,key token,weight",
+        "1,1,1,a,1,a,1",
+        '1,1,2,"b""",1,a,0.25',
+        '1,1,2,"b""",2,"b""",0.75',
+    ]
+
+
+def _rows(table: Table) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+def test_some_layers_and_heads_alone_are_written() -> None:
+    weights = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 2, 2) / 24
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    rows = _rows(map_table(found, [1], [0, 2]))
+    assert [(row["layer"], row["head"]) for row in rows] == 4 * [("2", "1")] + 4 * [("2", "3")]
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[1, [0, 2]].ravel(), atol=1e-6)
+
+
+def test_queries_times_keys_by_hand() -> None:
+    queries = np.array([[[[1, 2, 0, 0], [0, 0, 3, -1]]]], dtype=np.float32)
+    keys = np.array([[[[2, 1, 5, 5], [0, -3, 1, 1]]]], dtype=np.float32)
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    below = np.tri(2, dtype=np.bool_)
+    found = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
+    rows = _rows(scores_table(found, 0, 0))
+    # What follows the query was not computed, so three pairs are left: 2 + 2, 15 - 5, 3 - 1; the width's root is 2.
+    assert [(row["query token"], row["key token"]) for row in rows] == [("a", "a"), ('"', "a"), ('"', '"')]
+    assert [float(row["q·k"]) for row in rows] == [4, 10, 2]
+    assert [float(row["q·k / √d"]) for row in rows] == [2, 5, 1]
+    assert [float(row["weight"]) for row in rows] == [1, 0.25, 0.75]
+    vectors = _rows(vectors_table(found, 0, 0))
+    assert [(row["vector"], row["#"]) for row in vectors] == [(name, n) for name in ("query", "key") for n in "12"]
+    assert [float(vectors[3][str(i)]) for i in (1, 2, 3, 4)] == [0, -3, 1, 1]
+
+
+def test_a_matrix_and_grids_are_empty_where_nothing_is_finite() -> None:
+    values = np.array([[0.5, np.nan], [np.inf, -np.inf]], dtype=np.float32)
+    assert matrix_table("token", ["a", "=b"], ["=c", 2], values).csv() == "token,'=c,2\na,0.5,\n'=b,,\n"
+    grid = np.array([[0.5, np.nan]], dtype=np.float32)
+    assert grids_table({"previous": grid, "first": grid + 1}).csv() == "layer,head,previous,first\n1,1,0.5,1.5\n1,2,,\n"

@@ -1,8 +1,10 @@
-"""Each rule on four tokens, by hand."""
+"""Each decoding rule by hand; rules as words of a link, the numbers of a text, pictures of a step and a tree."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from math import e, log2
 from typing import cast
 
 import numpy as np
@@ -10,10 +12,17 @@ import pytest
 import torch
 
 from core.errors import OutOfRange
+from core.figures.decoding import rule_alt, rule_bars
+from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
+from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
 from core.language.decoding.rules import draw, pick, spread_of
+from core.language.decoding.search import Node, Tree
+from core.language.decoding.step import Around, Look, Row
+from core.language.generate import summary
 from core.language.tokens import Wording
-from core.language.types import Decoding
+from core.language.types import Alternative, Decoding, GenerationStep, Spread
+from core.theme import DARK, LIGHT, VERMILION
 
 TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
 
@@ -116,3 +125,117 @@ def test_greedy_takes_the_first_of_the_highest_scores() -> None:
 def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
     with pytest.raises(OutOfRange, match=r"\.$"):
         rules.check(Decoding(**wrong))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_every_card_comes_back_from_its_word(kind: str) -> None:
+    card = fresh(kind)  # type: ignore[arg-type]
+    assert read(write(card)) == card
+    if kind in ("top_k", "top_p", "min_p", "typical"):
+        assert read(write(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
+    assert all(read(write(one)) == one for one in START)
+
+
+def test_words_by_hand() -> None:
+    assert read("top_p-0.9-0.7") == Card("top_p", 0.9, 0.7)
+    assert read("sample") == Card("sample", 0.7)
+    assert write(Card("beam", 4)) == "beam-4"
+    assert Card("top_p", 0.9, 0.7).name == "Top-p, p = 0.9, T = 0.7"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        "best",
+        "greedy-1",
+        "top_k-0",
+        "top_k-2.5",
+        "top_p-nan",
+        "top_p-inf",
+        "top_p-x",
+        "beam-9",
+        "sample-0.7-1",
+        "top_p-0.9-0.7-1",
+        "top_p--1",
+        "a" * 500,
+    ],
+)
+def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
+    cards, refused = read_all(("greedy", word))
+    assert cards == (Card("greedy"),)
+    (sentence,) = refused
+    assert sentence.endswith(".")
+    assert len(sentence) < 250
+    assert read_all((word,))[0] == START
+
+
+def test_a_card_sets_only_its_own_rule() -> None:
+    common = Decoding(max_new_tokens=9, seed=3, penalty=1.2, stop=("x",), length_penalty=2.0)
+    assert decoding_of(Card("greedy"), common) == Decoding(max_new_tokens=9, penalty=1.2, stop=("x",))
+    found = decoding_of(Card("min_p", 0.2, 1.5), common)
+    assert found == replace(common, strategy="sample", min_p=0.2, temperature=1.5, length_penalty=None)
+    assert decoding_of(Card("beam", 3), common).length_penalty == 2.0
+
+
+def step(index: int, token: int, p: float, entropy: float = 1.0) -> GenerationStep:
+    chosen = Alternative(token, f" t{token}", p, 1.0)
+    return GenerationStep(index, chosen, (chosen,), "", spread=Spread(-log2(p), entropy, 0.0, 4))
+
+
+def test_the_numbers_of_a_text() -> None:
+    path = [step(i, token, p) for i, (token, p) in enumerate([(1, 1 / e), (2, 1 / e), (1, 1 / e), (2, 1 / e)])]
+    found = summary(path)
+    assert found.mean_log == pytest.approx(-1)
+    assert found.perplexity == pytest.approx(e)
+    assert found.repeated == pytest.approx((0.5, 1 / 3, 0, 0))  # 1 2 1 2: of 12, 21, 12 one stood before
+    assert (found.entropy, found.kept, found.tokens) == (1.0, 4.0, 4)
+    assert summary(()).perplexity is None
+
+
+def look(rule: str, value: float) -> Look:
+    rows = (
+        Row(1, " the", 0.5, 0.625, 1.0, 0.5, True),
+        Row(2, "</script><b>", 0.3, 0.375, 1.7, 0.8, False),
+        Row(3, " a", 0.2, 0.0, 2.3, 1.0, False),
+    )
+    return Look(Around(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rule", "value"), [("top_p", 0.75), ("top_k", 2), ("min_p", 0.5), ("temperature", 0.5)])
+def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
+    found = look(rule, value)
+    names = [row.text for row in found.rows]
+    figure = rule_bars(found, names, "#D55E00", taken=1, theme=DARK)
+    assert list(figure.data[0].marker.pattern.shape) == ["", "", "/"]
+    assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
+    assert "<script>" not in figure.to_json()
+    told = list(figure.data[2].text)
+    assert told == ["50 % → 62 %", "30 % → 38 %", "20 % → cut"]
+    lines = [tuple(trace.x) for trace in figure.data if trace.name == "sum"]
+    assert lines == ([(0.5, 0.8, 1.0)] if rule == "top_p" else [])
+    dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
+    assert len(dashed) == (0 if rule == "temperature" else 1)
+    assert {
+        "top_p": dashed and dashed[0].x0 == 0.75,
+        "min_p": dashed and dashed[0].x0 == 0.25,
+        "top_k": dashed and dashed[0].y0 == 1.5,
+        "temperature": True,
+    }[rule]
+    assert "a 20 %, cut off" in rule_alt(found, names, "It")
+    assert "2 of 3 tokens with 80 %" in rule_alt(found, names, "It")
+
+
+def test_the_tree_has_an_edge_for_every_node() -> None:
+    nodes = (
+        (Node((1,), " a", -1.0, -1.0, -1.0, "kept", True), Node((2,), " b", -2.0, -2.0, -2.0, "pruned", False)),
+        (Node((1, 5), " <i>", -0.5, -1.5, -0.75, "finished", True), Node((1, 6), " d", -3, -4, -2, "pruned", False)),
+    )
+    grown = Tree(nodes, (("a", -1.5, -0.75),), (1, 5), "length")
+    figure = beam_tree(grown, VERMILION, theme=LIGHT)
+    edges = sum(sum(x is None for x in trace.x) for trace in figure.data if trace.mode == "lines")
+    assert edges == 4
+    assert sum(1 for note in figure.layout.annotations if "<s>" in note.text) == 2
+    assert "&lt;i&gt;" in figure.to_json()
+    assert "2 pruned" in tree_alt(grown)
+    assert "1 finished" in tree_alt(grown)

@@ -23,7 +23,7 @@ from core.sparse.encoder import by_mask
 from core.sparse.layout import GLOBAL, NONE
 from core.sparse.longformer import states
 from core.sparse.windowed import allowed, by_blocks
-from tests import tiny
+from tests import tiny, tinyfamilies
 from tests.tinyfamilies import loaded
 
 
@@ -178,24 +178,7 @@ def test_text_is_continued_as_the_librarys_scores_say(hashed: Checkpoint) -> Non
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    from transformers import LongformerConfig, LongformerForMaskedLM
-
-    torch.manual_seed(0)
-    config = LongformerConfig(
-        vocab_size=50,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=129,
-        pad_token_id=0,
-        attention_window=8,
-        type_vocab_size=1,
-    )
-    made = LongformerForMaskedLM(config).eval()
-    for value in made.parameters():
-        torch.nn.init.normal_(value, std=0.3)  # far enough from uniform that a wrong mask shows
-    return made
+    return tinyfamilies.make("longformer", attention_window=[8, 8]).model
 
 
 def test_pattern_by_hand() -> None:
@@ -257,7 +240,6 @@ def test_a_far_word_reaches_a_token_through_a_global_one_only(model: Any) -> Non
 
 def test_layers_with_windows_of_their_own_keep_them() -> None:
     from core.sparse import longformer
-    from tests import tinyfamilies
 
     model = tinyfamilies.make("longformer", attention_window=[4, 8]).model
     ids = torch.arange(5, 30)

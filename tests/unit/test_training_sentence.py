@@ -11,17 +11,17 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import BertConfig, BertForMaskedLM, BertModel
+from transformers import BertConfig, BertModel
 
 from core.checkpoints.bundled import apply, both_halves
 from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
 from core.training import models
-from core.training.lowrank import MaskedModel
 from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.masked import SentenceModel, SentenceObjective, linear_map
 from core.training.objectives.pairs import LEARNED, JoinedModel, JoinedObjective, join, shifted
 from core.training.tokens import Ragged
+from tests.unit.test_training_torch import tiny_masked
 
 MASK = 4
 State = dict[str, Tensor]
@@ -30,19 +30,9 @@ State = dict[str, Tensor]
 @pytest.fixture
 def tiny() -> tuple[SentenceModel, BertConfig, State, State]:
     """A finished model with a head on top, its configuration, the trunk, and the weights of the finished model."""
-    torch.manual_seed(5)
-    config = BertConfig(
-        vocab_size=20,
-        hidden_size=12,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=8,
-    )
+    finished, trunk = tiny_masked(0)
+    config = finished.bert.config
     config.mask_token_id = MASK
-    whole = BertForMaskedLM(config).state_dict()
-    trunk = {name: value for name, value in whole.items() if name.startswith("bert.")}
-    finished = MaskedModel(config, trunk, 0, 12)
     with torch.no_grad():
         for parameter in finished.parameters():
             if parameter.requires_grad:
