@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.heatmap import ink_on
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import BARE, HIDDEN, TURNED, Json, Trace, figure, hover, scatter, title, upright
 
 if TYPE_CHECKING:
@@ -156,12 +156,12 @@ def update_rows(updates: Sequence[float]) -> list[dict[str, object]]:
 def update_alt(updates: Sequence[float]) -> str:
     """The bars in one sentence, for screen readers."""
     if not updates:
-        return "No adapters."
+        return sentence("Adapters: none")
     largest, smallest = (
-        f"{100 * updates[at]:.0f} % of the hidden state after {PLACES[at % 2]} in layer {at // 2 + 1}"
+        sentence("Adapters: share", share=f"{100 * updates[at]:.0f} %", sublayer=PLACES[at % 2], layer=at // 2 + 1)
         for at in (updates.index(max(updates)), updates.index(min(updates)))
     )
-    return f"What adapters add in {len(updates) // 2} layers: at most {largest}; at least {smallest}."
+    return sentence("Adapters", layers=len(updates) // 2, largest=largest, smallest=smallest)
 
 
 def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, color: str, *, theme: Theme) -> go.Figure:
@@ -199,7 +199,5 @@ def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, colo
 def saved_alt(saved: Sequence[float], segment: int) -> str:
     """The bars in one sentence, for screen readers."""
     later = saved[segment:]
-    return (
-        f"Bits that the memory saves on each of {len(saved)} tokens, in segments of {segment}. The first segment has "
-        f"no memory; it lowers the surprisal of {sum(bits > 0 for bits in later)} of the {len(later)} tokens after it."
-    )
+    lower = sum(bits > 0 for bits in later)
+    return sentence("Memory", tokens=len(saved), segment=segment, lower=lower, later=len(later))

@@ -24,6 +24,7 @@ from core.attention.inside.steps import ENCODER, Step
 from core.attention.inside.wiring import Wire
 from core.attention.trace import Floats
 from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
+from core.figures.labels import sentence
 from core.figures.plot import TURNED, Json, figure, title
 from core.theme import MONO, Theme
 
@@ -51,8 +52,7 @@ class Folded:
         """What a cell stands for; empty where it is one number."""
         if self.down == self.across == 1:
             return ""
-        count = self.down * self.across
-        return f"Each cell shows, of {count} neighboring values, the one furthest from zero."
+        return sentence("Folded", count=self.down * self.across)
 
 
 def fold(values: Floats, *, square: bool = False) -> Folded:

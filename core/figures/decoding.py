@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.figures.bars import Series, bars
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
 from core.figures.predictions import percent
 
@@ -94,9 +94,8 @@ def rule_alt(found: Look, names: Sequence[str], what: str) -> str:
         for name, row in zip(names, found.rows, strict=True)
     )
     around = found.around
-    return (
-        f"{what} keeps {around.kept:,} of {around.of:,} tokens with {percent(around.mass)} of the probability. {said}."
-    )
+    numbers = {"kept": f"{around.kept:,}", "count": f"{around.of:,}", "mass": percent(around.mass)}
+    return f"{sentence('Truncation', processor=what, **numbers)} {said}."
 
 
 def _threshold(found: Look, theme: Theme) -> tuple[list[Trace], Json]:

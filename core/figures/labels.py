@@ -6,6 +6,13 @@ quotation marks stay as they are, since no label stands inside an attribute.
 
 from html import escape
 
+from core.content import content
+
+
+def sentence(part: str, /, **values: str | int) -> str:
+    """What a figure shows, for screen readers: a part of ``assets/content/figures/alt.md``."""
+    return content("figures", "alt").part(part, **values)
+
 
 def label(text: str) -> str:
     """``text`` with ``&``, ``<`` and ``>`` escaped."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.figures.heatmap import Labels, heat_map, numbers
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import box, cut, figure, scatter, title
 from core.figures.predictions import percent
 from core.theme import Theme
@@ -106,7 +106,7 @@ def path_words(trajectory: LensTrajectory, names: Sequence[str]) -> str:
     while since and trajectory.ranks[since - 1] == 1:
         since -= 1
     if since == 0:
-        return "It ranks first from the embeddings on."
+        return sentence("Rank: first")
     names = ["the embeddings" if name == "embeddings" else name for name in names]
     worst = max(range(len(trajectory.ranks)), key=trajectory.ranks.__getitem__)
-    return f"It ranks first from {names[since]} on; after {names[worst]} its rank is {trajectory.ranks[worst]:,}."
+    return sentence("Rank: from", first=names[since], worst=names[worst], rank=f"{trajectory.ranks[worst]:,}")

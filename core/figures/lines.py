@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
 
 if TYPE_CHECKING:
@@ -153,9 +153,12 @@ def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Them
 def timing_alt(points: Sequence[Timing]) -> str:
     """The lines in a few sentences."""
     if not points:
-        return "Milliseconds per token, with the KV cache and without: nothing is measured yet."
-    said = "; ".join(f"after {p.tokens} tokens {1000 * p.cached:.1f} and {1000 * p.whole:.1f} ms" for p in points)
-    return f"Milliseconds per token with the KV cache and without it: {said}."
+        return sentence("Timing: none")
+    times = (
+        sentence("Timing: point", tokens=p.tokens, cached=f"{1000 * p.cached:.1f}", whole=f"{1000 * p.whole:.1f}")
+        for p in points
+    )
+    return sentence("Timing", times="; ".join(times))
 
 
 def _milliseconds(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.figures.heatmap import Labels, cells, heat_map, ink_on, names
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import TURNED, Json, box, cut, figure, note, title
 from core.theme import Theme
 
@@ -114,10 +114,10 @@ def mask_map(
 
 def mask_words(allowed: Bools) -> str:
     """The map in a sentence: how many of the pairs are allowed."""
-    seen, pairs = int(allowed.sum()), int(allowed.size)
-    if seen == pairs:
-        return f"Every query attends to every key: all {pairs:,} pairs."
-    return f"{seen:,} of {pairs:,} pairs of query and key are allowed."
+    allowed_pairs, pairs = int(allowed.sum()), int(allowed.size)
+    if allowed_pairs == pairs:
+        return sentence("Mask: full", pairs=f"{pairs:,}")
+    return sentence("Mask", allowed=f"{allowed_pairs:,}", pairs=f"{pairs:,}")
 
 
 def levels_map(
@@ -264,11 +264,8 @@ def stream_words(tokens: Sequence[str], rank: Sequence[int]) -> str:
     """The two maps in one sentence, for screen readers."""
     order = sorted((step, text) for text, step in zip(tokens, rank, strict=True) if step)
     known = ", ".join(text for text, step in zip(tokens, rank, strict=True) if not step)
-    return (
-        f"Which tokens attend to which. Known from the start: {known}. Predicted in order: "
-        f"{', then '.join(text for _, text in order)}; each attends to the known ones and those predicted before it, "
-        "in the content stream to itself, too."
-    )
+    predicted = ", ".join(text for _, text in order)
+    return f"{sentence('Streams')} Known: {known}. Predicted in this order: {predicted}."
 
 
 def epoch_map(masked: Bools, tokens: Sequence[str], color: str, *, here: int | None = None, theme: Theme) -> go.Figure:

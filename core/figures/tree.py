@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import pi, sin
 from typing import TYPE_CHECKING, Any
 
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
 from core.figures.predictions import percent
 from core.language.tokens import visible
@@ -92,10 +92,7 @@ def tree_alt(tree: Tree) -> str:
     """The tree in a few sentences."""
     counts = {fate: sum(node.fate == fate for row in tree.rows for node in row) for fate in _FATES}
     best = "".join(node.token for row in tree.rows for node in row if node.best)
-    return (
-        f"A tree of {len(tree.rows)} steps: {counts['kept']} branches kept, {counts['finished']} finished, "
-        f"{counts['pruned']} pruned. What is returned: {visible(best.strip())}. Every node is a row of the table."
-    )
+    return f"{sentence('Beam search', steps=len(tree.rows), **counts)} Output: {visible(best.strip())}."
 
 
 def _widest(tree: Tree) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.heatmap import heat_map, names
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import SYMBOLS, Json, box, figure, scatter, title
 from core.theme import Theme
 
@@ -271,7 +271,4 @@ def pair_words(values: NDArray[np.float64], wanted: NDArray[np.bool_], what: str
     """The map in one sentence, for screen readers."""
     inside = values[wanted] if wanted.any() else np.zeros(1)
     outside = values[~wanted] if (~wanted).any() else np.zeros(1)
-    return (
-        f"{what} of every two points: {inside.mean():.2f} on average for those that belong together, "
-        f"{outside.mean():.2f} for the others. The table has every number."
-    )
+    return sentence("Pairs", what=what, inside=f"{inside.mean():.2f}", outside=f"{outside.mean():.2f}")

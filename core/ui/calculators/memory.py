@@ -71,7 +71,7 @@ def training(view: View) -> None:
                 length=f"{plan.length:,}",
                 texts=f"{plan.data * plan.batch:,}",
             )
-        title = "Memory of one device by ZeRO stage"
+        title = view.words.label("device")
         figure = held_bars(bars, theme=theme())
         Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
     view.try_and_notice()

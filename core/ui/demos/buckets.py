@@ -65,7 +65,7 @@ def hashing_demo(view: DemoView) -> None:
     right_share = _SHARES[min(int(4 * caught), 3)]
 
     def judge(guess: str) -> str:
-        return f"{'Right' if guess == right_share else 'Wrong'}: one round keeps {100 * caught:.0f} %."
+        return f"{'Right' if guess == right_share else 'Wrong'}: {view.words.part('Guess: kept', share=f'{100 * caught:.0f} %')}"
 
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
         _weight_kept(view, found, rounds)
@@ -145,7 +145,7 @@ def reading_demo(view: DemoView) -> None:
     right = _CHANGES[1 if abs(change) < _SMALL else 0 if change < 0 else 2]
 
     def judge(guess: str) -> str:
-        return f"{'Right' if guess == right else 'Wrong'}: it changes by {change:+.2f} bits per byte."
+        return f"{'Right' if guess == right else 'Wrong'}: {view.words.part('Answer', bits=f'{change:+.2f}')}"
 
     numbers: dict[str, Any] = {"last": _LAST, "most": f"{lengths[-1]:,}", "fewest": f"{lengths[0]:,}"}
     if not view.uncovered(view.words.part("Guess", **numbers), judge, text, choices=_CHANGES):

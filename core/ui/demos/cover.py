@@ -12,7 +12,7 @@ from zlib import crc32
 
 import streamlit as st
 
-from core.content import content
+from core.content import Content, content
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
 from core.language.tokens import visible
@@ -22,7 +22,7 @@ from core.ui.notices import info
 from core.ui.page import plain
 from core.ui.param import Toggle
 
-COVER = Toggle(name="cover", label="Guess first", help="Cover the answers until you have guessed")
+COVER = Toggle(name="cover", label="Guess first")
 Judge = Callable[[str], str]
 """What is said of a guess, in plain text."""
 SENTENCE_CHARS = 300
@@ -31,9 +31,13 @@ BACK = ("Word for word", "All but one or two words", "Less than that")
 _MOST = 60
 
 
+def _words() -> Content:
+    return content("demos", "cover")
+
+
 def switch(state: PageState) -> bool:
     """Draw the switch; whether answers wait for a guess."""
-    return COVER.draw(state)
+    return COVER.with_(help=_words().label("help")).draw(state)
 
 
 def uncovered(
@@ -123,7 +127,7 @@ def _guess_box(key: str, label: str, choices: Sequence[str], most: int, show: Ca
             )
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
     if typed and not _readable(typed.strip()):
-        st.caption("There is no word in your guess. Type one, or choose Show.")
+        st.caption(_words().part("No word"))
 
 
 def _readable(guess: str) -> bool:
@@ -162,7 +166,7 @@ def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
     """What is said of a guess that was one of ``answers``: whether the model gives most to it."""
     best = max(range(len(answers)), key=lambda i: chances[i])
     if guess == answers[best]:
-        return f"Right: it has the highest probability, {percent(chances[best])}."
+        return _words().part("Choice: right", chance=percent(chances[best]))
     return f"Wrong: “{answers[best]}” has the highest probability, {percent(chances[best])}."
 
 
@@ -172,18 +176,12 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     :param words: the model's answers, best first, with their ``chances``.
     :param truth: what stood there; empty where nobody knows, and the model's first answer is what there is to find.
     """
-    at = among(guess, words)
-    probability = f"at {percent(chances[at])}" if at is not None else ""
+    at, say = among(guess, words), _words().part
+    numbers = {"count": len(words)} if at is None else {"rank": at + 1, "chance": percent(chances[at])}
     if truth:
         first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: the original is “{truth}”."
-        if at is None:
-            return f"{first} Your word is not among the model's top {len(words)} predictions."
-        return f"{first} Your word is the model's prediction {at + 1}, {probability}."
-    if at == 0:
-        return f"Right: it is the model's top prediction, {probability}."
-    if at is None:
-        return f"Wrong: it is not among the model's top {len(words)} predictions."
-    return f"Wrong, but close: it is the model's prediction {at + 1}, {probability}."
+        return f"{first} {say('Other word: absent' if at is None else 'Other word: rank', **numbers)}"
+    return say("Word: absent" if at is None else "Word: first" if at == 0 else "Word: later", **numbers)
 
 
 def token_verdict(step: GenerationStep) -> Judge:
@@ -213,17 +211,16 @@ def text_uncovered(state: PageState, asked: object, written: str, original: str 
     def judge(guess: str) -> str:
         return f"{'Right' if guess == back else 'Wrong'}: {comment}"
 
-    label = "How much of your text is reconstructed?"
-    return uncovered(state, question, label, judge, choices=BACK, on=True)
+    return uncovered(state, question, _words().label("text"), judge, choices=BACK, on=True)
 
 
 def words_reconstructed(before: str, after: str) -> str:
     """How much of a text has come back, in a sentence; words are compared in their order."""
     old, new = before.split(), after.split()
     if old == new:
-        return "Reconstructed word for word."
+        return _words().part("Reconstructed")
     same = in_order(old, new)
-    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were generated."
+    return _words().part("Partly reconstructed", same=same, old=len(old), new=len(new))
 
 
 def reconstruction_grade(original: str, written: str) -> int:
@@ -238,8 +235,8 @@ def words_shared(guess: str, written: str) -> str:
     ours, theirs = plain_words(guess), plain_words(written)
     same = in_order(ours, theirs)
     if same == len(ours) == len(theirs):
-        return "Right: word for word, but for capitals, accents and marks."
+        return _words().part("Text: right")
     if not theirs:
-        return "It generated no word."
+        return _words().part("Text: nothing")
     share = f"{100 * same / len(theirs):.0f} %"
-    return f"{same} of the {len(theirs)} words that it generated stand in your guess, in their order: {share}."
+    return _words().part("Text: partly", same=same, count=len(theirs), share=share)

@@ -141,7 +141,7 @@ class DemoView(View):
                 if note:
                     st.caption(note)
         if len(shown) > most:
-            st.caption(f"The first {most} of {len(shown)} are drawn; the table has all of them.")
+            st.caption(content("branch", "demo").part("First ones", drawn=most, count=len(shown)))
         self.table(slug, [row for one in shown for row in _ranked(one)] if rows is None else rows)
 
     def chances(self, slug: str, names: Sequence[str], values: Sequence[float], rows: Rows, color: str = "") -> None:

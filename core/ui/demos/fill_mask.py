@@ -49,7 +49,7 @@ def draw(view: DemoView) -> None:
             _still_masked(state, tokens),
             key=state.key("mask.chips"),
             accent=spec.branch,
-            label="Tokens of the sentence; choose words to mask",
+            label=view.words.label("chips"),
             held=[i for i, token in enumerate(tokens) if token.special and token.piece == mask],
         )
         state.set(mask=masked)
@@ -103,7 +103,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
 
 def _all_probes(view: DemoView) -> None:
     """All ten probes on this model at once, measured now."""
-    with st.expander("All ten probes, run on this model"):
+    with st.expander(view.words.label("all-probes")):
         key = view.state.key("probes")
         if not st.toggle("Run the probes", key=key, persist_state="page", help=view.words.label("probes-help")):
             view.note("Probes")

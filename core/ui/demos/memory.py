@@ -44,7 +44,7 @@ def draw(view: DemoView) -> None:
     question = (text, reading.segment, reading.memory)
     # One segment remembers nothing, so that there is nothing to guess.
     single = len(reading.tokens) <= reading.segment
-    if single or view.uncovered(view.words.label("guess"), _judge(reading), *question):
+    if single or view.uncovered(view.words.label("guess"), _judge(reading, view), *question):
         _picture(view, reading)
         if not single:
             _by_position(view, reading)
@@ -60,7 +60,7 @@ def draw(view: DemoView) -> None:
     )
 
 
-def _judge(reading: Reading) -> Judge:
+def _judge(reading: Reading, view: DemoView) -> Judge:
     """Where a guessed word stands among those after the first segment, by the bits that the memory saves on it."""
     saved: dict[int, float] = {}
     texts: dict[int, str] = {}
@@ -73,11 +73,9 @@ def _judge(reading: Reading) -> Judge:
     def judge(guess: str) -> str:
         at = among(guess, [texts[number] for number in order])
         if at is None:
-            return "There is no such word after the first segment."
-        bits = f"{saved[order[at]]:.1f} bits"
-        if at == 0:
-            return f"Right: the memory saves most on it, {bits}."
-        return f"Wrong: it has rank {at + 1:,} of {len(order):,} words by what the memory saves, {bits} on it."
+            return view.words.part("Guess: no such word")
+        part = "Guess: right" if at == 0 else "Guess: wrong"
+        return view.words.part(part, bits=f"{saved[order[at]]:.1f}", rank=f"{at + 1:,}", count=f"{len(order):,}")
 
     return judge
 

@@ -40,7 +40,7 @@ def draw(view: DemoView) -> None:
         state.integers(MASK.name),
         key=state.key("replaced.chips"),
         accent=spec.branch,
-        label="Tokens of the sentence; choose words for the generator to fill",
+        label=view.words.label("chips"),
     )
     state.set(mask=masked)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -55,7 +55,7 @@ def _show(view: DemoView, detection: Detection) -> None:
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
     ids = tuple(token.id for token in detection.after)
-    shown = view.uncovered(view.words.label("guess"), _judge(detection), ids, on=hidden)
+    shown = view.uncovered(view.words.label("guess"), _judge(detection, view), ids, on=hidden)
     story = _story(
         detection if shown else Detection(detection.after, detection.after, (), (), detection.probabilities),
         view.accent,
@@ -92,7 +92,7 @@ def _show(view: DemoView, detection: Detection) -> None:
     view.how_it_works()
 
 
-def _judge(detection: Detection) -> Judge:
+def _judge(detection: Detection, view: DemoView) -> Judge:
     """A guess at the token with the highest probability of being replaced, and whether that one was."""
     order = sorted(
         (i for i, token in enumerate(detection.after) if not token.special), key=lambda i: -detection.probabilities[i]
@@ -101,7 +101,7 @@ def _judge(detection: Detection) -> Judge:
 
     def judge(guess: str) -> str:
         if among(guess, names) is None:
-            return "There is no such token in the text."
+            return view.words.part("No such token")
         said = verdict(guess, names, [detection.probabilities[i] for i in order])
         if not detection.masked:
             return said

@@ -64,7 +64,7 @@ def attention_panel(view: DemoView, found: Alignment, step: int) -> tuple[int, f
         "selected": step,
         "accent": view.accent,
         "onAccent": on_colour(view.accent),
-        "label": "Generated tokens; choose one to show which source tokens it attends to",
+        "label": view.words.label("rows"),
     }
     ROWS.draw(key, data)
     return step, weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
@@ -216,12 +216,12 @@ def _generate(
     shown = not hidden or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
     if run.steps and shown:
         draw_text(run.steps[-1].text, False)
-    chosen = f" Step {len(forced)} was chosen by hand." if forced else ""
+    chosen = f" {view.words.part('By hand', step=len(forced))}" if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
         ended = f"{len(run.path)} tokens. {run.ended(view.spec.name)}"
         st.caption((ended if shown else "Generated, but covered.") + chosen)
         if forced:
-            reset = "Back to the model's own choice"
+            reset = view.words.label("reset")
             st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
     state.set(forced=forced)
     return run, shown
@@ -255,7 +255,7 @@ def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: 
     if way is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
-    st.markdown("**Direct, and with English as pivot**")
+    st.markdown(f"**{view.words.label('pivot')}**")
     with sentences():
         found = view.computed("Translating with English as pivot", translate.through, source_text, way, decoding)
         left, right = st.columns(2, gap="medium")
@@ -282,7 +282,7 @@ def _both_measured(view: DemoView, task: str) -> None:
         if (other := stated.get((f"{task} through English {kind}", on))) is not None
     ]
     if rows:
-        with st.expander("Quality: direct and with a pivot"):
+        with st.expander(view.words.label("quality")):
             st.table(rows, border="horizontal", hide_index=True, alt="Quality of both translations")
             st.caption("From the model's card.")
 

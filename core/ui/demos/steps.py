@@ -156,7 +156,7 @@ def step_chips(
         selected=[min(max(step, 0), len(path) - 1)],
         key=f"{key}.path",
         accent=branch,
-        label="Generated tokens; choose a step to see its alternatives",
+        label=content("demos", "text").label("path"),
         bars=[s.token.probability for s in path],
         notes=notes,
         clearable=False,
@@ -192,7 +192,7 @@ def continue_from(
         selected=[taken],
         key=f"{key}.other.{step}.{now.token.id}",
         accent=branch,
-        label=f"Tokens for step {step + 1}; choosing another one generates again from there",
+        label=words.part("Candidates", step=step + 1),
         notes=[percent(chance) for chance in chances],
         clearable=False,
     ) or (taken,)
@@ -236,7 +236,7 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
         data_table(
             rows,
             "steps",
-            alt="Every step with its token, probability and alternatives",
+            alt=content("demos", "text").label("steps"),
             column_config={"probability": four, "after temperature and truncation": four},
         )
 

@@ -86,7 +86,7 @@ def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
         st.session_state[slot],
         key=state.key("pair.chips"),
         accent=view.spec.branch,
-        label="Tokens of both sentences; choose words to mask",
+        label=view.words.label("chips"),
         held=joined.masked,
     )
     state.set(mask=picked)

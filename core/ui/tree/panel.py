@@ -107,7 +107,7 @@ def tree_panel(
         _text(slug, root, key)
     else:
         _sizes(system, key)
-    with st.expander("Memory and operations at this size, computed here"):
+    with st.expander(_words("Memory and operations")):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
 
@@ -186,7 +186,7 @@ def _tensors(node: ModuleNode) -> None:
         data_table(
             rows,
             "tensors",
-            alt="Tensors of this module with their shapes",
+            alt=_words("Tensors"),
             column_config={"Values": st.column_config.NumberColumn(format="localized")},
         )
     for name, owner in node.ties:
@@ -199,7 +199,7 @@ def _roles(node: ModuleNode) -> None:
         data_table(
             [{"For": role, "Parameters": amount, "Share": share} for role, _, amount, share in rows],
             "parameters-by-role",
-            alt="Parameters of this module by role",
+            alt=_words("Roles"),
             column_config=_CONFIG,
         )
 
@@ -217,7 +217,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
     )
     _legend(root)
     caption(f"{_words('Try: areas')} {_notice(root)}")
-    title = "Modules with parameters, in tree order"
+    title = _words("Modules")
     table = Table.from_records(figures.share_table(root))
     table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
 
@@ -307,5 +307,5 @@ def _sizes(system: System, key: str) -> None:
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
         caption(_words("Notice: sizes", system=system.name, first=first, last=last))
-    title = f"Parameters of {len(networks)} networks, in total and by role"
+    title = _words("Networks", count=len(networks))
     table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")
