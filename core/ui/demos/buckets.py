@@ -65,7 +65,8 @@ def hashing_demo(view: DemoView) -> None:
     right_share = _SHARES[min(int(4 * caught), 3)]
 
     def judge(guess: str) -> str:
-        return f"{'Right' if guess == right_share else 'Wrong'}: {view.words.part('Guess: kept', share=f'{100 * caught:.0f} %')}"
+        answer = view.words.part("Guess: kept", share=f"{100 * caught:.0f} %")
+        return f"{'Right' if guess == right_share else 'Wrong'}: {answer}"
 
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
         _weight_kept(view, found, rounds)
