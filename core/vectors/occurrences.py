@@ -10,7 +10,7 @@ Legend: L layers, P occurrences, W words of all sentences together, w hidden siz
 
 A visitor types one sentence a line, the sense of the word before a bar:
 
-    theatre | We went to the theatre and saw a play about a queen.
+    theater | We went to the theater and saw a play about a queen.
 
 The sense is optional. A word occurs where its letters do, in any case, without a letter or digit next to them; scripts
 without spaces between words need no such borders.

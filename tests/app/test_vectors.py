@@ -98,7 +98,7 @@ def test_play_has_an_example_with_one_sentence_for_each_of_five_senses() -> None
     assert not at.exception
     assert not at.warning
     lines = field(at.text_area, "Sentences").value.splitlines()
-    assert [line.split(" | ")[0] for line in lines] == ["children", "theatre", "music", "words", "game"]
+    assert [line.split(" | ")[0] for line in lines] == ["children", "theater", "music", "words", "game"]
     assert "5 occurrences" in shown(at)
 
 
