@@ -31,7 +31,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
 from core.language.limits import check_length, max_tokens, own_language
-from core.language.segments import remembers
+from core.language.segments import has_memory
 from core.language.text import clean
 from core.language.tokens import tokenise
 from core.language.translate import prepare, rewrite, start_token
@@ -138,7 +138,7 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     with torch.inference_mode():
         if has(model.config, "hashing"):
             found = shapes.reformer(model, inputs, tokens)
-        elif remembers(model):
+        elif has_memory(model):
             found = shapes.transformer_xl(model, inputs, tokens)
         else:
             with library_errors(model):

@@ -65,11 +65,11 @@ def caches(model: Any) -> bool:
     """Whether the model hands on what it read: keys and values, or states."""
     import inspect
 
-    from core.language.segments import remembers
+    from core.language.segments import has_memory
 
     if has(model.config, "hashing"):  # it hashes what it reads anew at every step
         return False
-    return remembers(model) or "past_key_values" in inspect.signature(model.forward).parameters
+    return has_memory(model) or "past_key_values" in inspect.signature(model.forward).parameters
 
 
 def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
@@ -79,9 +79,9 @@ def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None =
     """
     import torch
 
-    from core.language.segments import remembers
+    from core.language.segments import has_memory
 
-    if remembers(model) or not caches(model):
+    if has_memory(model) or not caches(model):
         return None
     reader = Reader(model, source)
     reader.read(torch.tensor([list(ids[:4])], device=model.device))

@@ -13,7 +13,7 @@ from core.figures.predictions import percent
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.language.decoding.step import Look
+    from core.language.decoding.step import RuleEffect
     from core.theme import Theme
 
 _ROW = 27
@@ -22,31 +22,33 @@ _BARS = 0.7
 _FAINT = "rgba(138,147,156,0.45)"
 
 
-def rule_bars(found: Look, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme) -> go.Figure:
+def rule_bars(
+    effect: RuleEffect, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
+) -> go.Figure:
     """Two bars a token: the probability before truncation (wide, gray, hatched where removed) and after it.
 
     Args:
-        names: how the tokens of ``found.rows`` read.
+        names: how the tokens of ``effect.rows`` read.
         taken: id of the sampled token; its label is bold.
     """
-    texts = [f"{percent(row.before)} → {'cut' if row.cut else percent(row.after)}" for row in found.rows]
-    words, hatch = _words(names, texts), ["/" if row.cut else "" for row in found.rows]
-    right = max([max(row.before, row.after) for row in found.rows], default=1e-9) / _BARS
+    texts = [f"{percent(row.before)} → {'cut' if row.cut else percent(row.after)}" for row in effect.rows]
+    words, hatch = _words(names, texts), ["/" if row.cut else "" for row in effect.rows]
+    right = max([max(row.before, row.after) for row in effect.rows], default=1e-9) / _BARS
     # the numbers stand in a column of their own, where no line crosses them
     column = scatter(
         [right] * len(texts), list(range(len(texts))), "text", text=texts, textposition="middle left", **HIDDEN
     )
-    sums, own = _threshold(found, theme)
+    sums, own = _threshold(effect, theme)
     return _bars(
-        found,
+        effect,
         names,
         [
-            Series("before", [row.before for row in found.rows], _FAINT, hatch, words=words, width=0.8),
-            Series("after", [row.after for row in found.rows], color, words=words, width=0.4),
+            Series("before", [row.before for row in effect.rows], _FAINT, hatch, words=words, width=0.8),
+            Series("after", [row.after for row in effect.rows], color, words=words, width=0.4),
         ],
         theme,
         taken=taken,
-        top=-1.2 if found.around.rule == "min_p" else -0.6,
+        top=-1.2 if effect.summary.rule == "min_p" else -0.6,
         end=right,
         more=[column, *sums],
         height=_ROW * max(1, len(names)) + 40,
@@ -57,28 +59,28 @@ def rule_bars(found: Look, names: Sequence[str], color: str, *, taken: int | Non
 
 
 def surprise_bars(
-    found: Look, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
+    effect: RuleEffect, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
 ) -> go.Figure:
     """The surprisal of each token in bits, and the entropy as a line: typical sampling keeps what is near it."""
-    entropy = found.around.entropy
-    texts = [f"{row.surprise:.1f} bits{', cut' if row.cut else ''}" for row in found.rows]
+    entropy = effect.summary.entropy
+    texts = [f"{row.surprisal:.1f} bits{', cut' if row.cut else ''}" for row in effect.rows]
     series = Series(
         "surprisal",
-        [row.surprise - entropy for row in found.rows],
-        [_FAINT if row.cut else color for row in found.rows],
-        ["/" if row.cut else "" for row in found.rows],
+        [row.surprisal - entropy for row in effect.rows],
+        [_FAINT if row.cut else color for row in effect.rows],
+        ["/" if row.cut else "" for row in effect.rows],
         words=_words(names, texts),
         width=0.55,
         base=entropy,
     )
     return _bars(
-        found,
+        effect,
         names,
         [series],
         theme,
         taken=taken,
         top=-0.6,
-        end=1.1 * max([row.surprise for row in found.rows] + [entropy]),
+        end=1.1 * max([row.surprisal for row in effect.rows] + [entropy]),
         xaxis=title("surprisal (bits)"),
         height=_ROW * max(1, len(names)) + 66,
         margin={"r": 4, "t": 26, "b": 40},
@@ -87,20 +89,20 @@ def surprise_bars(
     )
 
 
-def rule_alt(found: Look, names: Sequence[str], what: str) -> str:
+def rule_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
     """The bars in a few sentences."""
     said = "; ".join(
         f"{name} {percent(row.before)}, {'cut off' if row.cut else f'then {percent(row.after)}'}"
-        for name, row in zip(names, found.rows, strict=True)
+        for name, row in zip(names, effect.rows, strict=True)
     )
-    around = found.around
+    around = effect.summary
     numbers = {"kept": f"{around.kept:,}", "count": f"{around.of:,}", "mass": percent(around.mass)}
     return f"{sentence('Truncation', processor=what, **numbers)} {said}."
 
 
-def _threshold(found: Look, theme: Theme) -> tuple[list[Trace], Json]:
+def _threshold(effect: RuleEffect, theme: Theme) -> tuple[list[Trace], Json]:
     """The line where truncation ends: traces and what it adds to the layout."""
-    around, rows = found.around, found.rows
+    around, rows = effect.summary, effect.rows
     dashed: Json = {"color": theme.ink, "width": 1.5, "dash": "dash"}
     if around.rule == "min_p" and rows:
         least = around.value * rows[0].before
@@ -139,7 +141,7 @@ def _words(names: Sequence[str], texts: Sequence[str]) -> list[str]:
 
 
 def _bars(
-    found: Look,
+    effect: RuleEffect,
     names: Sequence[str],
     series: Sequence[Series],
     theme: Theme,
@@ -150,7 +152,7 @@ def _bars(
 ) -> go.Figure:
     """Bars of the candidates, the sampled one marked, with room above the first row up to ``top``."""
     shown = []
-    for name, row in zip(names, found.rows, strict=True):
+    for name, row in zip(names, effect.rows, strict=True):
         escaped = label(cut(name, 18))
         shown.append(f"<b>▸ {escaped}</b> " if row.id == taken else f"{escaped} ")
     rows = {"autorange": None, "range": [len(names) - 0.4, top]}

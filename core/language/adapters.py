@@ -40,7 +40,7 @@ class TaskInfo:
     """Numbers of its head alone."""
 
 
-class Asked(NamedTuple):
+class TaskInput(NamedTuple):
     """One text as a task is asked about it."""
 
     task: TaskInfo
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskVerdict:
+class TaskPrediction:
     """The probability of each answer to one task's question, in the order of ``task.answers``."""
 
     task: TaskInfo
@@ -76,19 +76,19 @@ class TaskVerdict:
 def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
     """The tasks of a checkpoint, in the order of its card where that names them."""
     model: Any = checkpoint.model
-    known: dict[str, dict[str, Any]] = model.config.adapter_tasks
-    told = {slug: known[slug] for slug in (*checkpoint.spec.tasks, *known) if slug in known}
+    settings: dict[str, dict[str, Any]] = model.config.adapter_tasks
+    ordered = {slug: settings[slug] for slug in (*checkpoint.spec.tasks, *settings) if slug in settings}
     return tuple(
         TaskInfo(
             slug,
-            str(about["name"]),
-            str(about["question"]),
-            tuple(map(str, about.get("shown", about["answers"]))),
-            about["form"] == "last-mark",
+            str(task["name"]),
+            str(task["question"]),
+            tuple(map(str, task.get("shown", task["answers"]))),
+            task["form"] == "last-mark",
             model.tasks[slug].parameters_of("adapters"),
             model.tasks[slug].parameters_of("alone"),
         )
-        for slug, about in told.items()
+        for slug, task in ordered.items()
     )
 
 
@@ -117,32 +117,32 @@ def through(checkpoint: Checkpoint, task: str | None, twin: Any = None) -> Abstr
     from core.checkpoints.adapters import running
 
     model: Any = twin or checkpoint.model
-    return running(model.tasks[_known(checkpoint, task).slug])
+    return running(model.tasks[_task(checkpoint, task).slug])
 
 
-def _known(checkpoint: Checkpoint, task: str) -> TaskInfo:
-    known = {info.slug: info for info in tasks(checkpoint)}
-    if task not in known:
-        raise OutOfRange(f"There are no adapters for “{task[:40]}” here. Choose one of: {', '.join(known)}.")
-    return known[task]
+def _task(checkpoint: Checkpoint, task: str) -> TaskInfo:
+    offered = {info.slug: info for info in tasks(checkpoint)}
+    if task not in offered:
+        raise OutOfRange(f"There are no adapters for “{task[:40]}” here. Choose one of: {', '.join(offered)}.")
+    return offered[task]
 
 
-def prepare(checkpoint: Checkpoint, text: str, task: str) -> Asked:
+def prepare(checkpoint: Checkpoint, text: str, task: str) -> TaskInput:
     """``text``, or of it what the task asks about, as the encoder takes it.
 
     :raises OutOfRange: the checkpoint has no such task.
     :raises InputEmpty: the text has no readable character.
     :raises InputTooLong: the text has more characters or tokens than fit.
     """
-    info = _known(checkpoint, task)
+    info = _task(checkpoint, task)
     cleaned = clean(text, MAX_CHARS)
     read = without_mark(cleaned) if info.without_mark else cleaned
-    given = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
-    check_length(checkpoint, int(given["input_ids"].shape[1]))
-    return Asked(info, read, {name: given[name] for name in ("input_ids", "token_type_ids", "attention_mask")})
+    encoded = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
+    check_length(checkpoint, int(encoded["input_ids"].shape[1]))
+    return TaskInput(info, read, {name: encoded[name] for name in ("input_ids", "token_type_ids", "attention_mask")})
 
 
-def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
+def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
     """What the task's adapters and its head alone say of ``text``, or of what the task asks about.
 
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
@@ -152,10 +152,10 @@ def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
     model: Any = checkpoint.model
     info, read, inputs = prepare(checkpoint, text, task)
     with torch.inference_mode():
-        found = model.answer(inputs, task, watch=True)
+        adapted = model.answer(inputs, task, watch=True)
         alone = model.answer_alone(inputs, task)
-    return TaskVerdict(
-        info, read, tuple(found.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), found.updates
+    return TaskPrediction(
+        info, read, tuple(adapted.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), adapted.updates
     )
 
 
@@ -164,9 +164,9 @@ def swap_seconds(checkpoint: Checkpoint, rounds: int = 2_000) -> float:
     from core.checkpoints.adapters import running
 
     model: Any = checkpoint.model
-    parts = list(model.tasks.values())
+    adapters = list(model.tasks.values())
     start = time.perf_counter()
     for number in range(rounds):
-        with running(parts[number % len(parts)]):
+        with running(adapters[number % len(adapters)]):
             pass
     return (time.perf_counter() - start) / rounds

@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class CodeVerdict:
+class CodePrediction:
     """What a model says about a text; one entry a code, in the card's order."""
 
     labels: tuple[str, ...]
@@ -72,13 +72,13 @@ def log_probabilities(model: Any, texts: Sequence[Sequence[int]], codes: Sequenc
 
     rows = [(text, code) for text in texts for code in codes]
     step = max(1, _AT_ONCE // len(texts[0]))
-    found: list[float] = []
+    sums: list[float] = []
     with torch.inference_mode():
         for at in range(0, len(rows), step):
-            given = torch.tensor([[code, *text] for text, code in rows[at : at + step]], device=model.device)
-            logs = model(input_ids=given[:, :-1], use_cache=False).logits.float().log_softmax(-1)
-            found += logs.gather(2, given[:, 1:, None])[..., 0].sum(1).tolist()
-    return np.array(found).reshape(len(texts), len(codes))
+            inputs = torch.tensor([[code, *text] for text, code in rows[at : at + step]], device=model.device)
+            logs = model(input_ids=inputs[:, :-1], use_cache=False).logits.float().log_softmax(-1)
+            sums += logs.gather(2, inputs[:, 1:, None])[..., 0].sum(1).tolist()
+    return np.array(sums).reshape(len(texts), len(codes))
 
 
 def posterior(logs: Floats) -> Floats:
@@ -87,7 +87,7 @@ def posterior(logs: Floats) -> Floats:
     return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
 
 
-def judge(checkpoint: Checkpoint, text: str) -> CodeVerdict:
+def classify(checkpoint: Checkpoint, text: str) -> CodePrediction:
     """Which code ``text`` has.
 
     :raises InputUnusable: the checkpoint has no codes.
@@ -109,4 +109,4 @@ def judge(checkpoint: Checkpoint, text: str) -> CodeVerdict:
         raise InputUnusable("This text is nothing but codes. Type a sentence for the model to classify.")
     logs = log_probabilities(checkpoint.model, [ids], list(codes.values()))[0]
     bits = -logs / math.log(2) / len(text.encode())
-    return CodeVerdict(tuple(codes), tuple(posterior(logs).tolist()), tuple(bits.tolist()), len(ids))
+    return CodePrediction(tuple(codes), tuple(posterior(logs).tolist()), tuple(bits.tolist()), len(ids))

@@ -224,7 +224,7 @@ def summary(written: Sequence[GenerationStep]) -> Summary:
         return Summary(len(ids), None, None, None, tuple(repetition(ids, n) for n in RUNS))
     return Summary(
         len(ids),
-        -math.log(2) * sum(s.surprise for s in spreads) / len(spreads),
+        -math.log(2) * sum(s.surprisal for s in spreads) / len(spreads),
         sum(s.entropy for s in spreads) / len(spreads),
         sum(s.kept for s in spreads) / len(spreads),
         tuple(repetition(ids, n) for n in RUNS),

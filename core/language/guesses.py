@@ -29,15 +29,15 @@ def plain_word(text: str) -> str:
 
 def same_word(typed: str, word: str) -> bool:
     """Whether ``typed`` is ``word``, slips forgiven."""
-    one, other = plain_word(typed), plain_word(word)
-    if not one or not other:
+    guess, target = plain_word(typed), plain_word(word)
+    if not guess or not target:
         # A mark has nothing left: it is itself or nothing.
         return bool(word.strip()) and typed.strip() == word.strip()
-    if one == other:
+    if guess == target:
         return True
-    if min(len(one), len(other)) < _LONG:
+    if min(len(guess), len(target)) < _LONG:
         return False
-    return _swapped(one, other) or _doubled(one, other)
+    return _swapped(guess, target) or _doubled(guess, target)
 
 
 def among(typed: str, words: Iterable[str]) -> int | None:
@@ -45,9 +45,9 @@ def among(typed: str, words: Iterable[str]) -> int | None:
     return next((index for index, word in enumerate(words) if same_word(typed, word)), None)
 
 
-def in_order(one: Sequence[str], other: Sequence[str]) -> int:
+def in_order(first: Sequence[str], second: Sequence[str]) -> int:
     """How many words of one text stand in the other, in their order."""
-    return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
+    return sum(block.size for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks())
 
 
 def plain_words(text: str) -> list[str]:
@@ -55,20 +55,20 @@ def plain_words(text: str) -> list[str]:
     return [word for part in text.split() if (word := plain_word(part))]
 
 
-def _swapped(one: str, other: str) -> bool:
-    if len(one) != len(other):
+def _swapped(first: str, second: str) -> bool:
+    if len(first) != len(second):
         return False
-    differ = [i for i in range(len(one)) if one[i] != other[i]]
+    differ = [i for i in range(len(first)) if first[i] != second[i]]
     return (
         len(differ) == 2
         and differ[1] == differ[0] + 1
-        and one[differ[0]] == other[differ[1]]
-        and (one[differ[1]] == other[differ[0]])
+        and first[differ[0]] == second[differ[1]]
+        and (first[differ[1]] == second[differ[0]])
     )
 
 
-def _doubled(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
+def _doubled(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
     return len(long) == len(short) + 1 and any(
         long[i] == long[i - 1] and long[:i] + long[i + 1 :] == short for i in range(1, len(long))
     )

@@ -29,7 +29,7 @@ Question = Literal["next", "order"]
 
 
 @dataclass(frozen=True, slots=True)
-class PairVerdict:
+class PairProbability:
     """The prediction for A followed by B."""
 
     a: str
@@ -53,7 +53,7 @@ def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor) -> Tensor:
     return scores
 
 
-def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
+def score_pair(checkpoint: Checkpoint, a: str, b: str) -> PairProbability:
     """The probability that ``b`` follows ``a``.
 
     :param checkpoint: the ``pairs`` part of a checkpoint.
@@ -64,7 +64,7 @@ def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
     inputs = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(inputs["input_ids"].shape[1]))
     scores = pair_scores(checkpoint, inputs["input_ids"], inputs["token_type_ids"])
-    return PairVerdict(first, second, float(scores.softmax(-1)[0]))
+    return PairProbability(first, second, float(scores.softmax(-1)[0]))
 
 
 def candidates(text: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ProbeResult:
     """How a model did on one probe."""
 
     probe: Probe
@@ -52,20 +52,20 @@ PROBES: tuple[Probe, ...] = tuple(
 )
 
 
-def judge(checkpoint: Checkpoint, probe: Probe) -> Verdict:
+def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
     """Ask the model and see where the best of the right words stands among all words of its vocabulary."""
-    chances = _chances(checkpoint, probe.text)
-    best = chances.topk(5)
-    guesses = tuple(
+    scores = _chances(checkpoint, probe.text)
+    best = scores.topk(5)
+    predictions = tuple(
         (label(checkpoint.tokenizer, i), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )
-    found = [
-        (float(chances[i]), word) for word in probe.answers for i in _single(checkpoint, word) if i < chances.shape[-1]
+    scored = [
+        (float(scores[i]), word) for word in probe.answers for i in _single(checkpoint, word) if i < scores.shape[-1]
     ]
-    if not found:
-        return Verdict(probe, guesses, None, None, None)
-    probability, word = max(found)
-    return Verdict(probe, guesses, word, int((chances > probability).sum()) + 1, probability)
+    if not scored:
+        return ProbeResult(probe, predictions, None, None, None)
+    probability, word = max(scored)
+    return ProbeResult(probe, predictions, word, int((scores > probability).sum()) + 1, probability)
 
 
 def probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -> dict[str, float]:
@@ -85,9 +85,9 @@ def _chances(checkpoint: Checkpoint, text: str) -> Tensor:
 def _single(checkpoint: Checkpoint, word: str) -> set[int]:
     """Ids of the single tokens that write ``word``, with and without a space before it."""
     tokenizer = checkpoint.tokenizer
-    found = set()
+    ids_found = set()
     for form in (word, f" {word}"):
         ids = tokenizer(form, add_special_tokens=False)["input_ids"]
         if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
-            found.add(int(ids[0]))
-    return found
+            ids_found.add(int(ids[0]))
+    return ids_found

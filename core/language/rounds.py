@@ -105,7 +105,7 @@ def draw(kind: Kind, seed: int) -> tuple[Question, ...]:
 
 def spans(text: str) -> tuple[tuple[int, int], ...]:
     """Where each word of ``text`` begins and ends, marks left out."""
-    return tuple(found.span() for found in _WORD.finditer(text))
+    return tuple(match.span() for match in _WORD.finditer(text))
 
 
 def _question(kind: Kind, row: Mapping[str, Any], turned: bool) -> Question:
@@ -176,8 +176,10 @@ def answer(checkpoint: Checkpoint, question: Question) -> Answer:
 def _masked(checkpoint: Checkpoint, question: Question) -> Answer:
     from core.language.fill_mask import fill_mask
 
-    (found,) = fill_mask(checkpoint, question.text.replace(GAP, "[MASK]"), GUESSES)
-    return Answer(found.tokens, found.probabilities, 0, among(found.tokens[0], question.answers) is not None)
+    (prediction,) = fill_mask(checkpoint, question.text.replace(GAP, "[MASK]"), GUESSES)
+    return Answer(
+        prediction.tokens, prediction.probabilities, 0, among(prediction.tokens[0], question.answers) is not None
+    )
 
 
 def _next(checkpoint: Checkpoint, question: Question) -> Answer:
@@ -187,20 +189,23 @@ def _next(checkpoint: Checkpoint, question: Question) -> Answer:
     step = next(iter(generate(checkpoint, question.text, Decoding(max_new_tokens=1))))
     best = step.alternatives[:GUESSES]
     # A piece without a space before it goes on with the last word; it is no next word, whatever its letters.
-    right = best[0].text.startswith(" ") and among(best[0].text, question.answers) is not None
-    return Answer(tuple(a.text for a in best), tuple(a.probability for a in best), 0, right)
+    is_right = best[0].text.startswith(" ") and among(best[0].text, question.answers) is not None
+    return Answer(tuple(a.text for a in best), tuple(a.probability for a in best), 0, is_right)
 
 
 def _replaced(checkpoint: Checkpoint, question: Question) -> Answer:
     from core.language.replaced import detect
 
-    found = detect(checkpoint, question.text)
-    chances = tuple(
-        max((v for v, t in zip(found.probabilities, found.after, strict=True) if start <= t.start < end), default=0.0)
+    detection = detect(checkpoint, question.text)
+    probabilities = tuple(
+        max(
+            (v for v, t in zip(detection.probabilities, detection.after, strict=True) if start <= t.start < end),
+            default=0.0,
+        )
         for start, end in spans(question.text)
     )
-    choice = int(np.argmax(chances))
-    return Answer(question.choices, chances, choice, choice == question.place)
+    choice = int(np.argmax(probabilities))
+    return Answer(question.choices, probabilities, choice, choice == question.place)
 
 
 def _order(checkpoint: Checkpoint, question: Question) -> Answer:
@@ -209,8 +214,10 @@ def _order(checkpoint: Checkpoint, question: Question) -> Answer:
     tokenizer = checkpoint.tokenizer
     begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     texts = (" ".join(question.choices), " ".join(question.choices[::-1]))
-    cut = [[int(i) for i in tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]] for text in texts]
-    logs = np.array([log_probabilities(checkpoint.model, [ids], [int(begin)])[0, 0] for ids in cut])
-    chances = tuple(float(p) for p in posterior(logs))
-    choice = int(np.argmax(chances))
-    return Answer(question.choices, chances, choice, choice == question.place)
+    encoded = [
+        [int(i) for i in tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]] for text in texts
+    ]
+    logs = np.array([log_probabilities(checkpoint.model, [ids], [int(begin)])[0, 0] for ids in encoded])
+    probabilities = tuple(float(p) for p in posterior(logs))
+    choice = int(np.argmax(probabilities))
+    return Answer(question.choices, probabilities, choice, choice == question.place)

@@ -51,13 +51,13 @@ class Reading:
     """(n,) bits."""
     without: Floats
     """(n,) bits."""
-    looks: tuple[int, ...]
+    furthest_key: tuple[int, ...]
     """For each layer, how many tokens back the furthest key is that gets any weight."""
-    hears: tuple[int, ...]
+    furthest_influence: tuple[int, ...]
     """For each number of layers from the top, how many tokens back of the last one something can have an influence."""
 
 
-def remembers(model: Any) -> bool:
+def has_memory(model: Any) -> bool:
     """Whether a model hands on a memory of states: transformers' XLNet class with attention to the left alone."""
     return has(model.config, "memory")
 
@@ -74,7 +74,7 @@ def read(
     *,
     segment: int | list[int] = SEGMENT,
     memory: int | None = None,
-    **given: Any,
+    **arguments: Any,
 ) -> Iterator[Any]:
     """What the model returns for each segment of ``ids`` (rows, n), one after the other.
 
@@ -85,8 +85,8 @@ def read(
     """
     import torch
 
-    for part in torch.split(ids, segment, dim=1):
-        out = model(input_ids=part, mems=mems, use_mems=True, **given)
+    for segment_ids in torch.split(ids, segment, dim=1):
+        out = model(input_ids=segment_ids, mems=mems, use_mems=True, **arguments)
         if memory is not None:
             out.mems = [state[-memory:] for state in out.mems] if memory else None
         mems = out.mems
@@ -98,14 +98,14 @@ def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int
     import torch
 
     with torch.inference_mode():
-        given = torch.tensor([list(ids)], device=model.device)
-        found: list[float] = []
-        for number, out in enumerate(read(model, given[:, :-1], segment=segment, memory=memory)):
+        inputs = torch.tensor([list(ids)], device=model.device)
+        log_probs: list[float] = []
+        for number, out in enumerate(read(model, inputs[:, :-1], segment=segment, memory=memory)):
             logs = out.logits[0].float().log_softmax(-1)
             first = number * segment + 1
-            labels = given[0, first : first + len(logs)]
-            found += logs.gather(1, labels[:, None])[:, 0].tolist()
-    return np.asarray(-np.array(found) / np.log(2), dtype=np.float64)
+            labels = inputs[0, first : first + len(logs)]
+            log_probs += logs.gather(1, labels[:, None])[:, 0].tolist()
+    return np.asarray(-np.array(log_probs) / np.log(2), dtype=np.float64)
 
 
 def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
@@ -114,34 +114,34 @@ def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None)
 
     size = len(ids)
     with torch.inference_mode():
-        given = torch.tensor([list(ids)], device=model.device)
-        parts = read(model, given, segment=segment, memory=memory, output_attentions=True)
-        seen: npt.NDArray[np.bool_] | None = None
+        inputs = torch.tensor([list(ids)], device=model.device)
+        outputs = read(model, inputs, segment=segment, memory=memory, output_attentions=True)
+        attended: npt.NDArray[np.bool_] | None = None
         end = 0
-        for out in parts:
+        for out in outputs:
             rows = torch.stack([layer[0].amax(0) for layer in out.attentions]).cpu().numpy() > 0  # (L, q, K)
             end += rows.shape[1]
-            if seen is None:
-                seen = np.zeros((len(rows), size, size), dtype=np.bool_)
-            seen[:, end - rows.shape[1] : end, end - rows.shape[2] : end] = rows
-    assert seen is not None
-    return seen
+            if attended is None:
+                attended = np.zeros((len(rows), size, size), dtype=np.bool_)
+            attended[:, end - rows.shape[1] : end, end - rows.shape[2] : end] = rows
+    assert attended is not None
+    return attended
 
 
-def influence(seen: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+def influence(attended: npt.NDArray[np.bool_]) -> tuple[int, ...]:
     """How far back of the last token something can have an influence through the top layer, the top two, ... all.
 
     Args:
         seen: (L, n, n) as `weights` gives it.
     """
-    size = seen.shape[1]
+    size = attended.shape[1]
     reached = np.zeros(size, dtype=np.bool_)
     reached[-1] = True
-    found: list[int] = []
-    for layer in seen[::-1]:
+    furthest: list[int] = []
+    for layer in attended[::-1]:
         reached = reached | layer[reached].any(axis=0)
-        found.append(size - 1 - int(np.flatnonzero(reached)[0]))
-    return tuple(found)
+        furthest.append(size - 1 - int(np.flatnonzero(reached)[0]))
+    return tuple(furthest)
 
 
 def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory: int | None = None) -> Reading:
@@ -154,7 +154,7 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
         OutOfRange: a memory longer than the model's, or a segment that is too short or too long.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    if not remembers(model):
+    if not has_memory(model):
         raise InputUnusable(f"{checkpoint.spec.name} keeps no memory from one segment to the next.")
     longest = longest_memory(model) or MAX_READ
     memory = longest if memory is None else memory
@@ -169,7 +169,7 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
     whole = ids if begin is None else [int(begin), *ids]  # without such a token the first one is given
     if len(whole) < 2:
         raise InputUnusable("A single token has no earlier segment to cache. Type a sentence or more.")
-    seen = weights(model, whole, segment=segment, memory=memory)
+    attended = weights(model, whole, segment=segment, memory=memory)
     back = np.arange(len(whole))[:, None] - np.arange(len(whole))[None, :]
     return Reading(
         describe(tokenizer, whole[1:]),
@@ -177,6 +177,6 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
         memory,
         costs(model, whole, segment=segment, memory=memory),
         costs(model, whole, segment=segment, memory=0),
-        tuple(int(np.where(layer, back, 0).max()) for layer in seen),
-        influence(seen),
+        tuple(int(np.where(layer, back, 0).max()) for layer in attended),
+        influence(attended),
     )

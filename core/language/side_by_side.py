@@ -100,8 +100,8 @@ Answer = Filled | Continued | Rewritten | Detection
 def split(text: str) -> tuple[Word, ...]:
     """The words and marks of ``text``; a typed mask is one word."""
     return tuple(
-        Word(found.group(), found.start(), found.end(), bool(_IS_MASK.fullmatch(found.group())))
-        for found in _WORD.finditer(text)
+        Word(match.group(), match.start(), match.end(), bool(_IS_MASK.fullmatch(match.group())))
+        for match in _WORD.finditer(text)
     )
 
 
@@ -157,19 +157,19 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
 
 def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: Collection[int]) -> Continued:
     first = min([i for i, word in enumerate(words) if word.mask or i in hidden], default=None)
-    given = text if first is None else text[: words[first].start].rstrip()
-    if not given:
+    prompt = text if first is None else text[: words[first].start].rstrip()
+    if not prompt:
         raise InputUnusable(
             f"{checkpoint.spec.name} predicts from left to right and has no context before the first masked word. "
             "Mask a later one."
         )
-    steps = tuple(generate(checkpoint, given, Decoding(max_new_tokens=CONTINUES)))
-    typed = any(word.mask for word in words)
+    steps = tuple(generate(checkpoint, prompt, Decoding(max_new_tokens=CONTINUES)))
+    has_typed_mask = any(word.mask for word in words)
     return Continued(
-        given,
+        prompt,
         _written(checkpoint, steps),
         steps,
-        None if typed else bits_per_byte(checkpoint, text),
+        None if has_typed_mask else bits_per_byte(checkpoint, text),
         first is not None,
     )
 
@@ -177,7 +177,7 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
 def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str | None) -> Rewritten:
     _refuse_masks(checkpoint, words, "rewrites whole sentences")
     offered = tasks.tasks(checkpoint)
-    chosen = next((one for one in offered if one.slug == task), offered[0])
+    chosen = next((candidate for candidate in offered if candidate.slug == task), offered[0])
     room = BYTES if chosen.respells else WRITES
     steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=room)))
     return Rewritten(chosen, _written(checkpoint, steps), steps)

@@ -36,8 +36,8 @@ class Task:
     @property
     def languages(self) -> tuple[str, str] | None:
         """(from, to) of a translation, else None."""
-        found = _PAIR.fullmatch(self.slug)
-        return (found[1], found[2]) if found else None
+        match = _PAIR.fullmatch(self.slug)
+        return (match[1], match[2]) if match else None
 
     @property
     def repairs(self) -> bool:
@@ -70,10 +70,10 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
     if has(config, "language tokens"):
         return _m2m(checkpoint)
     # A card lists its tasks by slug, with their prefixes where they are not the Atlas's usual ones.
-    told = spec.card.extra.get("tasks", ()) if spec.card else ()
-    if told:
-        prefixes = told if isinstance(told, dict) else {}
-        return tuple(_named(str(slug), str(prefixes.get(slug, _prefix(str(slug))))) for slug in told)
+    listed = spec.card.extra.get("tasks", ()) if spec.card else ()
+    if listed:
+        prefixes = listed if isinstance(listed, dict) else {}
+        return tuple(_named(str(slug), str(prefixes.get(slug, _prefix(str(slug))))) for slug in listed)
     return _published(config) or (PLAIN,)
 
 
@@ -94,8 +94,8 @@ def task_of(checkpoint: Checkpoint, slug: str) -> Task:
 def _named(slug: str, prefix: str) -> Task:
     task = Task(slug, slug.replace("-", " ").capitalize(), prefix)
     if task.languages:
-        one, other = (LANGUAGES.get(code, code) for code in task.languages)
-        return Task(slug, f"Translate {one} to {other}", prefix)
+        source, target = (LANGUAGES.get(code, code) for code in task.languages)
+        return Task(slug, f"Translate {source} to {target}", prefix)
     if task.repairs:
         language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
         return Task(slug, f"Reconstruct corrupted {language}", prefix)
@@ -112,14 +112,14 @@ def _prefix(slug: str) -> str:
     """The prefix that the Atlas's own models were trained with, where their card does not say."""
     pair = _PAIR.fullmatch(slug)
     if pair:
-        one, other = (LANGUAGES.get(code, code) for code in pair.groups())
-        return f"translate {one} to {other}: "
+        source, target = (LANGUAGES.get(code, code) for code in pair.groups())
+        return f"translate {source} to {target}: "
     return "repair: " if slug.startswith("repair") else f"{slug}: "
 
 
 def _published(config: Any) -> tuple[Task, ...]:
     """Tasks from ``task_specific_params``, where T5's configurations keep their prefixes."""
-    found: dict[str, Task] = {}
+    by_slug: dict[str, Task] = {}
     params = getattr(config, "task_specific_params", None) or {}
     for name, settings in list(params.items())[:32]:
         prefix = settings.get("prefix") if isinstance(settings, dict) else None
@@ -127,21 +127,21 @@ def _published(config: Any) -> tuple[Task, ...]:
             continue
         pair = _PUBLISHED_PAIR.fullmatch(str(name))
         slug = "-".join(pair.groups()) if pair else re.sub(r"[^a-z0-9]+", "-", str(name).lower()).strip("-")
-        found[slug] = _named(slug, prefix)
-    return tuple(found.values())
+        by_slug[slug] = _named(slug, prefix)
+    return tuple(by_slug.values())
 
 
 def _m2m(checkpoint: Checkpoint) -> tuple[Task, ...]:
     """Pairs of a few of M2M-100's languages; the vocabulary has a token for each language."""
-    known = [code for code in _M2M if _has(checkpoint, f"__{code}__")]
+    codes = [code for code in _M2M if _has(checkpoint, f"__{code}__")]
     return tuple(
         Task(f"{a}-{b}", f"Translate {LANGUAGES[a]} to {LANGUAGES[b]}", opens=f"__{a}__", answers=f"__{b}__")
-        for a in known
-        for b in known
+        for a in codes
+        for b in codes
         if a != b
     ) or (PLAIN,)
 
 
 def _has(checkpoint: Checkpoint, token: str) -> bool:
-    found = checkpoint.tokenizer.convert_tokens_to_ids(token)
-    return isinstance(found, int) and found != checkpoint.tokenizer.unk_token_id
+    token_id = checkpoint.tokenizer.convert_tokens_to_ids(token)
+    return isinstance(token_id, int) and token_id != checkpoint.tokenizer.unk_token_id

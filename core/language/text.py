@@ -70,13 +70,13 @@ _CLAUSE = re.compile(r"[,;:،、，；：](?=\s|$)|[、，；：]|\s[–—-]\s"
 
 def sentences(text: str) -> tuple[str, ...]:
     """``text`` cut after marks that end a sentence, and at line ends."""
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     for match in _END.finditer(text):
-        found.append(text[start : match.end()].strip())
+        parts.append(text[start : match.end()].strip())
         start = match.end()
-    found.append(text[start:].strip())
-    return tuple(part for part in found if part)
+    parts.append(text[start:].strip())
+    return tuple(part for part in parts if part)
 
 
 def two_parts(text: str) -> tuple[str, str, str]:
@@ -95,10 +95,10 @@ def two_parts(text: str) -> tuple[str, str, str]:
     middle = len(whole) / 2
     cuts = [match.end() for match in _CLAUSE.finditer(whole) if 0 < match.end() < len(whole.rstrip())]
     words = [match.start() for match in re.finditer(r"(?<=\S)\s+(?=\S)", whole)]
-    near = [cut for cut in cuts if len(whole) / 5 < cut < 4 * len(whole) / 5] or words
-    if not near:
+    central = [cut for cut in cuts if len(whole) / 5 < cut < 4 * len(whole) / 5] or words
+    if not central:
         raise InputUnusable("This objective needs two parts of a text. Type two sentences, or one of a few words.")
-    cut = min(near, key=lambda place: abs(place - middle))
+    cut = min(central, key=lambda at: abs(at - middle))
     return whole[:cut].strip(), whole[cut:].strip(), "There is one sentence only, so its two halves stand for A and B."
 
 
@@ -128,29 +128,29 @@ def window(text: str, read: Count, own: Count, most: int, first: int | None = No
         first: the token to begin with, from 1; where a word is, it begins with the word. By default the first.
         last: by default, and where it is out of reach, as far as fits.
     """
-    words = [(found.start(), found.end()) for found in _WORD.finditer(text)]
+    words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
     ends = list(accumulate(max(1, own(text[start:end])) for start, end in words))
     total = ends[-1] if ends else 0
     if total == 0 or read(text) <= most:
         return Window(text, 1, total, total)
-    wanted = min(max(first or 1, 1), total)
-    begin = next(i for i, end in enumerate(ends) if end >= wanted)
+    target = min(max(first or 1, 1), total)
+    begin = next(i for i, end in enumerate(ends) if end >= target)
     before = ends[begin - 1] if begin else 0
     stop = begin + 1
     while stop < len(words) and ends[stop] - before <= most and (last is None or last <= before or ends[stop] <= last):
         stop += 1
 
-    def part() -> str:
+    def span() -> str:
         return text[words[begin][0] : words[stop - 1][1]].strip()
 
-    while stop > begin + 1 and read(part()) > most:
+    while stop > begin + 1 and read(span()) > most:
         stop -= 1
-    return Window(part(), before + 1, ends[stop - 1], total)
+    return Window(span(), before + 1, ends[stop - 1], total)
 
 
 def last_window(text: str, read: Count, own: Count, most: int) -> Window:
     """The last part of ``text`` that fits."""
-    words = [found.start() for found in _WORD.finditer(text)]
+    words = [match.start() for match in _WORD.finditer(text)]
     low, high = 0, max(0, len(words) - 1)
     while low < high:  # the earliest word from which on the rest fits
         middle = (low + high) // 2

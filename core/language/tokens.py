@@ -67,12 +67,12 @@ _known: WeakKeyDictionary[PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDiction
 
 
 def _vocabulary(tokenizer: PreTrainedTokenizerBase) -> _Vocabulary:
-    if (found := _known.get(tokenizer)) is None:
+    if (vocabulary := _known.get(tokenizer)) is None:
         special = frozenset(tokenizer.all_special_ids)
         around = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
-        found = _Vocabulary(_style(tokenizer), special, special - ({tokenizer.unk_token_id} - around))
-        _known[tokenizer] = found
-    return found
+        vocabulary = _Vocabulary(_style(tokenizer), special, special - ({tokenizer.unk_token_id} - around))
+        _known[tokenizer] = vocabulary
+    return vocabulary
 
 
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:
@@ -93,8 +93,8 @@ def _style(tokenizer: PreTrainedTokenizerBase) -> Style:
     unknown = tokenizer.unk_token_id
 
     def knows(piece: str) -> bool:
-        found = tokenizer.convert_tokens_to_ids(piece)
-        return found is not None and found != unknown
+        token_id = tokenizer.convert_tokens_to_ids(piece)
+        return token_id is not None and token_id != unknown
 
     probes: tuple[tuple[str, Style], ...] = (
         ("##s", "wordpiece"),
@@ -206,8 +206,8 @@ def likeliest(
     """The ``k`` most probable tokens at each of M ``positions``, by their probabilities (M, V)."""
     best = chances.topk(min(k, chances.shape[-1]))
     return tuple(
-        MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(found), tuple(ids))
-        for position, ids, found in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
+        MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(probabilities), tuple(ids))
+        for position, ids, probabilities in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
     )
 
 

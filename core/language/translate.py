@@ -82,15 +82,15 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
         InputUnusable: not one token of it is in the vocabulary.
         UnknownTask: the checkpoint does not offer it.
     """
-    wanted = task_of(checkpoint, task)
+    chosen = task_of(checkpoint, task)
     typed = clean(text, MAX_CHARS)
     tokenizer: Any = checkpoint.tokenizer
-    whole = wanted.prefix + typed
+    whole = chosen.prefix + typed
     offsets: Sequence[tuple[int, int]] | None = None
     words: Sequence[int | None] | None = None
-    if wanted.opens:
+    if chosen.opens:
         encoded = tokenizer(whole, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast, verbose=False)
-        ids = [_id_of(checkpoint, wanted.opens), *map(int, encoded["input_ids"]), int(tokenizer.eos_token_id)]
+        ids = [_id_of(checkpoint, chosen.opens), *map(int, encoded["input_ids"]), int(tokenizer.eos_token_id)]
         if tokenizer.is_fast:
             offsets, words = [(0, 0), *encoded["offset_mapping"], (0, 0)], [None, *encoded.word_ids(), None]
     elif tokenizer.is_fast:
@@ -98,16 +98,16 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
         ids, offsets, words = list(encoded["input_ids"]), encoded["offset_mapping"], encoded.word_ids()
     else:
         ids = [int(i) for i in tokenizer(whole, verbose=False)["input_ids"]]
-    if wanted.respells:
+    if chosen.respells:
         _check_bytes(checkpoint, len(ids))
     check_length(checkpoint, len(ids))
     if len(ids) > MAX_SOURCE_TOKENS:
         raise InputTooLong(
             f"This text has {len(ids):,} tokens; at most {MAX_SOURCE_TOKENS} are taken here. Try a part."
         )
-    if not wanted.respells:  # no byte is unknown
+    if not chosen.respells:  # no byte is unknown
         _check_words(checkpoint, typed)
-    return Request(wanted, whole, tuple(describe(tokenizer, ids, whole, offsets, words)), _prompt(checkpoint, wanted))
+    return Request(chosen, whole, tuple(describe(tokenizer, ids, whole, offsets, words)), _prompt(checkpoint, chosen))
 
 
 def rewrite(
@@ -169,9 +169,9 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
 
 
 def _id_of(checkpoint: Checkpoint, token: str) -> int:
-    found = checkpoint.tokenizer.convert_tokens_to_ids(token)
-    assert isinstance(found, int)
-    return found
+    token_id = checkpoint.tokenizer.convert_tokens_to_ids(token)
+    assert isinstance(token_id, int)
+    return token_id
 
 
 def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
@@ -189,14 +189,14 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
 def start_token(model: Any) -> int | None:
     """The token that an encoder-decoder's decoder reads first: its own, or that which begins a text (T5Gemma)."""
     own = _said(model, "decoder_start_token_id")
-    found = _said(model, "bos_token_id") if own is None else own
-    return None if found is None else int(found)
+    begin = _said(model, "bos_token_id") if own is None else own
+    return None if begin is None else int(begin)
 
 
 def _said(model: Any, name: str) -> Any:
     """What the settings for writing say, or else the configuration; None where neither does."""
-    said = (getattr(config, name, None) for config in (getattr(model, "generation_config", None), model.config))
-    return next((value for value in said if value is not None), None)
+    settings = (getattr(config, name, None) for config in (getattr(model, "generation_config", None), model.config))
+    return next((value for value in settings if value is not None), None)
 
 
 def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
@@ -243,27 +243,27 @@ def steps_through(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
     languages = task_of(checkpoint, task).languages
     if languages is None or PIVOT in languages:
         return None
-    way = (f"{languages[0]}-{PIVOT}", f"{PIVOT}-{languages[1]}")
-    offered = {known.slug for known in tasks(checkpoint)}
-    return way if offered.issuperset(way) else None
+    pair = (f"{languages[0]}-{PIVOT}", f"{PIVOT}-{languages[1]}")
+    offered = {candidate.slug for candidate in tasks(checkpoint)}
+    return pair if offered.issuperset(pair) else None
 
 
-def through(checkpoint: Checkpoint, text: str, way: tuple[str, str], decoding: Decoding | None = None) -> Through:
+def through(checkpoint: Checkpoint, text: str, pair: tuple[str, str], decoding: Decoding | None = None) -> Through:
     """Translate ``text`` with the first task of ``way`` and the result with the second.
 
     Raises:
         InputEmpty: the first step wrote nothing; else as :func:`core.language.translate.rewrite`.
     """
-    middle = _last(rewrite(checkpoint, text, way[0], decoding))
+    middle = _last(rewrite(checkpoint, text, pair[0], decoding))
     if not middle:
         raise InputEmpty(
             "The first step generated no English, so there is nothing to translate from there. Try other words."
         )
-    return Through(middle, _last(rewrite(checkpoint, middle, way[1], decoding)))
+    return Through(middle, _last(rewrite(checkpoint, middle, pair[1], decoding)))
 
 
-def _last(made: Iterator[GenerationStep]) -> str:
+def _last(steps_of: Iterator[GenerationStep]) -> str:
     text = ""
-    for step in made:
+    for step in steps_of:
         text = step.text
     return text.strip()

@@ -9,13 +9,13 @@ from typing import Literal, overload
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a text as a person should see it."""
+    """One token of a text, in readable form."""
 
     id: int
     piece: str
-    """As the vocabulary writes it (``##ing``, ``Ġthe``, ``▁the``)."""
+    """Its entry in the vocabulary (``##ing``, ``Ġthe``, ``▁the``)."""
     text: str
-    """As it reads, without the vocabulary's marks."""
+    """Its text, without the vocabulary's marks."""
     start: int
     """Character offset in the text, -1 for a token that the tokeniser added."""
     end: int
@@ -27,7 +27,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class MaskPrediction:
-    """The model's k top predictions for one masked position; probabilities fall and are of the whole vocabulary."""
+    """The model's k top predictions for one masked position, in descending order of probability."""
 
     position: int
     """Index among the model's input tokens."""
@@ -40,8 +40,8 @@ class MaskPrediction:
 class Decoding:
     """How the next token is chosen.
 
-    ``top_k`` 0, ``top_p`` 1, ``min_p`` 0 and ``typical`` 1 cut nothing, ``penalty`` 1 and ``no_repeat`` 0 change
-    nothing. Temperature and cuts are for sampling alone, the penalty and ``no_repeat`` for every strategy.
+    ``top_k`` 0, ``top_p`` 1, ``min_p`` 0 and ``typical`` 1 do not truncate; ``penalty`` 1 and ``no_repeat`` 0 change
+    nothing. Temperature and truncation apply to sampling alone, the penalty and ``no_repeat`` to every strategy.
     """
 
     strategy: Literal["greedy", "sample", "beam"] = "greedy"
@@ -55,16 +55,16 @@ class Decoding:
     typical: float = 1.0
     penalty: float = 1.0
     no_repeat: int = 0
-    """The length of runs of tokens that may stand only once."""
+    """The length of n-grams that may occur only once."""
     length_penalty: float | None = None
     """Of beam search; None for the checkpoint's own."""
     stop: tuple[str, ...] = ()
-    """Texts that end the generation, once one of them stands in what was written."""
+    """Texts that end the generation once one of them occurs in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A token that could have been chosen. ``probability`` is the model's own, ``kept`` after temperature and cut."""
+    """A candidate token. ``probability`` is the model's own, ``kept`` that after temperature and truncation."""
 
     id: int
     text: str
@@ -74,10 +74,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives(Sequence[Alternative]):
-    """Several of them, column by column; one is made when it is asked for.
+    """Candidate tokens in columns; an :class:`Alternative` is created on access.
 
-    Finished texts are kept, and each step has ten: as objects of their own, those of 256 texts would be a hundred
-    thousand for the search for garbage to go through. It passes over tuples of numbers and texts.
+    Finished texts are cached, with ten candidates for each step: for 256 texts a hundred thousand objects, which every
+    garbage collection would traverse. It skips tuples of numbers and texts.
     """
 
     ids: tuple[int, ...]
@@ -100,16 +100,16 @@ class Alternatives(Sequence[Alternative]):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a step's probabilities are spread over the vocabulary, in bits."""
+    """Surprisal and entropy of a step's probabilities, in bits."""
 
-    surprise: float
-    """-log2 of the model's own probability of the token that was taken."""
+    surprisal: float
+    """-log2 of the model's own probability of the chosen token."""
     entropy: float
-    """Of the model's own probabilities: the surprise that it expects."""
+    """Of the model's own probabilities: the expected surprisal."""
     kept_entropy: float
-    """After the rules."""
+    """The entropy after the rules."""
     kept: int
-    """Tokens that the rules leave."""
+    """The number of tokens that remain after the rules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +128,7 @@ class GenerationStep:
     """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
     finished: bool = False
     reason: str = ""
-    """Why generation finished: ``end`` (the model's end token), ``length`` (as many as asked for), ``positions`` (the
-    model has no more), ``stop`` (a text that ends it)."""
+    """Why generation ended: ``end`` (the model's end token), ``length`` (``max_new_tokens``), ``positions`` (the model
+    has no more), ``stop`` (a stop text)."""
     spread: Spread | None = None
-    """None in beam search, whose hypotheses swap places."""
+    """None in beam search, where the best hypothesis changes between steps."""

@@ -209,7 +209,7 @@ def next_scores(model: Any, ids: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def surprises(model: Any, ids: Sequence[int], *, rounds: int | None = None, seed: int = SEED) -> Tensor:
+def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None, seed: int = SEED) -> Tensor:
     """(n - 1,) bits that each token but the first costs, given those before it."""
     text = torch.tensor([list(ids)])
     scores = model.lm_head.decoder(states(model, text, rounds=rounds, seed=seed)[0, :-1]).float()
@@ -225,7 +225,7 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
     for length in contexts:
         if not last < length <= len(ids):
             raise OutOfRange(f"{length} tokens cannot be read: the text has {len(ids)}, the last {last} are measured.")
-        found.append(float(surprises(model, ids[-length:])[-last:].mean()))
+        found.append(float(surprisals(model, ids[-length:])[-last:].mean()))
     return tuple(found)
 
 

@@ -145,7 +145,7 @@ def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
     model = checkpoint.model
     width = reformer.positions_of(model)
     windows = measures.half_windows(len(ids), width)
-    spent = sum(float(reformer.surprises(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
+    spent = sum(float(reformer.surprisals(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
     found = {"bits per byte": spent / (len(ids) - 1)}
     for rounds, share in shares(model, ids[:width]).items():
         found[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
@@ -180,7 +180,7 @@ def by_reading(checkpoint: Checkpoint, books: Sequence[Sequence[int]]) -> Number
     for book in books:
         for start in range(0, len(book) - width + 1, width):
             ids = book[start : start + width]
-            found = {"": reformer.surprises(model, ids), ", 4 rounds": reformer.surprises(model, ids, rounds=4)}
+            found = {"": reformer.surprisals(model, ids), ", 4 rounds": reformer.surprisals(model, ids, rounds=4)}
             ends = zip(read, reformer.by_context(model, ids, read, ENDS), strict=True)
             means = {way: float(each.mean()) for way, each in found.items()} | {f", {n} read": end for n, end in ends}
             for way, value in means.items():

@@ -33,25 +33,25 @@ def new_xlnet(settings: dict[str, Any], vocabulary: int, **special: int) -> Any:
     """transformers' class with random weights, dropout off; what neither model uses is zero and stays so.
 
     Args:
-        settings: a recipe's ``[model]``; with ``mem_len``, the tokens that it remembers, the model is a Transformer-XL.
+        settings: a recipe's ``[model]``; with ``mem_len``, the tokens of its memory, the model is a Transformer-XL.
         vocabulary: tokens.
         special: ids of special tokens by the configuration's names.
     """
-    remembers = "mem_len" in settings
+    has_memory = "mem_len" in settings
     made = models.new_model(
         settings,
         "CausalLM",
         vocab_size=vocabulary,
-        attn_type="uni" if remembers else "bi",
+        attn_type="uni" if has_memory else "bi",
         mem_len=settings.get("mem_len"),
-        use_mems_train=remembers,
-        use_mems_eval=remembers,
+        use_mems_train=has_memory,
+        use_mems_eval=has_memory,
         **special,
     )
     unused = [
         value for layer in made.transformer.layer for value in (layer.rel_attn.seg_embed, layer.rel_attn.r_s_bias)
     ]
-    if remembers:
+    if has_memory:
         unused.append(made.transformer.mask_emb)
     for value in unused:
         nn.init.zeros_(value.requires_grad_(False))

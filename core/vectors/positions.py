@@ -189,11 +189,11 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
     from core.attention.architectures.vectors import each
-    from core.language.segments import SEGMENT, remembers
+    from core.language.segments import SEGMENT, has_memory
     from core.vectors.reading import tokens_of
 
     tokens, _ = tokens_of(checkpoint, text)
-    if remembers(checkpoint.model):
+    if has_memory(checkpoint.model):
         tokens = tokens[:SEGMENT]  # what it reads at once: before that there is memory
     result = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
     layers = result["encoder"] if "encoder" in result else result["decoder"]

@@ -128,7 +128,7 @@ def test_every_model_writes_side_by_side_and_in_beams_and_is_looked_into(spec: A
     begun = start(checkpoint, PROMPT, tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None)
     ways = [Decoding(max_new_tokens=6), Decoding("sample", top_k=20, max_new_tokens=6)]
     assert {row for row, _ in together(checkpoint, begun, ways)} == {0, 1}
-    chances = [row.after for row in one_step.look(checkpoint, begun, [], "top_k", 3.0).rows]
+    chances = [row.after for row in one_step.apply_at(checkpoint, begun, [], "top_k", 3.0).rows]
     assert sum(chance > 0 for chance in chances) == 3
     assert sum(chances) == pytest.approx(1, abs=1e-5)
     assert 1 <= len(tree(checkpoint, begun, Decoding("beam", beams=2, max_new_tokens=4)).rows) <= 4

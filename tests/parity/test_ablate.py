@@ -21,7 +21,7 @@ from core.attention.inside.lens import by_layer, guesses_by_layer, lens, traject
 from core.checkpoints.adapters import running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.adapters import judge
+from core.language.adapters import classify
 from core.language.fill_mask import prepare
 from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
@@ -167,7 +167,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
             answer = model.answer(checkpoint.tokenizer(text, return_tensors="pt"), task).logits[0].log_softmax(-1)
         torch.testing.assert_close(found[row], answer, atol=1e-5, rtol=1e-4)
     assert ((found[1:] - found[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
-    whole = judge(checkpoint, PLAIN, task)
+    whole = classify(checkpoint, PLAIN, task)
     assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
     one = switch_off(checkpoint, PLAIN, [every[1]], task=task)
     assert {change.token for change in one.changes} == set(whole.task.answers)
@@ -324,7 +324,9 @@ def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: st
     model.trunk.encoder.layer = whole
     assert found[0].probabilities != found[-1].probabilities
     assert dict(zip(found[-1].tokens, found[-1].probabilities, strict=True)) == pytest.approx(
-        dict(zip(judge(checkpoint, PLAIN, task).task.answers, judge(checkpoint, PLAIN, task).adapted, strict=True)),
+        dict(
+            zip(classify(checkpoint, PLAIN, task).task.answers, classify(checkpoint, PLAIN, task).adapted, strict=True)
+        ),
         rel=1e-4,
     )
 

@@ -64,26 +64,26 @@ def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep,
 
 
 def test_its_bits_are_those_of_plain_decoding_and_a_refused_token_has_its_own() -> None:
-    """Written tokens against the loop that takes one token at a time; refused ones against one pass up to them."""
+    """Written tokens against the loop that takes one token at a time; rejected ones against one pass up to them."""
     large = model(3, 24)
     found = drafted(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
     rounds = bits(large, PROMPT, found)
     written = [one for round_ in rounds for one in round_.written]
     spreads = [step.spread for step in alone(large, 20)]
-    assert [one.surprise for one in written] == pytest.approx([s.surprise for s in spreads if s], abs=1e-4)
+    assert [one.surprisal for one in written] == pytest.approx([s.surprisal for s in spreads if s], abs=1e-4)
     assert [one.entropy for one in written] == pytest.approx([s.entropy for s in spreads if s], abs=1e-4)
-    before, refused = list(PROMPT), 0
+    before, rejected = list(PROMPT), 0
     for round_, one in zip(found.rounds, rounds, strict=True):
-        assert (one.refused is None) == (round_.accepted == len(round_.drafted))
-        if one.refused is not None:
-            refused += 1
+        assert (one.rejected is None) == (round_.accepted == len(round_.drafted))
+        if one.rejected is not None:
+            rejected += 1
             read = torch.tensor([[*before, *round_.drafted[: round_.accepted]]])
             chances = large.model(read).logits[0, -1].softmax(-1)
             wrong, right = round_.drafted[round_.accepted], round_.written[-1]
-            assert one.refused.surprise == pytest.approx(-math.log2(chances[wrong].item()), abs=1e-4)
-            assert one.refused.surprise >= -math.log2(chances[right].item()), "greedy decoding takes the likeliest"
+            assert one.rejected.surprisal == pytest.approx(-math.log2(chances[wrong].item()), abs=1e-4)
+            assert one.rejected.surprisal >= -math.log2(chances[right].item()), "greedy decoding takes the likeliest"
         before += round_.written
-    assert refused, "else none was refused"
+    assert rejected, "else none was rejected"
 
 
 def test_a_text_that_ends_with_an_accepted_token_has_nothing_refused_behind_it() -> None:
@@ -91,7 +91,7 @@ def test_a_text_that_ends_with_an_accepted_token_has_nothing_refused_behind_it()
     found = Drafted((Round((5, 6, 7), 2, (5, 6)),))
     (only,) = bits(large, PROMPT, found)
     assert len(only.written) == 2
-    assert only.refused is None
+    assert only.rejected is None
 
 
 @pytest.mark.parametrize("rules", [{"penalty": 0.7}, {"penalty": 1.2, "no_repeat": 1}])
@@ -215,7 +215,7 @@ def test_a_visitor_can_stop_after_any_round() -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        drafted(model(0, 24), model(3, 8), PROMPT, 20, told=told)
+        drafted(model(0, 24), model(3, 8), PROMPT, 20, on_round=told)
     assert [one.passes for one in seen] == [1, 2]
 
 

@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
-from core.language.decoding.step import each, look, scores_at
+from core.language.decoding.step import apply_at, scores_at, summarize_rules
 from core.language.generate import along, steps, together
 from core.language.types import Decoding
 from tests import tiny
@@ -200,7 +200,7 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
         assert [s.ids for s in rows[row]] == [s.ids for s in single]
         assert rows[row][-1].reason == single[-1].reason != ""
         for one, other in zip(rows[row], single, strict=True):
-            assert one.spread.surprise == pytest.approx(other.spread.surprise, abs=1e-3)
+            assert one.spread.surprisal == pytest.approx(other.spread.surprisal, abs=1e-3)
             assert one.spread.kept == other.spread.kept
             assert one.token.kept == pytest.approx(other.token.kept, abs=1e-4)
 
@@ -233,14 +233,14 @@ def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
     )
     ids = out.sequences[0, len(PROMPT) :].tolist()
     for step, scores in enumerate(out.scores):
-        found = look(
+        found = apply_at(
             checkpoint, start, ids[:step], "top_p", 0.9, [("top_k", 30), ("temperature", 0.7), ("penalty", 1.3)], 200
         )
         expected = scores[0].softmax(-1)
         for row in found.rows:
             assert row.after == pytest.approx(float(expected[row.id]), abs=1e-5)
         assert sum(row.after for row in found.rows) == pytest.approx(1, abs=1e-4)
-        assert found.around.kept == int((expected > 0).sum())
+        assert found.summary.kept == int((expected > 0).sum())
     assert list(processors(settings))
 
 
@@ -248,14 +248,14 @@ def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
     checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)
     own = scores_at(checkpoint, start, (5, 6)).softmax(-1)
-    (cut,) = each(checkpoint, start, (5, 6), [("top_k", 10)])
+    (cut,) = summarize_rules(checkpoint, start, (5, 6), [("top_k", 10)])
     assert (cut.kept, cut.of) == (10, 120)
     assert cut.mass == pytest.approx(float(own.topk(10).values.sum()), abs=1e-5)
-    found = look(checkpoint, start, (5, 6), "top_k", 10, count=7)
+    found = apply_at(checkpoint, start, (5, 6), "top_k", 10, count=7)
     assert [row.reached for row in found.rows] == pytest.approx(own.topk(7).values.cumsum(0).tolist(), abs=1e-5)
-    assert found.others[0] == 113
-    assert found.others[1] == pytest.approx(1 - float(own.topk(7).values.sum()), abs=1e-5)
-    assert found.others[2] == pytest.approx(1 - float(own.topk(7).values.sum()) / cut.mass, abs=1e-4)
+    assert found.rest[0] == 113
+    assert found.rest[1] == pytest.approx(1 - float(own.topk(7).values.sum()), abs=1e-5)
+    assert found.rest[2] == pytest.approx(1 - float(own.topk(7).values.sum()) / cut.mass, abs=1e-4)
 
 
 @pytest.mark.parametrize("beams", [1, 2, 4])
@@ -278,6 +278,6 @@ def test_the_tree_holds_the_search(beams: int) -> None:
         grown.ids[: n + 1] for n in range(len(grown.ids))
     ]
     replayed = along(checkpoint, start, grown.ids)
-    score = sum(-step.spread.surprise for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
+    score = sum(-step.spread.surprisal for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
     best = next(node for row in grown.rows for node in row if node.ids == grown.ids)
     assert best.score == pytest.approx(score, abs=1e-3)

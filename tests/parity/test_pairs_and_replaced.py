@@ -33,7 +33,7 @@ def test_the_probability_that_b_follows_is_the_heads_own(order: bool) -> None:
     model = tinyfamilies.build(family, family.settings | {"vocab_size": len(tokenizer)})
     part = tinyfamilies.drawn(head, family.kind, model)
     assert pairs.question(part) == ("order" if order else "next")
-    found = pairs.judge(part, f"  {A} ", B)
+    found = pairs.score_pair(part, f"  {A} ", B)
     given = tokenizer(A, B, return_tensors="pt", return_token_type_ids=True)
     assert given["token_type_ids"].sum() > 0
     with torch.no_grad():
@@ -41,11 +41,11 @@ def test_the_probability_that_b_follows_is_the_heads_own(order: bool) -> None:
     expected = (out.sop_logits if order else out.logits).softmax(-1)[0, 0]
     assert found.probability == pytest.approx(float(expected), rel=1e-5)
     assert found.a == A
-    assert pairs.judge(part, B, A).probability != pytest.approx(found.probability, rel=1e-3)
+    assert pairs.score_pair(part, B, A).probability != pytest.approx(found.probability, rel=1e-3)
     with pytest.raises(InputEmpty):
-        pairs.judge(part, A, " \x00 ")
+        pairs.score_pair(part, A, " \x00 ")
     with pytest.raises(InputTooLong, match="64"):
-        pairs.judge(part, A * 5, B * 5)
+        pairs.score_pair(part, A * 5, B * 5)
 
 
 def test_second_sentences_are_lines() -> None:

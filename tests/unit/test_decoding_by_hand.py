@@ -18,7 +18,7 @@ from core.language.decoding import rules
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
 from core.language.decoding.rules import draw, pick, spread_of
 from core.language.decoding.search import Node, Tree
-from core.language.decoding.step import Around, Look, Row
+from core.language.decoding.step import Row, RuleEffect, RuleSummary
 from core.language.generate import summary
 from core.language.tokens import Wording
 from core.language.types import Alternative, Decoding, GenerationStep, Spread
@@ -193,13 +193,13 @@ def test_the_numbers_of_a_text() -> None:
     assert summary(()).perplexity is None
 
 
-def look(rule: str, value: float) -> Look:
+def look(rule: str, value: float) -> RuleEffect:
     rows = (
         Row(1, " the", 0.5, 0.625, 1.0, 0.5, True),
         Row(2, "</script><b>", 0.3, 0.375, 1.7, 0.8, False),
         Row(3, " a", 0.2, 0.0, 2.3, 1.0, False),
     )
-    return Look(Around(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
+    return RuleEffect(RuleSummary(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("rule", "value"), [("top_p", 0.75), ("top_k", 2), ("min_p", 0.5), ("temperature", 0.5)])

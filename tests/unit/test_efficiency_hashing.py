@@ -140,12 +140,12 @@ def test_surprises_by_hand(model: Any) -> None:
     ids = text(20)
     with torch.no_grad():
         chances = model(input_ids=ids, use_cache=False).logits[0].softmax(-1)
-    bits = reformer.surprises(model, ids[0].tolist())
+    bits = reformer.surprisals(model, ids[0].tolist())
     assert len(bits) == 19
     assert float(bits[4]) == pytest.approx(-math.log2(float(chances[4, ids[0, 5]])), rel=1e-3)
     found = reformer.by_context(model, ids[0].tolist(), (8, 20), 4)
     assert found[1] == pytest.approx(float(bits[-4:].mean()), rel=1e-5)
-    assert found[0] == pytest.approx(float(reformer.surprises(model, ids[0, -8:].tolist())[-4:].mean()), rel=1e-5)
+    assert found[0] == pytest.approx(float(reformer.surprisals(model, ids[0, -8:].tolist())[-4:].mean()), rel=1e-5)
     with pytest.raises(OutOfRange):
         reformer.by_context(model, [2, 3], (2,), 2)
 

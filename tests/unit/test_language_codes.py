@@ -15,9 +15,9 @@ from torch import Tensor
 from core.checkpoints.spec import Card, Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.figures.bars import update_alt, update_bars, update_rows
-from core.language.adapters import judge as ask
+from core.language.adapters import classify as classify_task
 from core.language.adapters import tasks, without_mark
-from core.language.codes import codes_of, judge, log_probabilities, posterior
+from core.language.codes import classify, codes_of, log_probabilities, posterior
 from core.language.generate import generate, prompt_ids
 from core.language.types import Decoding
 from core.theme import LIGHT
@@ -63,7 +63,7 @@ def checkpoint() -> Checkpoint:
 
 def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> None:
     text = "Once upon a time"
-    found = judge(checkpoint, text)
+    found = classify(checkpoint, text)
     ids: Any = checkpoint.tokenizer(text)["input_ids"]
     losses = []
     for code in codes_of(checkpoint).values():
@@ -80,14 +80,14 @@ def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> 
 
 def test_texts_that_cannot_be_judged_get_a_sentence(checkpoint: Checkpoint) -> None:
     with pytest.raises(InputEmpty):
-        judge(checkpoint, "  ")
+        classify(checkpoint, "  ")
     with pytest.raises(InputTooLong, match="reads 32 after a code"):
-        judge(checkpoint, "zq " * 40)
+        classify(checkpoint, "zq " * 40)
     with pytest.raises(InputUnusable, match="nothing but codes"):
-        judge(checkpoint, "<|first|>")
+        classify(checkpoint, "<|first|>")
     plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tinyfamilies.spec_of("plain", "causal-lm"))
     with pytest.raises(InputUnusable, match="no control codes"):
-        judge(plain, "Once")
+        classify(plain, "Once")
 
 
 def test_a_prompt_begins_with_its_code(checkpoint: Checkpoint) -> None:
@@ -120,7 +120,7 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 
 def test_probabilities_and_updates_are_the_models_own(adapted: Checkpoint) -> None:
     model: Any = adapted.model
-    found = ask(adapted, " The cat  sat on the mat. ", "genre")
+    found = classify_task(adapted, " The cat  sat on the mat. ", "genre")
     given = adapted.tokenizer("The cat sat on the mat.", return_tensors="pt")
     with torch.no_grad():
         answer = model.answer(given, "genre", watch=True)
@@ -138,10 +138,10 @@ def test_probabilities_and_updates_are_the_models_own(adapted: Checkpoint) -> No
 
 
 def test_a_question_is_asked_about_without_its_mark(adapted: Checkpoint) -> None:
-    found = ask(adapted, "Is the cat in? A dog runs!", "question")
+    found = classify_task(adapted, "Is the cat in? A dog runs!", "question")
     assert found.read == "Is the cat in"
-    assert found.adapted == ask(adapted, "Is the cat in.", "question").adapted
-    assert ask(adapted, "Is the cat in?", "genre").read == "Is the cat in?"
+    assert found.adapted == classify_task(adapted, "Is the cat in.", "question").adapted
+    assert classify_task(adapted, "Is the cat in?", "genre").read == "Is the cat in?"
     assert without_mark('"Stay!" said the queen. He went.') == 'Stay!" said the queen'
     assert without_mark("It cost 3.50 in all") == "It cost 3.50 in all"
     assert without_mark("... Well?!") == "Well"
@@ -152,13 +152,13 @@ def test_a_question_is_asked_about_without_its_mark(adapted: Checkpoint) -> None
 
 def test_what_cannot_be_asked_is_said(adapted: Checkpoint) -> None:
     with pytest.raises(OutOfRange, match="sentiment, genre, words, question"):
-        ask(adapted, "The cat sat.", "speech")
+        classify_task(adapted, "The cat sat.", "speech")
     with pytest.raises(InputEmpty):
-        ask(adapted, " \n", "genre")
+        classify_task(adapted, " \n", "genre")
     with pytest.raises(InputTooLong, match="positions for 48"):
-        ask(adapted, "cat " * 60, "genre")
+        classify_task(adapted, "cat " * 60, "genre")
     with pytest.raises(InputTooLong, match="at most 1,000"):
-        ask(adapted, "cat " * 300, "genre")
+        classify_task(adapted, "cat " * 300, "genre")
 
 
 def test_updates_are_drawn_by_layer_and_place() -> None:

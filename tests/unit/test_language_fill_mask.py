@@ -11,7 +11,7 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import MaskedText, fill_mask, predict, prepare, refill, translate_masks
 from core.language.generate import generate, prompt_ids, repetition
 from core.language.limits import max_tokens
-from core.language.probes import Probe, judge
+from core.language.probes import Probe, run_probe
 from core.language.types import Alternative, Decoding, MaskPrediction, Token
 from tests import tiny, tinyfamilies
 
@@ -111,7 +111,7 @@ def test_asking_for_more_guesses_than_there_are_words_gives_all(bert: Checkpoint
 
 def test_a_probes_rank_is_the_place_of_its_best_answer(bert: Checkpoint) -> None:
     probe = Probe("Pet", "The [MASK] sat on the mat.", "an animal", ("dog", "cat", "no such word"))
-    verdict = judge(bert, probe)
+    verdict = run_probe(bert, probe)
     (order,) = fill_mask(bert, probe.text, k=10_000)
     places = {word: order.tokens.index(word) + 1 for word in ("dog", "cat")}
     assert verdict.answer == min(places, key=lambda word: places[word])

@@ -104,7 +104,7 @@ def test_reading(xl: Checkpoint) -> None:
     assert len(found.tokens) == len(found.with_memory) == len(found.without)
     assert found.tokens[0].text == "The"
     np.testing.assert_allclose(found.with_memory[:16], found.without[:16], atol=1e-5)
-    assert found.looks == (47, 47)
+    assert found.furthest_key == (47, 47)
     assert (found.segment, found.memory) == (16, 32)
 
 

@@ -82,12 +82,12 @@ def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.Mo
     book = np.random.default_rng(0).integers(2, 258, 2 * 256).tolist()
     monkeypatch.setattr(evaluate_decoders, "ENDS", 32)
     found = evaluate_decoders.by_reading(hashing, [book])
-    bits = [reformer.surprises(hashing.model, book[at : at + 256]) for at in (0, 256)]
+    bits = [reformer.surprisals(hashing.model, book[at : at + 256]) for at in (0, 256)]
     assert found["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
     ends = torch.cat([part[-evaluate_decoders.ENDS :] for part in bits])
     assert found["bits per byte, 256 read"] == pytest.approx(float(ends.mean()), rel=1e-5)
     read = (
-        reformer.surprises(hashing.model, book[-64:])[-32:].mean()
-        + reformer.surprises(hashing.model, book[192:256])[-32:].mean()
+        reformer.surprisals(hashing.model, book[-64:])[-32:].mean()
+        + reformer.surprisals(hashing.model, book[192:256])[-32:].mean()
     )
     assert found["bits per byte, 64 read"] == pytest.approx(float(read) / 2, rel=1e-5)

@@ -28,7 +28,7 @@ from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.limits import own_language
 from core.language.replaced import detect
-from core.language.segments import SEGMENT, remembers
+from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.tokens import label
 from core.language.types import Decoding, MaskPrediction
@@ -97,7 +97,7 @@ def row_of(ids: Sequence[int]) -> Tensor:
 
 def check_size(checkpoint: Checkpoint, count: int) -> None:
     """Raises :class:`InputTooLong` for more tokens than are analyzed; of a Transformer-XL one segment."""
-    most = SEGMENT if remembers(checkpoint.model) else MAX_TOKENS
+    most = SEGMENT if has_memory(checkpoint.model) else MAX_TOKENS
     if count > most:
         why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
         raise InputTooLong(

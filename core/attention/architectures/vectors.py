@@ -24,7 +24,7 @@ from core.attention.architectures.recording import Recorder, private_twin, run_a
 from core.attention.architectures.scores import AttentionScores, attention_scores, record_layer
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
-from core.language.segments import SEGMENT, read, remembers
+from core.language.segments import SEGMENT, has_memory, read
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -93,7 +93,7 @@ def each(
         record_layer(recorder, layer)
     n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
     scores: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
-    if remembers(recorder.model) and inputs.get("mems") is None and n > SEGMENT:
+    if has_memory(recorder.model) and inputs.get("mems") is None and n > SEGMENT:
         with torch.inference_mode():
             count = sum(1 for _ in read(recorder.model, inputs["input_ids"], output_attentions=True))
             for layer in layers:

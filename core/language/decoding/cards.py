@@ -1,6 +1,6 @@
-"""A rule as a word that a link carries: ``greedy``, ``sample-0.7``, ``top_p-0.9``, ``top_p-0.9-1.5``, ``beam-4``.
+"""Decoding strategies as words of a link: ``greedy``, ``sample-0.7``, ``top_p-0.9``, ``top_p-0.9-1.5``, ``beam-4``.
 
-The first number is the rule's own (of ``sample`` the temperature), the second the temperature before it, 1 if left out.
+The first number is the strategy's own (for ``sample`` the temperature), the second the temperature, 1 by default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Kind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The number of a rule: what it is called, its range, what it starts at, and how far a button moves it."""
+    """The parameter of a strategy: its name, range, default and step."""
 
     name: str
     low: float
@@ -62,19 +62,19 @@ PROCESSORS: dict[Rule, tuple[str, Number]] = {
     "no_repeat": ("No repeated n-grams", Number("n", 1, 10, 2, 1, True)),
 }
 """Each rule of the next token by itself: its name and its number, in the order of a menu."""
-CUTS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
+TRUNCATIONS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
 MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One way to choose the next token."""
+    """A decoding strategy with its parameters."""
 
     kind: Kind
     value: float = 0.0
     """The rule's own number; 0 for greedy decoding, which has none."""
     temperature: float = 1.0
-    """Before a cut."""
+    """Applied before truncation."""
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class Card:
         parts = [NAMES[self.kind]]
         if self.kind in NUMBERS:
             parts.append(f"{NUMBERS[self.kind].symbol} = {self.value:g}")
-        if self.kind in CUTS and self.temperature != 1:
+        if self.kind in TRUNCATIONS and self.temperature != 1:
             parts.append(f"T = {self.temperature:g}")
         return ", ".join(parts)
 
@@ -101,22 +101,22 @@ def write(card: Card) -> str:
     parts: list[str] = [card.kind]
     if card.kind in NUMBERS:
         parts.append(f"{card.value:g}")
-    if card.kind in CUTS and card.temperature != 1:
+    if card.kind in TRUNCATIONS and card.temperature != 1:
         parts.append(f"{card.temperature:g}")
     return "-".join(parts)
 
 
 def read(word: str) -> Card:
-    """The card that a word stands for. Raises ValueError with the end of a sentence that says what would do."""
+    """The card of a word. Raises ValueError, whose message ends a sentence and says what is allowed."""
     kind, *numbers = word.split("-")
     if kind not in NAMES:
         raise ValueError(f"a rule begins with one of: {', '.join(NAMES)}")
-    wanted = [NUMBERS[kind]] if kind in NUMBERS else []  # type: ignore[index]
-    if kind in CUTS:
-        wanted.append(TEMPERATURE)
-    if len(numbers) > len(wanted):
-        raise ValueError(f"{kind} takes {len(wanted) or 'no'} number{'' if len(wanted) == 1 else 's'} at most")
-    values = [_number(raw, number) for raw, number in zip(numbers, wanted, strict=False)]
+    expected = [NUMBERS[kind]] if kind in NUMBERS else []  # type: ignore[index]
+    if kind in TRUNCATIONS:
+        expected.append(TEMPERATURE)
+    if len(numbers) > len(expected):
+        raise ValueError(f"{kind} takes {len(expected) or 'no'} number{'' if len(expected) == 1 else 's'} at most")
+    values = [_number(raw, number) for raw, number in zip(numbers, expected, strict=False)]
     card = fresh(kind)  # type: ignore[arg-type]
     return Card(card.kind, values[0] if values else card.value, values[1] if len(values) > 1 else card.temperature)
 
@@ -134,7 +134,7 @@ def _number(raw: str, number: Number) -> float:
 
 
 def read_all(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, ...]]:
-    """The cards of a link, and a sentence for each word that is none; the usual cards where none is left."""
+    """The cards of a link, and a sentence for each invalid word; the default cards where none is valid."""
     cards: list[Card] = []
     refused: list[str] = []
     for word in words or ():
@@ -152,15 +152,15 @@ def decoding_of(card: Card, common: Decoding) -> Decoding:
         return replace(common, strategy="greedy", seed=0, length_penalty=None)
     if card.kind == "beam":
         return replace(common, strategy="beam", beams=int(card.value), seed=0)
-    given = replace(common, strategy="sample", temperature=card.temperature, length_penalty=None)
+    sampling = replace(common, strategy="sample", temperature=card.temperature, length_penalty=None)
     match card.kind:
         case "sample":
-            return replace(given, temperature=card.value)
+            return replace(sampling, temperature=card.value)
         case "top_k":
-            return replace(given, top_k=int(card.value))
+            return replace(sampling, top_k=int(card.value))
         case "top_p":
-            return replace(given, top_p=card.value)
+            return replace(sampling, top_p=card.value)
         case "min_p":
-            return replace(given, min_p=card.value)
+            return replace(sampling, min_p=card.value)
         case "typical":
-            return replace(given, typical=card.value)
+            return replace(sampling, typical=card.value)

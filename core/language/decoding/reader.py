@@ -1,8 +1,8 @@
-"""Decoding step by step: a model that is read a few tokens at a time.
+"""Decoding step by step with a KV cache.
 
-A decoder gives p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen, fed back, and
-the keys and values of what was read before are kept (the KV cache), so that a step costs one token's work. The first
-step reads the whole prompt.
+A decoder predicts p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen and fed back.
+The keys and values of earlier tokens are cached (the KV cache), so that a step processes one token; the first step
+processes the whole prompt.
 
 Shapes: B hypotheses, q tokens read in a step, V vocabulary.
 """
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a text is written after."""
+    """The inputs that a generation starts from."""
 
     prompt: tuple[int, ...]
-    """What the decoder starts from, not empty; of an encoder-decoder its start token (and language)."""
+    """The decoder's first tokens, at least one; for an encoder-decoder its start token (and language)."""
     source: tuple[int, ...] | None = None
-    """What the encoder reads, where there is one."""
+    """The encoder's input, where there is an encoder."""
     room: int | None = None
-    """How many tokens the positions leave; None where nothing bounds them."""
+    """How many more tokens have positions; None where the length is unbounded."""
 
     def budget(self, decoding: Decoding) -> tuple[int, str]:
-        """How many tokens can be written, and why no more."""
+        """The largest number of new tokens, and what limits it."""
         if self.room is not None and self.room < decoding.max_new_tokens:
             return self.room, "positions"
         return decoding.max_new_tokens, "length"
 
 
 class Reader:
-    """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
+    """A model with the cache of one generation; the state is one visitor's, never the shared model's."""
 
     def __init__(self, model: Any, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
-        """With ``cached`` false it keeps nothing and reads everything again at every step."""
+        """Without ``cached`` every step processes the whole text again."""
         import torch
 
         self.model = model
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
-        self._remembering = segments.remembers(model)
+        self._remembering = segments.has_memory(model)
         # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
         self._hashing = has(model.config, "hashing")
         # GPT has no cache in transformers; it reads everything again at every step. RecurrentGemma has one, but keeps a
@@ -107,12 +107,12 @@ class Reader:
         return lambda: copied.read(ids)
 
     def cached_bytes(self) -> int:
-        """Bytes of the keys and values that are kept of what the decoder has read."""
+        """Bytes of the decoder's cached keys and values."""
         own = getattr(self._cache, "self_attention_cache", self._cache)
         return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with the hypotheses at ``rows``; a row may be taken more than once."""
+        """Continue with the hypotheses at ``rows``, which may repeat."""
         import torch
 
         with torch.inference_mode():

@@ -1,23 +1,23 @@
-r"""From scores to the next token: the rules between, each a function from scores to scores, and the choice.
+r"""From scores to the next token: logits processors, each a function from scores to scores, and the choice.
 
 With :math:`z_w` the score of token :math:`w`, :math:`p = \mathrm{softmax}(z)` and :math:`x` what was read before:
 
 penalty      :math:`z_w \leftarrow z_w / \theta` for :math:`z_w \ge 0`, :math:`\theta z_w` below 0, for every w in x
              (after Keskar et al. 2019, arXiv 1909.05858; the case below 0 is transformers')
-no_repeat    :math:`z_w \leftarrow -\infty` where w would end a run of n tokens that stands in x already
+no_repeat    :math:`z_w \leftarrow -\infty` where w would complete an n-gram that x contains
 temperature  :math:`z_w \leftarrow z_w / T`
-top_k        keeps the k highest scores (Fan et al. 2018, arXiv 1805.04833), and what ties with the last of them
+top_k        keeps the k highest scores (Fan et al. 2018, arXiv 1805.04833), and ties with the last of them
 top_p        keeps the smallest set of most probable tokens that reaches p (Holtzman et al. 2020, arXiv 1904.09751)
 min_p        keeps :math:`p_w \ge m \max_v p_v` (Nguyen et al. 2024, arXiv 2407.01082)
-typical      keeps the smallest set of tokens whose surprise is nearest the entropy H, by
+typical      keeps the smallest set of tokens whose surprisal is nearest the entropy H, by
              :math:`|-\ln p_w - H|`, that reaches the mass (Meister et al. 2023, arXiv 2202.00666)
 
 Truncated scores are minus infinity. The order is that of transformers' ``generate``: penalty, no_repeat, then for
 sampling temperature, top_k, top_p, min_p, typical; each works on what the one before it left. Scores have shape (V,).
 
-From the remaining probabilities the next token is taken, or sampled with a random number that depends on the seed and
-the number of the step alone. So a step that is taken back and taken again falls the same way, and a change at step 5
-leaves the random number of step 6 as it was.
+The next token is the most probable of the remaining ones, or sampled with a random number that depends only on the seed
+and the number of the step. A step that is undone and repeated therefore gives the same token, and a change at step 5
+does not affect the random number of step 6.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ALLOWED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 
 
 def check(decoding: Decoding) -> None:
-    """Raise :class:`OutOfRange`, saying what is allowed, when a setting makes no sense."""
+    """Raise :class:`OutOfRange`, with the allowed range, for an invalid setting."""
     for name, allows, sentence in _ALLOWED:
         if not allows(value := getattr(decoding, name)):
             raise OutOfRange(f"{sentence}, not {value:g}.")
@@ -72,7 +72,7 @@ def check(decoding: Decoding) -> None:
 
 
 def in_force(decoding: Decoding) -> tuple[tuple[Rule, float], ...]:
-    """The rules that change something under ``decoding``, each with its value, in order."""
+    """The rules that ``decoding`` applies, each with its value, in order."""
     rules = ORDER if decoding.strategy == "sample" else _ALWAYS
     return tuple((rule, getattr(decoding, rule)) for rule in rules if getattr(decoding, rule) != getattr(_OFF, rule))
 
@@ -108,16 +108,16 @@ def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Te
 
 
 def penalized(scores: Tensor, before: Sequence[int], penalty: float) -> Tensor:
-    """Every token of ``before`` made less likely; below 1 the penalty makes it more likely."""
+    """``scores`` with the tokens of ``before`` made less likely, or more likely by a penalty below 1."""
     import torch
 
-    seen = torch.zeros_like(scores, dtype=torch.bool)
-    seen[[i for i in set(before) if i < len(scores)]] = True
-    return torch.where(seen, torch.where(scores < 0, scores * penalty, scores / penalty), scores)
+    read = torch.zeros_like(scores, dtype=torch.bool)
+    read[[i for i in set(before) if i < len(scores)]] = True
+    return torch.where(read, torch.where(scores < 0, scores * penalty, scores / penalty), scores)
 
 
 def unrepeated(scores: Tensor, before: Sequence[int], n: int) -> Tensor:
-    """No token that would end a run of ``n`` tokens which ``before`` holds already."""
+    """``scores`` without tokens that would complete an n-gram of ``before``."""
     start = tuple(before[len(before) - n + 1 :])
     if len(before) < n or len(start) != n - 1:
         return scores
@@ -135,7 +135,7 @@ def top_k(scores: Tensor, k: int) -> Tensor:
 
 
 def top_p(scores: Tensor, p: float) -> Tensor:
-    """The most probable tokens: what the less probable ones up to a token sum to must exceed 1 - p."""
+    """The most probable tokens: the cumulative probability, from the least probable token on, must exceed 1 - p."""
     ordered, order = scores.sort()
     out = ordered.softmax(-1).cumsum(-1) <= 1 - p
     out[-1] = False
@@ -150,7 +150,7 @@ def min_p(scores: Tensor, share: float) -> Tensor:
 
 
 def typical(scores: Tensor, mass: float) -> Tensor:
-    """Tokens whose surprise is nearest the entropy, until they reach ``mass``; who ties with the last one stays."""
+    """Tokens whose surprisal is nearest the entropy, until they reach ``mass``, and ties with the last of them."""
     logs = scores.log_softmax(-1)
     entropy = -(logs * logs.exp()).nansum()
     distance, order = (-logs - entropy).abs().sort()
@@ -171,7 +171,7 @@ def draw(chances: Tensor, seed: int, step: int) -> int:
 def pick(
     scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording, before: Sequence[int]
 ) -> tuple[Alternative, Alternatives, Spread]:
-    """The token taken at step ``index``, the most probable ones, and how the probabilities are spread.
+    """The token of step ``index``, the most probable tokens, and the spread of the probabilities.
 
     Args:
         scores: (V,) of the model.
@@ -181,31 +181,31 @@ def pick(
     import torch
 
     with torch.inference_mode():
-        chances = scores.softmax(-1)
-        best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
+        probabilities = scores.softmax(-1)
+        best = probabilities.topk(min(ALTERNATIVES, scores.shape[-1]))
         top: list[int] = best.indices.tolist()
         own: list[float] = best.values.tolist()
         ruled = chain(scores, decoding, before)
         untouched = ruled is scores and decoding.strategy != "sample"
-        kept = chances if untouched else ruled.softmax(-1)
+        ruled_probabilities = probabilities if untouched else ruled.softmax(-1)
         if decoding.strategy == "sample":
-            token = draw(kept, decoding.seed, index) if forced is None else forced
-            after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
+            token = draw(ruled_probabilities, decoding.seed, index) if forced is None else forced
+            after: list[float] = [*ruled_probabilities[best.indices].tolist(), float(ruled_probabilities[token])]
         else:
             # The first of the highest scores; where the two most probable tokens differ, that is known already.
             winner = top[0] if untouched and own[0] > own[min(1, len(own) - 1)] else int(ruled.argmax())
             token = winner if forced is None else forced
             after = [float(i == winner) for i in (*top, token)]
-        own.append(own[top.index(token)] if token in top else float(chances[token]))
-        entropy, left = spread_of(chances, scores, (top[0], own[0]))
+        own.append(own[top.index(token)] if token in top else float(probabilities[token]))
+        entropy, possible_tokens = spread_of(probabilities, scores, (top[0], own[0]))
         kept_entropy = entropy
         if not untouched:
-            kept_entropy, left = spread_of(kept, ruled)
-        # A probability may be too small for its number; its logarithm is not.
-        surprise = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
-    taken = Alternative(token, wording.token(token), own.pop(), after.pop())
-    spread = Spread(surprise, entropy, kept_entropy, left)
-    return taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
+            kept_entropy, possible_tokens = spread_of(ruled_probabilities, ruled)
+        # A probability may underflow; its logarithm does not.
+        surprisal = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
+    token_taken = Alternative(token, wording.token(token), own.pop(), after.pop())
+    spread = Spread(surprisal, entropy, kept_entropy, possible_tokens)
+    return token_taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
 
 
 def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:

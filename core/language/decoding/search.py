@@ -1,19 +1,19 @@
-r"""Beam search, round by round: keep the B most probable beginnings instead of one.
+r"""Beam search, round by round: keep the B most probable hypotheses instead of one.
 
 The score of a hypothesis is the sum of its tokens' log-probabilities, :math:`s = \sum_t \log p(w_t \mid w_{<t})`. At
 every step all continuations of the B running hypotheses compete. One that ends leaves the beam and is ranked by
 
 .. math:: s / n^{\alpha}
 
-with n its length and α the length penalty, 1 unless it is set, because a sum only falls as a text grows. The search
-ends when B finished hypotheses are better than anything running can still be, judged at its present length. Of the
-max(2, 1 + E) B best continuations, with E tokens that end a text, those that are neither kept nor finished are pruned:
-as many are looked at as transformers looks at, and everything below them is pruned unseen.
+with n its length and α the length penalty (1 by default), because the sum only decreases as a text grows. The search
+ends when B finished hypotheses rank higher than any running one at its present length. Of the max(2, 1 + E) B best
+continuations, with E end tokens, those that are neither kept nor finished are pruned; like transformers, the search
+evaluates no others.
 
-The penalty on repeated tokens and the ban on repeated runs work on log-probabilities here, as in transformers.
+The repetition penalty and the ban on repeated n-grams act on log-probabilities here, as in transformers.
 
-The search is shown as the steps of one text, its best hypothesis, and as a tree: every continuation that was looked at
-is a node, pruned ones too.
+The search is available as the steps of one text, its best hypothesis, and as a tree, in which every evaluated
+continuation is a node, pruned ones too.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Fate = Literal["kept", "finished", "pruned"]
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A beginning of a text that was looked at."""
+    """A partial text and its score."""
 
     ids: tuple[int, ...]
     score: float = 0.0
     """Sum of the log-probabilities of its tokens."""
     rank: float = 0.0
-    """What finished hypotheses are ordered by."""
+    """The score by which finished hypotheses are ordered."""
     parent: int = 0
-    """Which running hypothesis of the round before it continues."""
+    """Index of the running hypothesis of the previous round that it continues."""
     fate: Fate = "kept"
 
 
@@ -58,7 +58,7 @@ class Round:
     candidates: tuple[Hypothesis, ...]
     finished: tuple[Hypothesis, ...]
     reason: str
-    """Why the search is over; empty while it is not."""
+    """Why the search ended; empty while it runs."""
 
     @property
     def running(self) -> tuple[Hypothesis, ...]:
@@ -102,11 +102,11 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
             feed = torch.tensor([[forced[index]]], device=model.device)
             continue
         candidates: list[Hypothesis] = []
-        for place, (parent, token, score) in enumerate(_best(logs, running, decoding.beams * max(2, 1 + len(ends)))):
+        for rank, (parent, token, score) in enumerate(_best(logs, running, decoding.beams * max(2, 1 + len(ends)))):
             ids = (*running[parent].ids, token)
             fate: Fate = "pruned"
             if why(token, wording.text(ids) if decoding.stop else "", decoding, ends, last):
-                fate = "finished" if place < decoding.beams else "pruned"
+                fate = "finished" if rank < decoding.beams else "pruned"
             elif sum(h.fate == "kept" for h in candidates) < decoding.beams:
                 fate = "kept"
             candidates.append(Hypothesis(ids, score, score / (index + 1 - len(forced)) ** alpha, parent, fate))
@@ -152,7 +152,7 @@ def beam_steps(
     wording = Wording(checkpoint.tokenizer)
     for now in rounds(checkpoint, begun, decoding, forced):
         shown = now.finished if now.reason and now.finished else now.running
-        # the hypothesis of the round before that the best one which goes on grew from
+        # the previous round's hypothesis that the best running one continues
         parent, chosen = (now.running or now.candidates)[0].parent, shown[0].ids[-1]
         own = float(now.scores[parent, chosen].exp())
         survivors = {h.ids[-1] for h in now.running if h.parent == parent}
@@ -171,7 +171,7 @@ def beam_steps(
 
 
 def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Alternatives:
-    """The most probable next tokens of one hypothesis, with what of them stays in the beam."""
+    """The most probable next tokens of one hypothesis; ``kept`` is 0 for those that leave the beam."""
     best = log_probs.topk(min(ALTERNATIVES, log_probs.shape[-1]))
     ids, chances = best.indices.tolist(), best.values.exp().tolist()
     kept = (p if i in survivors else 0.0 for i, p in zip(ids, chances, strict=True))
@@ -180,7 +180,7 @@ def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Altern
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A token at the end of a beginning of a text."""
+    """A node of the search tree: a token after a partial text."""
 
     ids: tuple[int, ...]
     """The whole path, which is the node's name; its parent is the path without the last."""
@@ -210,17 +210,17 @@ class Tree:
 
 
 def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
-    """Search, and keep what was looked at.
+    """Search, and return all evaluated hypotheses.
 
     Raises:
-        OutOfRange: a setting makes no sense.
+        OutOfRange: a setting is out of range.
     """
     check(decoding)
     wording = Wording(checkpoint.tokenizer)
     before: dict[tuple[int, ...], float] = {(): 0.0}
-    looked: list[list[tuple[Hypothesis, float]]] = []
+    expanded: list[list[tuple[Hypothesis, float]]] = []
     for now in rounds(checkpoint, begun, decoding):
-        looked.append([(h, h.score - before[h.ids[:-1]]) for h in now.candidates])
+        expanded.append([(h, h.score - before[h.ids[:-1]]) for h in now.candidates])
         before = {h.ids: h.score for h in now.running}
     best = now.finished or now.running
     ids = best[0].ids
@@ -229,6 +229,6 @@ def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
             Node(h.ids, wording.token(h.ids[-1]), own, h.score, h.rank, h.fate, ids[: len(h.ids)] == h.ids)
             for h, own in row
         )
-        for row in looked
+        for row in expanded
     )
     return Tree(rows, tuple((wording.text(h.ids), h.score, h.rank) for h in best), ids, now.reason)

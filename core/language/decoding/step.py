@@ -1,4 +1,4 @@
-"""One step looked at: all probabilities before a rule and after it, and what the rule cut off."""
+"""One step of generation: all probabilities before and after a rule, and the tokens that it removes."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Row:
     text: str
     before: float
     after: float
-    surprise: float
+    surprisal: float
     """-log2 of ``before``."""
     reached: float
     """Sum of ``before`` over this token and all that are more probable."""
     seen: bool
-    """Whether the decoder has read it before."""
+    """Whether it occurs in the prompt or the generated text."""
 
     @property
     def cut(self) -> bool:
-        """Whether the rule made it impossible."""
+        """Whether the rule removes it."""
         return self.after == 0 < self.before
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What one rule does to all probabilities."""
+class RuleSummary:
+    """The effect of one rule on the whole distribution."""
 
     rule: Rule
     value: float
@@ -48,21 +48,21 @@ class Around:
     of: int
     """Tokens with a probability before it."""
     mass: float
-    """Sum of the probabilities before it of what it keeps."""
+    """Total probability, before the rule, of the tokens that remain."""
     entropy: float
     """Bits, before it."""
     entropy_after: float
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RuleEffect:
     """One rule at one step."""
 
-    around: Around
+    summary: RuleSummary
     rows: tuple[Row, ...]
     """The most probable tokens before the rule, most probable first."""
-    others: tuple[int, float, float]
-    """All the rest: how many, their probability before and after."""
+    rest: tuple[int, float, float]
+    """The other tokens: their number, their total probability before and after."""
 
 
 def scores_at(checkpoint: Checkpoint, begun: Start, ids: Sequence[int]) -> Tensor:
@@ -74,7 +74,7 @@ def scores_at(checkpoint: Checkpoint, begun: Start, ids: Sequence[int]) -> Tenso
     return without(Reader(model, begun.source).read(feed), banned_ids(model))[0]
 
 
-def look(
+def apply_at(
     checkpoint: Checkpoint,
     begun: Start,
     ids: Sequence[int],
@@ -82,8 +82,8 @@ def look(
     value: float,
     first: Sequence[tuple[Rule, float]] = (),
     count: int = 16,
-) -> Look:
-    """What ``rule`` does to the token after ``ids``.
+) -> RuleEffect:
+    """The effect of ``rule`` on the token after ``ids``.
 
     Args:
         first: rules that come before it, with their values; applied in the order of `rules.ORDER`.
@@ -96,42 +96,44 @@ def look(
         scores = scores_at(checkpoint, begun, ids)
         for name, setting in sorted(first, key=lambda pair: rules.ORDER.index(pair[0])):
             scores = rules.apply(scores, name, setting, read)
-        found = rules.apply(scores, rule, value, read)
-        before, after = scores.softmax(-1), found.softmax(-1)
+        ruled = rules.apply(scores, rule, value, read)
+        before, after = scores.softmax(-1), ruled.softmax(-1)
         best = before.topk(min(count, len(before)))
         reached = best.values.double().cumsum(-1).tolist()
-        surprises = (-best.values.log2()).tolist()
-        wording, seen = Wording(checkpoint.tokenizer), set(read)
-        shown_ids = best.indices.tolist()
-        columns = (best.values.tolist(), after[best.indices].tolist(), surprises, reached)
+        surprisals = (-best.values.log2()).tolist()
+        wording, read_before = Wording(checkpoint.tokenizer), set(read)
+        best_ids = best.indices.tolist()
+        columns = (best.values.tolist(), after[best.indices].tolist(), surprisals, reached)
         rows = tuple(
-            Row(i, wording.token(i), p, q, s, r, i in seen)
-            for i, p, q, s, r in zip(shown_ids, *columns, strict=True)
+            Row(i, wording.token(i), p, q, s, r, i in read_before)
+            for i, p, q, s, r in zip(best_ids, *columns, strict=True)
             if p > 0
         )
         shown = sum(row.before for row in rows), sum(row.after for row in rows)
-        around = _around(rule, value, scores, found)
-    rest = around.of - len(rows)
-    return Look(around, rows, (rest, max(0.0, 1 - shown[0]) if rest else 0.0, max(0.0, 1 - shown[1]) if rest else 0.0))
+        summary = _summarize(rule, value, scores, ruled)
+    rest = summary.of - len(rows)
+    return RuleEffect(
+        summary, rows, (rest, max(0.0, 1 - shown[0]) if rest else 0.0, max(0.0, 1 - shown[1]) if rest else 0.0)
+    )
 
 
-def each(
+def summarize_rules(
     checkpoint: Checkpoint, begun: Start, ids: Sequence[int], values: Sequence[tuple[Rule, float]]
-) -> tuple[Around, ...]:
-    """What each of some rules does by itself to the token after ``ids``."""
+) -> tuple[RuleSummary, ...]:
+    """The effect of each rule alone on the token after ``ids``."""
     import torch
 
     read = (*begun.prompt, *ids)
-    out: list[Around] = []
+    out: list[RuleSummary] = []
     with torch.inference_mode():
         scores = scores_at(checkpoint, begun, ids)
         for rule, value in values:
-            out.append(_around(rule, value, scores, rules.apply(scores, rule, value, read)))
+            out.append(_summarize(rule, value, scores, rules.apply(scores, rule, value, read)))
     return tuple(out)
 
 
-def _around(rule: Rule, value: float, scores: Tensor, ruled: Tensor) -> Around:
+def _summarize(rule: Rule, value: float, scores: Tensor, ruled: Tensor) -> RuleSummary:
     before, after = scores.softmax(-1), ruled.softmax(-1)
-    (entropy, of), (entropy_after, kept) = spread_of(before, scores), spread_of(after, ruled)
+    (entropy, of), (entropy_after, remaining) = spread_of(before, scores), spread_of(after, ruled)
     mass = float(before[~ruled.isneginf()].sum())
-    return Around(rule, value, kept, of, mass, entropy, entropy_after)
+    return RuleSummary(rule, value, remaining, of, mass, entropy, entropy_after)

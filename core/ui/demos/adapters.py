@@ -9,7 +9,7 @@ import streamlit as st
 from core.errors import AtlasError
 from core.figures.bars import update_alt, update_bars, update_rows
 from core.figures.predictions import percent
-from core.language.adapters import TaskInfo, TaskVerdict, judge, swap_seconds, tasks
+from core.language.adapters import TaskInfo, TaskPrediction, classify, swap_seconds, tasks
 from core.ui.demos.cover import COVER, choice, was_shown
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.notices import sentences
@@ -55,8 +55,8 @@ def draw(view: DemoView) -> None:
     )
 
 
-def _run(view: DemoView, text: str, info: TaskInfo) -> TaskVerdict:
-    return view.computed("Running the task", judge, text, info.slug)
+def _run(view: DemoView, text: str, info: TaskInfo) -> TaskPrediction:
+    return view.computed("Running the task", classify, text, info.slug)
 
 
 def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:

@@ -9,7 +9,7 @@ from zlib import crc32
 import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
-from core.language.codes import judge, listed
+from core.language.codes import classify, listed
 from core.language.generate import generate
 from core.language.text import clean
 from core.language.types import Decoding
@@ -102,7 +102,7 @@ def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
 def _verdict(view: DemoView, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
-    found = view.computed("Scoring under each code", judge, text)
+    found = view.computed("Scoring under each code", classify, text)
     ranked = sorted(zip(found.labels, found.probabilities, found.bits, strict=True), key=lambda row: -row[1])
     names, values, bits = zip(*ranked, strict=True)
     label = view.words.label("guess")

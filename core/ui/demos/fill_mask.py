@@ -11,7 +11,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.figures.predictions import percent
 from core.language.fill_mask import MaskedText, predict, prepare, refill
-from core.language.probes import PROBES, Verdict, judge, probabilities
+from core.language.probes import PROBES, ProbeResult, probabilities, run_probe
 from core.language.types import MaskPrediction, Token
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph
 from core.ui.demos.masking import MASK, judge_of, label, mask_chips
@@ -131,16 +131,16 @@ def _all_probes(view: DemoView) -> None:
             view.say("Probes: bias", he=percent(bias["he"]), she=percent(bias["she"]))
 
 
-def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[Verdict, ...], dict[str, float]]:
+def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[ProbeResult, ...], dict[str, float]]:
     """All verdicts, and the probabilities of “he” and “she” in the bias probe, which has no right answer."""
     verdicts, bias = [], {}
     for probe in PROBES:
         try:
-            verdicts.append(judge(checkpoint, probe))
+            verdicts.append(run_probe(checkpoint, probe))
             if not probe.answers:
                 bias = probabilities(checkpoint, probe.text, ("he", "she"))
         except InputTooLong:  # a model with few positions
-            verdicts.append(Verdict(probe, (), None, None, None))
+            verdicts.append(ProbeResult(probe, (), None, None, None))
     return tuple(verdicts), bias
 
 

@@ -126,13 +126,13 @@ def _by_position(view: DemoView, reading: Reading) -> None:
 
 def _reach(view: DemoView, reading: Reading) -> None:
     """How far back keys are, and how far back something can have an influence through several layers."""
-    count = len(reading.hears)
+    count = len(reading.furthest_influence)
     st.markdown(f"**{view.words.label('reach')}**")
     rows = [
         {
             "layers combined": "the top layer" if n == 1 else f"the top {n}",
-            "the furthest key of a layer": reading.looks[count - n],
-            "the furthest influence on the last token": reading.hears[n - 1],
+            "the furthest key of a layer": reading.furthest_key[count - n],
+            "the furthest influence on the last token": reading.furthest_influence[n - 1],
         }
         for n in range(1, count + 1)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.language.pairs import PairVerdict, candidates, judge, question
+from core.language.pairs import PairProbability, candidates, question, score_pair
 from core.ui.demos.cover import choice
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.param import Text
@@ -51,10 +51,10 @@ def draw(view: DemoView) -> None:
 
 
 @session.cached("Reading the pairs")
-def _verdicts(slug: str, first: str, second: str) -> tuple[str, tuple[PairVerdict, ...]]:
+def _verdicts(slug: str, first: str, second: str) -> tuple[str, tuple[PairProbability, ...]]:
     """What the head was trained for, ``next`` or ``order``, and its answer for each line."""
     part = session.checkpoint(slug, "pairs")
-    return question(part), tuple(judge(part, first, line) for line in candidates(second))
+    return question(part), tuple(score_pair(part, first, line) for line in candidates(second))
 
 
 PAIRS = Demo("pairs", draw, lambda spec: spec.offers("pairs"), (FIRST, SECOND))

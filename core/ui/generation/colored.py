@@ -71,12 +71,12 @@ def _step_span(step: GenerationStep, color: str) -> str:
 
 
 def _in_bits(bits: Spread | Bits) -> str:
-    return f"surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits"
+    return f"surprisal {bits.surprisal:.1f} bits, entropy {bits.entropy:.1f} bits"
 
 
 def _background(bits: Spread | Bits, color: str) -> str:
     """The CSS of a token's background by its surprisal or entropy."""
-    ground = shade((bits.surprise if color == "surprise" else bits.entropy) / MOST_BITS)
+    ground = shade((bits.surprisal if color == "surprise" else bits.entropy) / MOST_BITS)
     return f"background:{ground};color:{on_colour(ground)}"
 
 
@@ -122,7 +122,7 @@ def drafted_html(
             if i < round_.accepted:
                 kind, said, here = "accepted", "drafted and accepted", of[i]
             elif i == round_.accepted:
-                kind, said, here = "rejected", "drafted and rejected", known.refused if known else None
+                kind, said, here = "rejected", "drafted and rejected", known.rejected if known else None
             else:
                 kind, said, here = "dropped", "drafted after a rejection, dropped", None
             parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {said}", look, here))

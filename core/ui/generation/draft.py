@@ -59,12 +59,12 @@ class Speculation:
         how = (self.length, self.ahead, self.temperature, self.seed, self.common)
         return (slug, session.files(slug), self.prompt, *how)
 
-    def generate(self, told: Callable[[Drafted], None] | None = None) -> Drafted:
-        """The text; ``told`` is called with it after each round."""
+    def generate(self, on_round: Callable[[Drafted], None] | None = None) -> Drafted:
+        """The text; ``on_round`` is called with it after each round."""
         from core.language.decoding.draft import drafted
 
         how: dict[str, Any] = {"ahead": self.ahead, "temperature": self.temperature, "seed": self.seed}
-        return drafted(self.target, self.draft, self.prompt, self.length, **how, common=self.common, told=told)
+        return drafted(self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round)
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
         """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
@@ -265,7 +265,7 @@ def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording, key: 
             words(round_.drafted[: round_.accepted]),
             words(round_.drafted[round_.accepted :]),
             words(round_.written[round_.accepted :]),
-            " ".join(f"{token.surprise:.1f}" for token in known.written),
+            " ".join(f"{token.surprisal:.1f}" for token in known.written),
         )
         for number, (round_, known) in enumerate(zip(drafted.rounds, bits, strict=True), 1)
     ]

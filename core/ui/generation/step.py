@@ -12,7 +12,7 @@ from core.figures.decoding import rule_alt, rule_bars, surprise_bars
 from core.figures.predictions import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
-from core.language.decoding.step import Around, Look, each, look
+from core.language.decoding.step import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.tokens import describe, visible
 from core.language.types import GenerationStep
 from core.links import parameters as link
@@ -79,10 +79,10 @@ def one_step(view: View) -> None:
         return
     ids = [step.token.id for step in path[:at]]
     start = chosen.start()
-    _pictures(chosen, look(checkpoint, start, ids, rule, value, first), path[at])
+    _pictures(chosen, apply_at(checkpoint, start, ids, rule, value, first), path[at])
     view.try_and_notice(rule)
     numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
-    _every_rule(view, each(checkpoint, start, ids, numbers), at)
+    _every_rule(view, summarize_rules(checkpoint, start, ids, numbers), at)
 
 
 def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
@@ -177,14 +177,14 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
     return texts[0]
 
 
-def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
+def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
     """Bars before and after the processor, and its formula; for typical sampling the surprisals, too."""
-    view, around = chosen.view, result.around
+    view, around = chosen.view, result.summary
     names = [visible(row.text) for row in result.rows]
     what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"
     left, right = st.columns([3, 2], gap="large")
     with left:
-        rest, before, after = result.others
+        rest, before, after = result.rest
         note = view.words.part("Bars")
         if rest > 0:
             note += " " + view.words.part("Others", rest=f"{rest:,}", before=percent(before), after=percent(after))
@@ -200,7 +200,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
                         "id": row.id,
                         "before": row.before,
                         "after": row.after,
-                        "surprisal in bits": row.surprise,
+                        "surprisal in bits": row.surprisal,
                         "cumulative probability": row.reached,
                         "read before": row.seen,
                         "removed": row.cut,
@@ -231,7 +231,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
         view.how_it_works(f"Formula: {around.rule}", notes=[f"Paper: {around.rule}"])
 
 
-def _every_rule(view: View, results: Sequence[Around], at: int) -> None:
+def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
     rows: list[Row] = [
         (
             f"{PROCESSORS[around.rule][0]}, {around.value:g}",

@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 
 from core.language.decoding.cards import (
-    CUTS,
     MOST,
     NAMES,
     NUMBERS,
     START,
     TEMPERATURE,
+    TRUNCATIONS,
     Card,
     decoding_of,
     fresh,
@@ -144,7 +144,7 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
         value, temperature = card.value, card.temperature
         if kind in NUMBERS:
             value = number_box(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
-        if kind in CUTS:
+        if kind in TRUNCATIONS:
             temperature = number_box(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
     return Card(kind, value, temperature)
 
@@ -214,7 +214,7 @@ def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequen
             "id": step.token.id,
             "probability": step.token.probability,
             "probability after the strategy": step.token.kept,
-            "surprisal in bits": step.spread.surprise if step.spread else None,
+            "surprisal in bits": step.spread.surprisal if step.spread else None,
             "entropy in bits": step.spread.entropy if step.spread else None,
             "entropy after the strategy": step.spread.kept_entropy if step.spread else None,
             "candidates left": step.spread.kept if step.spread else None,

@@ -253,9 +253,9 @@ def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) 
     """The tokens that fit, those around the text included."""
     from core.attention.capture import MAX_TOKENS
     from core.language.limits import max_tokens
-    from core.language.segments import SEGMENT, remembers
+    from core.language.segments import SEGMENT, has_memory
 
-    most = SEGMENT if segment and remembers(checkpoint.model) else MAX_TOKENS
+    most = SEGMENT if segment and has_memory(checkpoint.model) else MAX_TOKENS
     most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
     if checkpoint.spec.offers("continues"):
