@@ -22,7 +22,7 @@ _STYLE = """<style>
 [data-testid="stPageLink-NavLink"] :is(span, div, p):not([data-testid="stIconMaterial"]) {
   white-space: normal; overflow-wrap: anywhere; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; }
-[data-testid="stButtonGroup"] [role="radiogroup"]:has(> :nth-child(8)) > * { padding-inline: .55rem; }
+[data-testid="stButtonGroup"] [role="radiogroup"]:has(> :nth-child(8)) > * { padding-inline: .4rem; }
 [data-testid="stColumn"]:has([data-testid="stMarkdownContainer"] table) { min-width: min(100%, 19rem); }
 [data-testid="stMarkdownContainer"]:has(> table) { overflow-x: auto; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }

@@ -55,7 +55,7 @@ STYLE = """
 .atlas-table th,.atlas-table td{text-align:left;vertical-align:top;padding:.45rem .6rem .45rem 0;
   border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);overflow-wrap:anywhere}
 .atlas-table th{font-weight:600}
-.atlas-table thead th{font-size:.8rem}
+.atlas-table thead th{font-size:.78rem}
 .atlas-table small{display:block;font-size:.82rem;opacity:.78}
 .atlas-table th small{font-weight:400}
 .atlas-table code{font-size:.9em;overflow-wrap:anywhere}

@@ -186,7 +186,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
         )
         for card, measures in zip(cards, summaries, strict=True)
     ]
-    widths = (15, 8, 8, 12, 9, 12, 12, 8, 8, 8)
+    widths = (13, 8, 8, 12, 10, 13, 12, 8, 8, 8)
     text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
     records = [
         {

@@ -253,9 +253,9 @@ def _about(measured: HeadScores, followed: relations.Counted | None, layer: int,
         return words.part(
             "About: relation",
             meaning=relations.meaning(followed.relation),
-            right=f"{followed.accuracy:.0%}",
+            right=percent(followed.accuracy),
             links=followed.n,
-            baseline=f"{followed.baseline:.0%}",
+            baseline=percent(followed.baseline),
         )
     simple = [name for name in grids if name != "spread"]
     # One repeated word is no habit: a mean over two rows is left to the tables.
@@ -273,7 +273,7 @@ def _about(measured: HeadScores, followed: relations.Counted | None, layer: int,
     if (at_layer, at_head) != (layer, head) and most >= 0.4:
         what = meaning(best)
         sentence += " " + words.part(
-            "About: best", layer=at_layer + 1, head=at_head + 1, what=what, share=f"{most:.0%}"
+            "About: best", layer=at_layer + 1, head=at_head + 1, what=what, share=percent(most)
         )
     return sentence
 
