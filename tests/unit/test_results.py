@@ -226,7 +226,8 @@ def by_row(table: str) -> list[list[Result]]:
 
 
 @pytest.mark.parametrize(
-    "table", ["albert-sizes", "albert-embedding", "albert-sharing", "albert-sentences", "albert-time", "albert-data"]
+    "table",
+    [f"albert-{table}" for table in ("sizes", "embedding", "sharing", "sentences", "time", "data", "dropout")],
 )
 def test_alberts_means_come_out(table: str) -> None:
     """Each SQuAD counts once, as the mean of its two scores, and then five tasks count alike."""
