@@ -165,7 +165,7 @@ def _of_verdicts(discriminator: Checkpoint, example: Example, ids: Tensor) -> Lo
 
     probabilities = detector_probabilities(discriminator, ids[0].tolist())
     paid = {}
-    for place in example.asked:
+    for place in example.targets:
         chance = min(max(probabilities[place], 1e-12), 1 - 1e-12)
         right = chance if example.source[place].target == REPLACED else 1 - chance
         paid[place] = PlaceLoss(-math.log(right), REPLACED, chance)
@@ -224,13 +224,13 @@ def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored
     """
     if len(teacher.tokenizer) != len(student.tokenizer):
         raise InputUnusable(f"{student.spec.name} and {teacher.spec.name} have different vocabularies.")
-    if not example.asked:
+    if not example.targets:
         raise InputUnusable("No token is masked. Type a sentence of a few words.")
     for model in (teacher, student):
         check_length(model, len(example.source))
-    truth = ids_of(teacher, [example.source[place].target or "" for place in example.asked])
+    truth = ids_of(teacher, [example.source[place].target or "" for place in example.targets])
     ids = _ids(teacher, example.source)
-    (t_scores, t_states), (s_scores, s_states) = (_read(one.model, ids, example.asked) for one in (teacher, student))
+    (t_scores, t_states), (s_scores, s_states) = (_read(one.model, ids, example.targets) for one in (teacher, student))
     names = tuple(label(teacher.tokenizer, i) for i in range(t_scores.shape[-1]))
     return Scored(t_scores, s_scores, np.asarray(truth, dtype=np.int64), (t_states, s_states), names)
 

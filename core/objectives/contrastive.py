@@ -60,13 +60,13 @@ def on_circle(degrees: Sequence[float] | Floats) -> Floats:
 
 def image_text(images: Sequence[float], texts: Sequence[float], temperature: float = TEMPERATURE) -> Loss:
     """CLIP's loss; pair i is image i with text i. Angles in degrees, equally many of both; ``terms`` sum to it."""
-    left, right = on_circle(images), on_circle(texts)
-    count = len(left)
-    similarity = left @ right.T
+    image_vectors, text_vectors = on_circle(images), on_circle(texts)
+    count = len(image_vectors)
+    similarity = image_vectors @ text_vectors.T
     by_image, by_text = log_softmax(similarity, temperature), log_softmax(similarity.T, temperature).T
     terms = -np.diag(by_image + by_text) / (2 * count)
-    wrong = (np.exp(by_image) + np.exp(by_text) - 2 * np.eye(count)) / (2 * count * temperature)
-    slopes = _slope(left, wrong @ right), _slope(right, wrong.T @ left)
+    error = (np.exp(by_image) + np.exp(by_text) - 2 * np.eye(count)) / (2 * count * temperature)
+    slopes = _slope(image_vectors, error @ text_vectors), _slope(text_vectors, error.T @ image_vectors)
     return Loss(float(terms.sum()), similarity, np.exp(by_image), terms, slopes)
 
 
@@ -81,8 +81,8 @@ def supervised(points: Sequence[float], classes: Sequence[int], temperature: flo
     logs = log_softmax(np.where(itself, -np.inf, similarity), temperature)
     terms = -(share * np.where(partner, logs, 0.0)).sum(axis=1)
     probability = np.exp(logs)
-    wrong = np.where(partners > 0, probability - share, 0.0) / temperature
-    return Loss(float(terms.sum()), similarity, probability, terms, (_slope(where, (wrong + wrong.T) @ where),))
+    error = np.where(partners > 0, probability - share, 0.0) / temperature
+    return Loss(float(terms.sum()), similarity, probability, terms, (_slope(where, (error + error.T) @ where),))
 
 
 def descend(degrees: Sequence[float], slopes: Floats, step: float = 10.0) -> list[float]:

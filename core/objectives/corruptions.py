@@ -36,14 +36,14 @@ def mask_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate:
     """Some tokens masked, at least one."""
     ids = _flat(sentences)
     chosen = _some(len(ids), rate, rng)
-    return [mask if hidden else token for token, hidden in zip(ids, chosen, strict=True)]
+    return [mask if masked else token for token, masked in zip(ids, chosen, strict=True)]
 
 
 def delete_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = RATE) -> list[int]:
     """Some tokens deleted, at least one unless there is only one."""
     ids = _flat(sentences)
     chosen = _some(len(ids), rate, rng)
-    return [token for token, gone in zip(ids, chosen, strict=True) if not gone] or ids[:1]
+    return [token for token, deleted in zip(ids, chosen, strict=True) if not deleted] or ids[:1]
 
 
 def infill(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = INFILLED) -> list[int]:
@@ -53,16 +53,18 @@ def infill(sentences: Sentences, mask: int, rng: np.random.Generator, rate: floa
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(int(rng.poisson(MEAN_SPAN)), budget - sum(lengths)))
-    kept = len(ids) - budget
+    unmasked = len(ids) - budget
     # Spans are distributed among the other tokens, so that no two of them touch where there is room.
-    gaps = rng.permutation(kept + 1)
-    places = np.sort(gaps[: len(lengths)] if len(lengths) <= kept + 1 else rng.integers(0, kept + 1, len(lengths)))
+    gaps = rng.permutation(unmasked + 1)
+    insertions = np.sort(
+        gaps[: len(lengths)] if len(lengths) <= unmasked + 1 else rng.integers(0, unmasked + 1, len(lengths))
+    )
     out: list[int] = []
-    at = taken = 0
-    for place, length in zip(places.tolist(), rng.permutation(lengths).tolist(), strict=True):
-        out += ids[at : at + place - taken]
-        at += place - taken + length
-        taken = place
+    at = used = 0
+    for insertion, length in zip(insertions.tolist(), rng.permutation(lengths).tolist(), strict=True):
+        out += ids[at : at + insertion - used]
+        at += insertion - used + length
+        used = insertion
         out.append(mask)
     return out + ids[at:]
 
@@ -94,7 +96,7 @@ CORRUPTIONS: dict[str, Callable[[Sentences, int, np.random.Generator], list[int]
 """By the names that links and cards use."""
 
 
-def damage_text(checkpoint: Checkpoint, text: str, kind: str, seed: int = 0) -> str:
+def corrupt_text(checkpoint: Checkpoint, text: str, kind: str, seed: int = 0) -> str:
     """``text`` after one of `CORRUPTIONS`, as a text again: masks are spelled as in the model's vocabulary."""
     tokenizer: Any = checkpoint.tokenizer
     sentences = [
@@ -102,8 +104,8 @@ def damage_text(checkpoint: Checkpoint, text: str, kind: str, seed: int = 0) -> 
         for sentence in _ENDS.split(text)
         if sentence.strip()
     ]
-    damaged = CORRUPTIONS[kind](sentences, int(tokenizer.mask_token_id), np.random.default_rng(seed))
-    return str(tokenizer.decode(damaged, skip_special_tokens=False)).strip()
+    corrupted = CORRUPTIONS[kind](sentences, int(tokenizer.mask_token_id), np.random.default_rng(seed))
+    return str(tokenizer.decode(corrupted, skip_special_tokens=False)).strip()
 
 
 def _flat(sentences: Sentences) -> list[int]:

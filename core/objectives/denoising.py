@@ -51,8 +51,8 @@ def corrupt(
     if all(token in special for token in original):
         raise InputUnusable("There is no token to corrupt. Type a sentence of a few words.")
     row = [
-        Cell(token, change="special" if token in special else "kept", origin=place)
-        for place, token in enumerate(original)
+        Cell(token, change="special" if token in special else "kept", origin=position)
+        for position, token in enumerate(original)
     ]
     if "permute" in kinds:
         row = _moved(row, corruptions.permute_sentences(_places(sentences), _MASK, rng))
@@ -60,18 +60,18 @@ def corrupt(
         row = _moved(row, corruptions.rotate([range(len(row))], _MASK, rng))
     if "delete" in kinds:
         free = _free(row)
-        left = set(corruptions.delete_tokens([free], _MASK, rng))
-        row = [cell for place, cell in enumerate(row) if place in left or place not in free]
+        remaining = set(corruptions.delete_tokens([free], _MASK, rng))
+        row = [cell for position, cell in enumerate(row) if position in remaining or position not in free]
     if "mask" in kinds:
         free = _free(row)
-        struck = corruptions.mask_tokens([free], _MASK, rng)
-        for place, now in zip(free, struck, strict=True):
-            if now == _MASK:
-                row[place] = Cell(MASK, change="masked", origin=row[place].origin)
+        masked = corruptions.mask_tokens([free], _MASK, rng)
+        for position, new_token in zip(free, masked, strict=True):
+            if new_token == _MASK:
+                row[position] = Cell(MASK, change="masked", origin=row[position].origin)
     if "infill" in kinds:
         row = _infilled(row, rng)
     begin, end = Cell("<s>", change="special"), Cell("</s>", change="special")
-    answer = [*(Cell(token, origin=place) for place, token in enumerate(original)), end]
+    answer = [*(Cell(token, origin=position) for position, token in enumerate(original)), end]
     return written(original, (begin, *row, end), answer, end.token)
 
 
@@ -84,26 +84,26 @@ def _places(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
 def _moved(row: Sequence[Cell], order: Sequence[int]) -> list[Cell]:
     """``row`` in another order; a token that stands elsewhere now is marked."""
     return [
-        row[place]
-        if place == now or row[place].change == "special"
-        else Cell(row[place].token, change="moved", origin=row[place].origin)
-        for now, place in enumerate(order)
+        row[position]
+        if position == index or row[position].change == "special"
+        else Cell(row[position].token, change="moved", origin=row[position].origin)
+        for index, position in enumerate(order)
     ]
 
 
 def _free(row: Sequence[Cell]) -> list[int]:
     """Positions of the tokens that may be corrupted."""
-    return [place for place, cell in enumerate(row) if cell.change != "special"]
+    return [position for position, cell in enumerate(row) if cell.change != "special"]
 
 
 def _infilled(row: Sequence[Cell], rng: np.random.Generator) -> list[Cell]:
     """``row`` with spans infilled between the tokens of the format, wherever there are enough tokens for one."""
-    stretches = [(fixed, list(part)) for fixed, part in groupby(row, key=lambda cell: cell.change == "special")]
-    longest = max(len(part) for fixed, part in stretches if not fixed)
+    stretches = [(fixed, list(span)) for fixed, span in groupby(row, key=lambda cell: cell.change == "special")]
+    longest = max(len(span) for fixed, span in stretches if not fixed)
     out: list[Cell] = []
-    for fixed, part in stretches:
-        spared = fixed or (len(part) < longest and not round(corruptions.INFILLED * len(part)))
-        out += part if spared else _filled(part, corruptions.infill([range(len(part))], _MASK, rng))
+    for fixed, span in stretches:
+        spared = fixed or (len(span) < longest and not round(corruptions.INFILLED * len(span)))
+        out += span if spared else _filled(span, corruptions.infill([range(len(span))], _MASK, rng))
     return out
 
 
@@ -115,10 +115,10 @@ def _filled(row: Sequence[Cell], filled: Sequence[int]) -> list[Cell]:
     """
     out: list[Cell] = []
     before = -1
-    for at, place in enumerate(filled):
-        if place != _MASK:
-            out.append(row[place])
-            before = place
+    for at, position in enumerate(filled):
+        if position != _MASK:
+            out.append(row[position])
+            before = position
             continue
         after = next((later for later in filled[at:] if later != _MASK), len(row))
         change: Change = "masked" if after > before + 1 else "inserted"

@@ -85,7 +85,7 @@ class Example:
     """Positions of the targets in ``source``, where they are predicted one after the other in an order of their own."""
 
     @property
-    def asked(self) -> tuple[int, ...]:
+    def targets(self) -> tuple[int, ...]:
         """Positions of ``source`` with a loss."""
         return tuple(index for index, cell in enumerate(self.source) if cell.target is not None)
 

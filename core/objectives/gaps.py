@@ -34,24 +34,24 @@ def words(sentence: Sequence[str]) -> list[str]:
     return [token.casefold() for token in sentence if any(letter.isalnum() for letter in token)]
 
 
-def rouge1(one: Sequence[str], rest: Sequence[str], *, unique: bool = False) -> float:
+def rouge1(sentence: Sequence[str], rest: Sequence[str], *, unique: bool = False) -> float:
     """F1 of the words that two texts share, from 0 to 1; 0 where either has none."""
-    left, right = Counter(one), Counter(rest)
+    own, others = Counter(sentence), Counter(rest)
     if unique:
-        left, right = Counter(set(left)), Counter(set(right))
-    shared = (left & right).total()
-    return 2 * shared / (left.total() + right.total()) if shared else 0.0
+        own, others = Counter(set(own)), Counter(set(others))
+    shared = (own & others).total()
+    return 2 * shared / (own.total() + others.total()) if shared else 0.0
 
 
 def scores(sentences: Sequence[Sequence[str]], chosen: Sequence[int] = (), *, unique: bool = False) -> list[float]:
     """For each sentence: ROUGE1-F1 of it and the ``chosen`` ones against all others; 0 for a chosen one."""
     bags = [words(sentence) for sentence in sentences]
     result: list[float] = []
-    for place in range(len(bags)):
-        taken = {place, *chosen}
-        own = [word for i in sorted(taken) for word in bags[i]]
-        rest = [word for i, bag in enumerate(bags) if i not in taken for word in bag]
-        result.append(0.0 if place in chosen else rouge1(own, rest, unique=unique))
+    for number in range(len(bags)):
+        summary = {number, *chosen}
+        own = [word for i in sorted(summary) for word in bags[i]]
+        rest = [word for i, bag in enumerate(bags) if i not in summary for word in bag]
+        result.append(0.0 if number in chosen else rouge1(own, rest, unique=unique))
     return result
 
 
@@ -71,11 +71,11 @@ def choose(
     if how.startswith("ind"):
         own = scores(sentences, unique=unique)
         return tuple(sorted(sorted(range(len(own)), key=lambda i: -own[i])[:count]))
-    taken: list[int] = []
-    while len(taken) < count:
-        own = scores(sentences, taken, unique=unique)
-        taken.append(max((i for i in range(len(own)) if i not in taken), key=own.__getitem__))
-    return tuple(sorted(taken))
+    chosen: list[int] = []
+    while len(chosen) < count:
+        own = scores(sentences, chosen, unique=unique)
+        chosen.append(max((i for i in range(len(own)) if i not in chosen), key=own.__getitem__))
+    return tuple(sorted(chosen))
 
 
 def corrupt(sentences: Sequence[Sequence[str]], chosen: Sequence[int], special: Collection[str] = ()) -> Example:

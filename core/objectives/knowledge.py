@@ -25,7 +25,7 @@ from core.objectives import masked
 from core.objectives.spans import runs
 
 Level = Literal["basic", "phrase", "entity"]
-Run = tuple[int, ...]
+Unit = tuple[int, ...]
 """Numbers of neighboring words."""
 
 _OPENERS = """
@@ -52,38 +52,38 @@ STOPS = frozenset(_STOPS.split())
 _END = re.compile(r"[.!?…:;]$")
 
 
-def entities(words: Sequence[str]) -> tuple[Run, ...]:
+def entities(words: Sequence[str]) -> tuple[Unit, ...]:
     """Runs of words that the rule takes for names; ``words`` as they were typed, marks among them."""
     own = ("I", "I'm", "I've", "I'll")
     named = [at for at, word in enumerate(words) if (word[:1].isupper() or word[:1].isdigit()) and word not in own]
-    kept: list[Run] = []
-    for run in runs(named):
-        opens = run[0] == 0 or bool(_END.search(words[run[0] - 1]))
-        plain = words[run[0]].lower() in OPENERS | STOPS or (
-            opens and len(run) == 1 and not words[run[0]][:1].isdigit()
+    found_units: list[Unit] = []
+    for unit in runs(named):
+        opens = unit[0] == 0 or bool(_END.search(words[unit[0] - 1]))
+        plain = words[unit[0]].lower() in OPENERS | STOPS or (
+            opens and len(unit) == 1 and not words[unit[0]][:1].isdigit()
         )
-        rest = run[1:] if opens and plain else run
+        rest = unit[1:] if opens and plain else unit
         if rest:
-            kept.append(rest)
-    return tuple(kept)
+            found_units.append(rest)
+    return tuple(found_units)
 
 
-def phrases(words: Sequence[str]) -> tuple[Run, ...]:
+def phrases(words: Sequence[str]) -> tuple[Unit, ...]:
     """Runs of at least two words that the rule takes for phrases."""
-    result: list[Run] = []
-    run: list[int] = []
+    result: list[Unit] = []
+    unit: list[int] = []
     inside = False  # whether the run has a word with a content of its own
     for index, word in enumerate([*words, "."]):
         opens, content = word.lower() in OPENERS, _content(word.lower())
         if inside and (opens or not content):
-            if len(run) > 1:
-                result.append(tuple(run))
-            run, inside = [], False
+            if len(unit) > 1:
+                result.append(tuple(unit))
+            unit, inside = [], False
         if opens or content:
-            run.append(index)
+            unit.append(index)
             inside = inside or not opens
         else:
-            run = []
+            unit = []
     return tuple(result)
 
 
@@ -91,18 +91,18 @@ def _content(lower: str) -> bool:
     return lower[:1].isalnum() and lower not in STOPS and not (lower.endswith("ed") and len(lower) > 4)
 
 
-def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Run, ...]:
+def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Unit, ...]:
     """Where the units that a visitor typed stand among ``words`` (a mark is a word), in any case; none overlap."""
-    lower, taken, result = [word.lower() for word in words], set[int](), list[Run]()
+    lower, used, result = [word.lower() for word in words], set[int](), list[Unit]()
     for unit in typed:
-        parts = re.findall(r"\w+|[^\w\s]", unit.lower())
-        for start in range(len(words) - len(parts) + 1) if parts else ():
-            run = tuple(range(start, start + len(parts)))
-            if lower[start : start + len(parts)] == parts and not taken & set(run):
-                result.append(run)
-                taken |= set(run)
+        parts_of_unit = re.findall(r"\w+|[^\w\s]", unit.lower())
+        for start in range(len(words) - len(parts_of_unit) + 1) if parts_of_unit else ():
+            positions = tuple(range(start, start + len(parts_of_unit)))
+            if lower[start : start + len(parts_of_unit)] == parts_of_unit and not used & set(positions):
+                result.append(positions)
+                used |= set(positions)
     return tuple(sorted(result))
 
 
-corrupt = masked.hide_units
+corrupt = masked.mask_units
 """As `core.objectives.masked.corrupt`, with whole units chosen, whose tokens are changed alike."""

@@ -53,7 +53,7 @@ def replace_chosen(chosen: Bools, rng: np.random.Generator, fates: tuple[float, 
     return chosen & (sample < fates[0]), chosen & (sample >= 1 - fates[1])
 
 
-def damage(
+def corrupt_ids(
     ids: Ints,
     special: Bools,
     mask: int,
@@ -85,15 +85,15 @@ def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
 
 def free(count: int, fixed: Collection[int]) -> Bools:
     """(count,) True where a token may be chosen: everywhere but at the ``fixed`` positions."""
-    return np.asarray([place not in fixed for place in range(count)], dtype=np.bool_)
+    return np.asarray([position not in fixed for position in range(count)], dtype=np.bool_)
 
 
 def ordinary(count: int, fixed: Collection[int]) -> list[int]:
     """The positions that are `free`."""
-    return [place for place in range(count) if place not in fixed]
+    return [position for position in range(count) if position not in fixed]
 
 
-def hide(
+def mask_tokens(
     tokens: Sequence[str],
     fates: Mapping[int, Fate],
     vocabulary: Sequence[str],
@@ -114,16 +114,16 @@ def hide(
     cells: list[Cell] = []
     for index, token in enumerate(tokens):
         change = fates.get(index)
-        shown = mask if change == "masked" else token
+        replacement = mask if change == "masked" else token
         if change == "random":
-            shown = vocabulary[int(rng.integers(len(vocabulary)))]
+            replacement = vocabulary[int(rng.integers(len(vocabulary)))]
         usual: example.Change = "special" if index in fixed else "kept"
         group = (groups or {}).get(index)
-        cells.append(Cell(shown, token if change else None, change or usual, index, group=group))
+        cells.append(Cell(replacement, token if change else None, change or usual, index, group=group))
     return Example(tuple(tokens), tuple(cells), visible=(example.full(cells),))
 
 
-def hide_groups(
+def mask_groups(
     tokens: Sequence[str],
     groups: Sequence[Sequence[int]],
     vocabulary: Sequence[str],
@@ -138,17 +138,17 @@ def hide_groups(
         sample = rng.random()
         return "masked" if sample < FATES[0] else "random" if sample < sum(FATES) else "unchanged"
 
-    numbers = {place: number for number, group in enumerate(groups) for place in group}
+    numbers = {position: number for number, group in enumerate(groups) for position in group}
     if shared:
         by_group = [fate() for _ in groups]
-        fates = {place: by_group[number] for place, number in numbers.items()}
+        fates = {position: by_group[number] for position, number in numbers.items()}
     else:
-        fates = {place: fate() for place in numbers}
+        fates = {position: fate() for position in numbers}
     mask, fixed = settings.get("mask", "[MASK]"), settings.get("fixed", ())
-    return hide(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed, groups=numbers)
+    return mask_tokens(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed, groups=numbers)
 
 
-def hide_units(
+def mask_units(
     tokens: Sequence[str],
     units: Sequence[Sequence[int]],
     vocabulary: Sequence[str],
@@ -174,7 +174,7 @@ def hide_units(
         if len(unit) <= room:
             chosen.append(unit)
             room -= len(unit)
-    return hide_groups(tokens, sorted(chosen or order[:1]), vocabulary, rng, shared=shared, **settings)
+    return mask_groups(tokens, sorted(chosen or order[:1]), vocabulary, rng, shared=shared, **settings)
 
 
 def corrupt(
@@ -199,7 +199,7 @@ def corrupt(
         index: "masked" if masked[index] else "random" if random[index] else "unchanged"
         for index in np.flatnonzero(chosen).tolist()
     }
-    return hide(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed)
+    return mask_tokens(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed)
 
 
 def over(pair: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]) -> Example:
@@ -207,7 +207,7 @@ def over(pair: Example, vocabulary: Sequence[str], rng: np.random.Generator, **s
 
     Tokens of the format are left alone, and the positions of ``fixed``.
     """
-    special = {place for place, cell in enumerate(pair.source) if cell.change == "special"}
+    special = {position for position, cell in enumerate(pair.source) if cell.change == "special"}
     settings["fixed"] = special.union(settings.get("fixed", ()))
     masked = corrupt([cell.token for cell in pair.source], vocabulary, rng, **settings)
     cells = tuple(

@@ -24,15 +24,15 @@ K = 6.0
 """One token in so many is predicted, as in the paper's runs."""
 
 
-def asked(length: int, k: float = K) -> int:
+def target_count(length: int, k: float = K) -> int:
     """How many of ``length`` tokens are predicted: one in ``k``, rounded, at least one and at most all."""
     return min(length, max(1, int(length / k + 0.5)))
 
 
-def last(places: patterns.Positions, k: float, rng: np.random.Generator) -> patterns.Positions:
+def last(positions: patterns.Positions, k: float, rng: np.random.Generator) -> patterns.Positions:
     """The predicted end of a random order of the positions, in that order; none where there is no position."""
-    drawn = rng.permutation(places)
-    return np.asarray(drawn[len(drawn) - asked(len(drawn), k) :], dtype=np.int64)
+    order = rng.permutation(positions)
+    return np.asarray(order[len(order) - target_count(len(order), k) :], dtype=np.int64)
 
 
 def corrupt(tokens: Sequence[str], order: Sequence[int], k: float = K, special: Collection[int] = ()) -> Example:
@@ -53,17 +53,17 @@ def corrupt(tokens: Sequence[str], order: Sequence[int], k: float = K, special: 
     """
     if not order:
         raise InputUnusable("There is no token to predict. Type a sentence of a few words.")
-    names, predicted = tuple(tokens), tuple(order[len(order) - asked(len(order), k) :])
+    names, predicted = tuple(tokens), tuple(order[len(order) - target_count(len(order), k) :])
     query = ~patterns.perm_mask(patterns.ranks(predicted, len(names)))
     content = query | np.eye(len(names), dtype=np.bool_)
     cells = tuple(
         Cell(
             token,
-            target=token if place in predicted else None,
-            change="special" if place in special else "kept",
-            origin=place,
+            target=token if position in predicted else None,
+            change="special" if position in special else "kept",
+            origin=position,
         )
-        for place, token in enumerate(names)
+        for position, token in enumerate(names)
     )
     visible = (Visible("encoder", names, names, content), Visible("query", names, names, query))
     return Example(names, cells, visible=visible, order=predicted)

@@ -23,7 +23,7 @@ WEIGHT = 50.0
 ORIGINAL, REPLACED = "original", "replaced"
 
 
-def hide(
+def mask_tokens(
     tokens: Sequence[str],
     rng: np.random.Generator,
     *,
@@ -33,7 +33,7 @@ def hide(
 ) -> Example:
     """Input and targets of the generator: every chosen token is masked."""
     chosen = np.flatnonzero(masked.choose(masked.free(len(tokens), fixed), rng, rate=rate)).tolist()
-    return masked.hide(tokens, dict.fromkeys(chosen, "masked"), (), rng, mask=mask, fixed=fixed)
+    return masked.mask_tokens(tokens, dict.fromkeys(chosen, "masked"), (), rng, mask=mask, fixed=fixed)
 
 
 def corrupt(tokens: Sequence[str], samples: Mapping[int, str], fixed: Collection[int] = ()) -> Example:
@@ -43,14 +43,14 @@ def corrupt(tokens: Sequence[str], samples: Mapping[int, str], fixed: Collection
         samples: the generator's tokens, by position.
     """
     cells = tuple(
-        Cell(token, change="special", origin=place)
-        if place in fixed
+        Cell(token, change="special", origin=position)
+        if position in fixed
         else Cell(
-            written := samples.get(place, token),
+            written := samples.get(position, token),
             REPLACED if written != token else ORIGINAL,
-            "replaced" if written != token else "unchanged" if place in samples else "kept",
-            place,
+            "replaced" if written != token else "unchanged" if position in samples else "kept",
+            position,
         )
-        for place, token in enumerate(tokens)
+        for position, token in enumerate(tokens)
     )
     return Example(tuple(tokens), cells, visible=(example.full(cells),))

@@ -38,18 +38,18 @@ SENTINELS = 100
 
 def division(items: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """(parts,) whole numbers of at least 1 that sum to ``items``, every such row being equally likely."""
-    cuts = 1 + np.sort(rng.permutation(items - 1)[: parts - 1])
-    return np.diff(np.concatenate([[0], cuts, [items]])).astype(np.int64)
+    boundaries = 1 + np.sort(rng.permutation(items - 1)[: parts - 1])
+    return np.diff(np.concatenate([[0], boundaries, [items]])).astype(np.int64)
 
 
-def hidden(length: int, rng: np.random.Generator, rate: float = RATE, mean: float = MEAN) -> Bools:
+def noise_mask(length: int, rng: np.random.Generator, rate: float = RATE, mean: float = MEAN) -> Bools:
     """(length,) True where a token is removed; ``length`` is 2 at least."""
     count = min(max(round(length * rate), 1), length - 1)
-    runs = min(max(round(count / mean), 1), count, length - count)
-    gone = division(count, runs, rng)
-    kept = division(length - count, runs, rng)
-    lengths = np.stack([kept, gone], axis=1).ravel()
-    return np.repeat(np.arange(2 * runs) % 2 == 1, lengths)
+    spans = min(max(round(count / mean), 1), count, length - count)
+    removed = division(count, spans, rng)
+    unmasked = division(length - count, spans, rng)
+    lengths = np.stack([unmasked, removed], axis=1).ravel()
+    return np.repeat(np.arange(2 * spans) % 2 == 1, lengths)
 
 
 def corrupt(
@@ -71,28 +71,28 @@ def corrupt(
         InputUnusable: fewer than two ordinary tokens, or more runs than there are sentinels.
     """
     original = tuple(tokens)
-    ordinary = [place for place, token in enumerate(original) if token not in special]
+    ordinary = [position for position, token in enumerate(original) if token not in special]
     if len(ordinary) < 2:
         raise InputUnusable("A single token has no context to predict it from. Type a sentence of a few words.")
-    gone = np.zeros(len(original), dtype=np.bool_)
-    gone[ordinary] = hidden(len(ordinary), rng, rate, mean)
-    runs = int(np.sum(gone & ~np.roll(gone, 1)))  # the first token is never hidden, so nothing runs over the end
+    removed = np.zeros(len(original), dtype=np.bool_)
+    removed[ordinary] = noise_mask(len(ordinary), rng, rate, mean)
+    spans = int(np.sum(removed & ~np.roll(removed, 1)))  # the first token is never hidden, so nothing runs over the end
     marks = [name for name in map("<extra_id_{}>".format, range(SENTINELS)) if name not in original]
-    if runs + 1 > len(marks):
-        raise InputUnusable(f"{runs} spans need more than the {len(marks)} sentinels there are. Choose longer spans.")
+    if spans + 1 > len(marks):
+        raise InputUnusable(f"{spans} spans need more than the {len(marks)} sentinels there are. Choose longer spans.")
     source: list[Cell] = []
     answer: list[Cell] = []
     number = -1
-    for place, token in enumerate(original):
-        if not gone[place]:
-            source.append(Cell(token, change="special" if token in special else "kept", origin=place))
+    for position, token in enumerate(original):
+        if not removed[position]:
+            source.append(Cell(token, change="special" if token in special else "kept", origin=position))
             continue
-        if not gone[place - 1]:
+        if not removed[position - 1]:
             number += 1
             mark = Cell(marks[number], change="masked", note="sentinel")
             source.append(mark)
             answer.append(mark)
-        answer.append(Cell(token, origin=place))
+        answer.append(Cell(token, origin=position))
     end = Cell("</s>", change="special")
-    last = Cell(marks[runs], change="masked", note="sentinel")
+    last = Cell(marks[spans], change="masked", note="sentinel")
     return written(original, (*source, end), (*answer, last, end), "<pad>")

@@ -66,9 +66,9 @@ def choose(
     """The spans as positions, in the order of the text. ``words`` has the number of the word at each position."""
     all_words = members(words, fixed)
     room = masked.budget(sum(map(len, all_words)), rate, rng) if all_words else 0
-    hidden: set[int] = set()
-    while len(hidden) < room:
-        free = [index for index, word in enumerate(all_words) if word[0] not in hidden]
+    masked_positions: set[int] = set()
+    while len(masked_positions) < room:
+        free = [index for index, word in enumerate(all_words) if word[0] not in masked_positions]
         if not free:
             break
         start, length = int(rng.choice(free)), int(lengths(1, rng, longest)[0])
@@ -76,18 +76,18 @@ def choose(
             # A token of the format between two words ends the span, and so does the number of tokens to mask.
             if at and word[0] != all_words[start + at - 1][-1] + 1:
                 break
-            hidden.update(word[: max(0, room - len(hidden - set(word)))])
-    return runs(sorted(hidden))
+            masked_positions.update(word[: max(0, room - len(masked_positions - set(word)))])
+    return runs(sorted(masked_positions))
 
 
-def runs(places: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def runs(positions: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Ascending places as runs of neighbors."""
     result: list[list[int]] = []
-    for place in places:
-        if result and result[-1][-1] == place - 1:
-            result[-1].append(place)
+    for position in positions:
+        if result and result[-1][-1] == position - 1:
+            result[-1].append(position)
         else:
-            result.append([place])
+            result.append([position])
     return tuple(map(tuple, result))
 
 
@@ -103,14 +103,14 @@ def corrupt(
     """As `core.objectives.masked.corrupt`; the cells of a span share a ``group`` and are changed alike."""
     rate, fixed = settings.get("rate", RATE), settings.get("fixed", ())
     chosen = choose(words, rng, rate=rate, longest=longest, fixed=fixed)
-    return masked.hide_groups(tokens, chosen, vocabulary, rng, **settings)
+    return masked.mask_groups(tokens, chosen, vocabulary, rng, **settings)
 
 
 def boundaries(example: Example) -> tuple[Boundary, ...]:
     """What each masked token is predicted from in the second loss; none for a span at an end of the input."""
     result: list[Boundary] = []
-    for span in runs(example.asked):
+    for span in runs(example.targets):
         left, right = span[0] - 1, span[-1] + 1
         if left >= 0 and right < len(example.source):
-            result.extend(Boundary(place, left, right, place - left) for place in span)
+            result.extend(Boundary(position, left, right, position - left) for position in span)
     return tuple(result)

@@ -58,5 +58,5 @@ def corrupt(
 
 def alone(example: Example, language: int) -> Example:
     """One sentence of a pair with the same masks."""
-    places = [at for at, cell in enumerate(example.source) if cell.segment == language]
-    return Example(tuple(example.original[at] for at in places), tuple(example.source[at] for at in places))
+    positions = [at for at, cell in enumerate(example.source) if cell.segment == language]
+    return Example(tuple(example.original[at] for at in positions), tuple(example.source[at] for at in positions))

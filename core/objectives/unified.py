@@ -51,8 +51,8 @@ def attention_mask(kind: Kind, length: int, first: int) -> Bools:
         return before
     if kind == "right":
         return before.T.copy()
-    known = np.arange(length) < first
-    return np.asarray(known | (before & ~known[:, None]), dtype=np.bool_)
+    in_first = np.arange(length) < first
+    return np.asarray(in_first | (before & ~in_first[:, None]), dtype=np.bool_)
 
 
 def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[int]) -> list[list[int]]:
@@ -63,8 +63,8 @@ def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[i
     while len(free) > least:
         size = 1 if rng.random() < SINGLE else int(rng.integers(2, 4))
         start = sorted(free)[int(rng.integers(len(free)))]
-        run = range(start, start + min(size, len(free) - least))
-        groups.append(list(takewhile(free.__contains__, run)))
+        group = range(start, start + min(size, len(free) - least))
+        groups.append(list(takewhile(free.__contains__, group)))
         free -= {*groups[-1]}
     return sorted(groups)
 
@@ -101,7 +101,7 @@ def corrupt(
     typed = {at for at, token in enumerate(row) if token in special}
     fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ()), *typed})
     groups = choose(len(row), rng, rate, fixed)
-    example = masked.hide_groups(row, groups, vocabulary, rng, mask=mask, fixed=fixed)
+    example = masked.mask_groups(row, groups, vocabulary, rng, mask=mask, fixed=fixed)
     cells = tuple(replace(cell, segment=int(paired and at >= len(opening))) for at, cell in enumerate(example.source))
     names = tuple(cell.token for cell in cells)
     visible = Visible("encoder", names, names, attention_mask(kind, len(row), len(opening) if paired else 0))

@@ -47,9 +47,9 @@ def corrupt(
     if settings.get("rate", RATE) > 0:
         example = masked.corrupt(tokens, vocabulary, rng, **settings)
     else:
-        example = masked.hide(tokens, {}, vocabulary, rng, fixed=fixed)
+        example = masked.mask_tokens(tokens, {}, vocabulary, rng, fixed=fixed)
     cells = list(example.source)
-    closed = {*example.asked, *fixed}
+    closed = {*example.targets, *fixed}
     free = windows(len(cells), closed)
     for number in range(masked.budget(len(free), SHARE, rng) if free else 0):
         if not (free := windows(len(cells), closed)):
@@ -60,9 +60,11 @@ def corrupt(
     return replace(example, source=tuple(cells))
 
 
-def _shuffled(run: Sequence[Cell], number: int, rng: np.random.Generator) -> list[Cell]:
-    orders = [order for order in permutations(run) if any(a.token != b.token for a, b in zip(order, run, strict=True))]
-    drawn = orders[int(rng.integers(len(orders)))] if orders else tuple(run)
+def _shuffled(trigram: Sequence[Cell], number: int, rng: np.random.Generator) -> list[Cell]:
+    orders = [
+        order for order in permutations(trigram) if any(a.token != b.token for a, b in zip(order, trigram, strict=True))
+    ]
+    order_chosen = orders[int(rng.integers(len(orders)))] if orders else tuple(trigram)
     return [
         Cell(
             new.token,
@@ -71,5 +73,5 @@ def _shuffled(run: Sequence[Cell], number: int, rng: np.random.Generator) -> lis
             origin=new.origin,
             group=number,
         )
-        for new, old in zip(drawn, run, strict=True)
+        for new, old in zip(order_chosen, trigram, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Measures of decoders: bits per byte, what a draft saves, what a code and a memory are worth, what hashing catches."""
+"""Measures of decoders: bits per byte, speculative decoding, control codes, memory, hashed attention."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from core.training.corpus import held_out_books
 from core.training.measures import BOOKS, STORY, Numbers, hold_out_every, stories, story, token_ids
 from core.training.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
-BEGINNING = 32
-WRITTEN = 32
+PROMPT = 32
+CONTINUATION = 32
 AHEAD = 4
 OF_STORY = 8
 OF_BOOKS = 4
@@ -37,38 +37,38 @@ ENDS = 128
 """Bytes at the end of a stretch that are measured with more and with less before them."""
 
 
-def bits(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
+def bits(checkpoint: Checkpoint, texts_measured: Sequence[str]) -> Numbers:
     """Bits per byte of all texts together."""
-    sizes = [len(text.encode()) for text in some]
-    spent = [measures.bits_per_byte(checkpoint, text) for text in some]
+    sizes = [len(text.encode()) for text in texts_measured]
+    spent = [measures.bits_per_byte(checkpoint, text) for text in texts_measured]
     return {"bits per byte": sum(b * n for b, n in zip(spent, sizes, strict=True)) / sum(sizes)}
 
 
-def beginnings(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
-    """The beginnings that a draft helps to continue, evenly spread over the story and over each book."""
+def draft_prompts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
+    """Prompts for speculative decoding, evenly spread over the story and over each book."""
     names = (f"{OF_STORY} beginnings from {{}}", f"{OF_BOOKS} beginnings from each of {{}}")
-    for name, count, (on, some) in zip(names, (OF_STORY, OF_BOOKS), stories(checkpoint, corpus), strict=False):
+    for name, count, (on, source_texts) in zip(names, (OF_STORY, OF_BOOKS), stories(checkpoint, corpus), strict=False):
         prompts = []
-        for text in some:
+        for text in source_texts:
             ids = token_ids(checkpoint, text)
-            last = len(ids) - BEGINNING
-            prompts += [ids[start : start + BEGINNING] for start in (last * number // count for number in range(count))]
+            last = len(ids) - PROMPT
+            prompts += [ids[start : start + PROMPT] for start in (last * number // count for number in range(count))]
         yield name.format(on), prompts
 
 
-def taken(small: Checkpoint, given: Sequence[list[int]]) -> Numbers:
-    """Share of a draft's tokens that its model accepts, and passes of the model a token; the text stays the same."""
+def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers:
+    """Acceptance rate of a draft model, and passes of the target model per token; the text is unchanged."""
     from core import checkpoints
 
     large = checkpoints.load(small.spec.slug.partition(":")[0])
-    accepted = checked = passes = written = 0
-    for ids in given:
-        run = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
-        if list(run.ids) != plain(large, ids, WRITTEN):
+    accepted = checked = passes = generated = 0
+    for ids in prompts:
+        draft_run = drafted(large, small, ids, CONTINUATION, ahead=AHEAD)
+        if list(draft_run.ids) != plain(large, ids, CONTINUATION):
             raise AtlasError(f"With a draft {large.spec.name} generated another text than without one.")
-        accepted, checked = accepted + run.accepted, checked + run.checked
-        passes, written = passes + run.passes, written + len(run.ids)
-    return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / written}
+        accepted, checked = accepted + draft_run.accepted, checked + draft_run.checked
+        passes, generated = passes + draft_run.passes, generated + len(draft_run.ids)
+    return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / generated}
 
 
 Labeled = tuple[str, Callable[[], Iterable[str]]]

@@ -1,4 +1,4 @@
-"""Measures of encoders: masked words, pairs, replaced tokens, tasks through adapters; short texts and long ones."""
+"""Measures of encoders: masked words, pairs, replaced tokens, adapter tasks, long texts."""
 
 from __future__ import annotations
 
@@ -83,17 +83,17 @@ def story_text(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
     yield STORY, story_chunks(checkpoint)
 
 
-def without_parts(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
-    """Masked words without each part of disentangled scores; nothing where scores have no parts."""
+def without_components(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """Masked words without each component of disentangled scores; empty for other models."""
     numbers: Numbers = {}
-    for part in PARTS if supported(checkpoint.model) else ():
-        without: Any = _Without(checkpoint.model, part)
-        numbers[f"without {part} top-1"] = masked_words(replace(checkpoint, model=without), texts)["top-1"]
+    for component in PARTS if supported(checkpoint.model) else ():
+        without: Any = _Without(checkpoint.model, component)
+        numbers[f"without {component} top-1"] = masked_words(replace(checkpoint, model=without), texts)["top-1"]
     return numbers
 
 
 class _Without:
-    """A model whose attention scores lack a part, called as the model itself is."""
+    """A model without one component of its attention scores, with the model's own interface."""
 
     def __init__(self, model: Any, part: str) -> None:
         self.model, self.device = model, model.device
@@ -146,39 +146,39 @@ def replaced(checkpoint: Checkpoint, side: Examples) -> Numbers:
 
 
 def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
-    hidden, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masks.FATES)
-    return float(hidden), float(drawn)
+    masked, random = recipes.load(checkpoint.spec.slug).data.get("fates", masks.FATES)
+    return float(masked), float(random)
 
 
 def permuted_words(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
-    """Masked words of short texts, the same that other encoders' cards count: all at once, and one after the other.
+    """Masked words of short texts, the same as for other encoders: all at once, and one after the other.
 
-    The second predicts each token with the masked ones before it known.
+    The second predicts each token from the masked ones before it, too.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    hits, later = Hits(), Hits()
+    hits, in_order = Hits(), Hits()
     for seed, text in enumerate(texts):
         ids = np.array(token_ids(checkpoint, text, special=True), dtype=np.int64)
-        _, places = measures.hide(ids, tokenizer, seed=seed)
-        given = torch.from_numpy(ids)[None].to(model.device)
-        labels = given[0, places.tolist()]
-        hits.add(permuted.at_once(model, given, places.tolist()), labels)
-        later.add(permuted.in_order(model, ids.tolist(), places.tolist()), labels)
-    return hits.top() | later.top("one after the other")
+        _, positions = measures.mask_words(ids, tokenizer, seed=seed)
+        inputs = torch.from_numpy(ids)[None].to(model.device)
+        labels = inputs[0, positions.tolist()]
+        hits.add(permuted.at_once(model, inputs, positions.tolist()), labels)
+        in_order.add(permuted.in_order(model, ids.tolist(), positions.tolist()), labels)
+    return hits.top() | in_order.top("one after the other")
 
 
-def cost_of_orders(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
-    """Bits per token of whole texts, every token found: from left to right, from right to left, in a random order."""
+def order_surprisal(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
+    """Bits per token of whole texts, predicted from left to right, from right to left and in a random order."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     bits = np.zeros(3)
     total = 0
     for seed, text in enumerate(texts):
         ids = token_ids(checkpoint, text, special=True)
-        inside = [place for place, token in enumerate(ids) if token not in tokenizer.all_special_ids]
+        inside = [position for position, token in enumerate(ids) if token not in tokenizer.all_special_ids]
         shuffled = np.random.default_rng(seed).permutation(inside).tolist()
-        for number, places in enumerate((inside, inside[::-1], shuffled)):
-            logs = permuted.in_order(model, ids, places)
-            own = logs[torch.arange(len(places)), torch.tensor(ids)[places]]
+        for number, positions in enumerate((inside, inside[::-1], shuffled)):
+            logs = permuted.in_order(model, ids, positions)
+            own = logs[torch.arange(len(positions)), torch.tensor(ids)[positions]]
             bits[number] -= float(own.sum()) / math.log(2)
         total += len(inside)
     names = ("left to right, bits per token", "right to left, bits per token", "random order, bits per token")
@@ -193,14 +193,14 @@ def orders(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, O
         yield f"{on}, the last sixth of random orders", Orders(side.text, backend, k)
 
 
-def ends_of_orders(checkpoint: Checkpoint, side: Orders) -> Numbers:
-    """The ends of random orders."""
+def order_ends(checkpoint: Checkpoint, side: Orders) -> Numbers:
+    """Accuracy at the ends of random orders."""
     shares = found_tokens(PermutationModel(checkpoint.model).eval(), side)
     return {name: shares[name] for name in ("top-1", "top-5")}
 
 
 def sentence_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[parallel.Pair]]]:
-    """English and French sentences that say the same."""
+    """English sentences and their French translations."""
     rows = [(row[0], row[1]) for row in measures.read_table(measures.TRANSLATIONS)]
     yield f"masked words of {len(rows)} sentences written for this project", rows
     if corpus is not None:
@@ -211,43 +211,43 @@ def sentence_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tupl
         yield f"masked words of {len(some)} sentence pairs of the corpus held out from training", some
 
 
-def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> Numbers:
-    """Top-1 and top-5 in percent over the masked tokens (`core.training.measures.hide`) of each side of the pairs.
+def bilingual_accuracy(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> Numbers:
+    """Top-1 and top-5 in percent over masked tokens (`core.training.measures.mask_words`) of each side of the pairs.
 
-    The same words are hidden with the whole other sentence beside them and without it.
+    The same words are masked with the other sentence as context and without it.
     """
     tokenizer: Any = checkpoint.tokenizer
     languages, names = numbers(checkpoint), tuple(LANGUAGES.values())
     end = int(tokenizer.eos_token_id)
-    found: Numbers = {}
+    shares: Numbers = {}
     for side, name in enumerate(names):
         hits = {f"{name} alone": Hits(), f"{name} with {names[1 - side]}": Hits()}
         for seed, pair in enumerate(pairs):
             texts = [token_ids(checkpoint, text) for text in pair]
             whole = np.array([end, *texts[side], end], dtype=np.int64)
-            hidden, places = measures.hide(whole, tokenizer, seed=seed)
-            given = [list(text) for text in texts]
-            given[side] = hidden[1:-1].tolist()
-            both = list(zip(languages, given, strict=True))
+            corrupted, positions = measures.mask_words(whole, tokenizer, seed=seed)
+            inputs = [list(text) for text in texts]
+            inputs[side] = corrupted[1:-1].tolist()
+            both = list(zip(languages, inputs, strict=True))
             before = len(texts[0]) + 2 if side else 0
             for own, parts, start in zip(hits.values(), ([both[side]], both), (0, before), strict=True):
-                logits = scores(checkpoint.model, layout(parts, end), (places + start).tolist())
-                own.add(logits, torch.from_numpy(whole[places]).to(logits.device))
-        for way, own in hits.items():
-            found |= own.top(way)
-    return found
+                logits = scores(checkpoint.model, layout(parts, end), (positions + start).tolist())
+                own.add(logits, torch.from_numpy(whole[positions]).to(logits.device))
+        for context, own in hits.items():
+            shares |= own.top(context)
+    return shares
 
 
-Tasked = tuple[str, Iterable[dict[str, Any]]]
+TaskBatches = tuple[str, Iterable[dict[str, Any]]]
 
 
-def tasked(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Tasked]]:
+def task_batches(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, TaskBatches]]:
     """For each task batches of texts written for this project, and of held-out ones of the corpus."""
-    told: dict[str, dict[str, Any]] = checkpoint.model.config.adapter_tasks
+    settings: dict[str, dict[str, Any]] = checkpoint.model.config.adapter_tasks
     order = [info.slug for info in tasks(checkpoint)]
     for task in order:
         rows = [row for row in measures.read_table(TEXTS) if row[0] == task]
-        batches = written(checkpoint, rows, list(told[task]["answers"]))
+        batches = written(checkpoint, rows, list(settings[task]["answers"]))
         yield f"{task}: {len(rows)} texts written for this project", (task, batches)
     if corpus is not None:
         recipe = recipes.load(checkpoint.spec.slug)
@@ -256,7 +256,7 @@ def tasked(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, T
             with TemporaryDirectory() as folder:
                 texts = prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)
                 count = len(evenly(texts, ADAPTED))
-                batches = measured(Rows(tokenizer), texts, str(told[task]["form"]), ADAPTED)
+                batches = measured(Rows(tokenizer), texts, str(settings[task]["form"]), ADAPTED)
                 yield f"{task}: {count} texts of the corpus held out from training", (task, batches)
                 del texts, batches  # the files are mapped while these live
 
@@ -266,17 +266,17 @@ def written(
 ) -> Iterator[dict[str, Any]]:
     """Batches of rows (task, answer, text) of like length, as `measured` gives them."""
     order = sorted(rows, key=lambda row: len(row[2]))
-    for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
-        texts = [text for _, _, text in part]
-        given = checkpoint.tokenizer(texts, return_tensors="pt", padding=True, return_token_type_ids=True)
-        yield {**given, "answers": torch.tensor([answers.index(answer) for _, answer, _ in part])}
+    for rows_of_batch in (order[at : at + at_once] for at in range(0, len(order), at_once)):
+        texts = [text for _, _, text in rows_of_batch]
+        inputs = checkpoint.tokenizer(texts, return_tensors="pt", padding=True, return_token_type_ids=True)
+        yield {**inputs, "answers": torch.tensor([answers.index(answer) for _, answer, _ in rows_of_batch])}
 
 
 @torch.inference_mode()
-def right(checkpoint: Checkpoint, given: Tasked) -> Numbers:
-    """Percent of right answers, through the adapters and by the head alone; and of always giving the commonest one."""
+def task_accuracy(checkpoint: Checkpoint, task_and_batches: TaskBatches) -> Numbers:
+    """Accuracy in percent with the adapters, with the head alone, and of the most frequent class."""
     model: Any = checkpoint.model
-    task, batches = given
+    task, batches = task_and_batches
     adapted: list[bool] = []
     alone: list[bool] = []
     answers: list[int] = []
@@ -299,42 +299,42 @@ def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
             yield f"{on}, {length} tokens", (texts, length)
 
 
-def sparse_and_full(checkpoint: Checkpoint, given: tuple[list[str], int]) -> Numbers:
+def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
     """Top-1 in percent of masked words through sparse and full attention, the mean over the texts."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    texts, length = given
+    texts, length = texts_and_length
     config: Any = model.config
     pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
     shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": []}
     for text in texts:
         whole = token_ids(checkpoint, text, special=True)
         ids = np.array([*whole[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
-        hidden, places = measures.hide(ids, tokenizer)
+        corrupted, positions = measures.mask_words(ids, tokenizer)
         for own, how in zip(shares.values(), (pattern, None), strict=True):
-            run = bigbird.forward(model, hidden.tolist(), places.tolist(), how)
-            own.append(100 * float((run.logits.argmax(axis=1) == ids[places]).mean()))
+            output = bigbird.forward(model, corrupted.tolist(), positions.tolist(), how)
+            own.append(100 * float((output.logits.argmax(axis=1) == ids[positions]).mean()))
     return {name: sum(own) / len(own) for name, own in shares.items()}
 
 
-def stretches_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
-    """The story, and stretches of held-out books by their length."""
+def spans_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
+    """The story, and spans of held-out books by their length."""
     whole = np.array(token_ids(checkpoint, story()), dtype=np.int64)
     length = min(1024, len(whole))
     yield f"{STORY}, {length} tokens", [whole[:length]]
     for on, books in long_books(checkpoint, corpus):
         for length in LENGTHS:
-            yield on.replace("1024", str(length)), list(_stretches(books, length, 8192 // length))
+            yield on.replace("1024", str(length)), list(_spans(books, length, 8192 // length))
 
 
 def long_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
-    """Held-out books, of which stretches of 1024 tokens are read."""
+    """Held-out books, of which spans of 1024 tokens are read."""
     if corpus is not None:
         books = [np.array(token_ids(checkpoint, text), dtype=np.int64) for text in held_out_books(corpus).values()]
         yield f"{BOOKS.format(len(books))}, 1024 tokens", books
 
 
-def _stretches(books: Sequence[Ints], length: int, most: int) -> Iterator[Ints]:
-    """Up to ``most`` stretches of so many tokens from the beginning of each book."""
+def _spans(books: Sequence[Ints], length: int, most: int) -> Iterator[Ints]:
+    """Up to ``most`` spans of so many tokens from the beginning of each book."""
     for book in books:
         for start in range(0, min(len(book) - length + 1, most * length), length):
             yield book[start : start + length].copy()
@@ -348,7 +348,7 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 
 
 @torch.inference_mode()
-def windowed(checkpoint: Checkpoint, stretches: Sequence[Ints]) -> Numbers:
+def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     """Top-1 and top-5 in percent on the same masked words: read whole, in pieces of `SHORT`, and so by the base."""
     from core import checkpoints
 
@@ -357,28 +357,30 @@ def windowed(checkpoint: Checkpoint, stretches: Sequence[Ints]) -> Numbers:
     base = checkpoints.load(str(card.base)) if card and card.base else None
     if base is not None:
         hits["base in pieces"] = Hits()
-    for seed, ids in enumerate(stretches):
-        hidden, places = measures.hide(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
-        places = places[(places % SHORT != 0) & (places % SHORT != SHORT - 1)]  # where pieces have their special tokens
-        cut = [hidden[at : at + SHORT] for at in range(0, len(hidden), SHORT)]
-        pieces = [torch.from_numpy(_framed(checkpoint, piece))[None] for piece in cut if len(piece) > 1]
-        places = places[places < sum(piece.shape[1] for piece in pieces)]
-        labels = torch.from_numpy(ids[places])
-        hits[""].add(torch.from_numpy(forward(model, hidden.tolist(), places.tolist()).logits), labels)
-        states_of_pieces = torch.cat([states(model, piece)[0] for piece in pieces])
-        hits["in pieces"].add(model.lm_head(states_of_pieces[places.tolist()]), labels)
+    for seed, ids in enumerate(spans):
+        corrupted, positions = measures.mask_words(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
+        positions = positions[
+            (positions % SHORT != 0) & (positions % SHORT != SHORT - 1)
+        ]  # where pieces have their special tokens
+        chunks = [corrupted[at : at + SHORT] for at in range(0, len(corrupted), SHORT)]
+        windows = [torch.from_numpy(_framed(checkpoint, chunk))[None] for chunk in chunks if len(chunk) > 1]
+        positions = positions[positions < sum(chunk.shape[1] for chunk in windows)]
+        labels = torch.from_numpy(ids[positions])
+        hits[""].add(torch.from_numpy(forward(model, corrupted.tolist(), positions.tolist()).logits), labels)
+        states_of_pieces = torch.cat([states(model, chunk)[0] for chunk in windows])
+        hits["in pieces"].add(model.lm_head(states_of_pieces[positions.tolist()]), labels)
         if base is not None:
-            every = torch.cat([base.model(piece).logits[0] for piece in pieces])
-            hits["base in pieces"].add(every[places.tolist()], labels)
+            every = torch.cat([base.model(chunk).logits[0] for chunk in windows])
+            hits["base in pieces"].add(every[positions.tolist()], labels)
     return {key: share for name, own in hits.items() for key, share in own.top(name).items()}
 
 
 def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int]]:
     """(first, second) places of words of ``rare`` that the text has exactly twice, ``low`` to ``high`` tokens apart."""
-    places: dict[int, list[int]] = {}
+    positions: dict[int, list[int]] = {}
     for at in np.flatnonzero(np.isin(ids, rare)).tolist():
-        places.setdefault(int(ids[at]), []).append(at)
-    return [(p[0], p[1]) for p in places.values() if len(p) == 2 and low <= p[1] - p[0] <= high]
+        positions.setdefault(int(ids[at]), []).append(at)
+    return [(p[0], p[1]) for p in positions.values() if len(p) == 2 and low <= p[1] - p[0] <= high]
 
 
 @torch.inference_mode()
@@ -389,18 +391,18 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
     masked too.
     """
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
-    pieces = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    words = np.array([piece.isalpha() for piece in pieces])
-    goes_on = np.array([piece.startswith("##") for piece in pieces])
-    counts = np.zeros(len(pieces), dtype=np.int64)
+    tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    words = np.array([token.isalpha() for token in tokens])
+    goes_on = np.array([token.startswith("##") for token in tokens])
+    counts = np.zeros(len(tokens), dtype=np.int64)
     for book in books:
-        counts += np.bincount(book, minlength=len(pieces))
+        counts += np.bincount(book, minlength=len(tokens))
     rare = np.flatnonzero(words & (counts <= RARE * counts.sum()))
     out: Numbers = {}
     for low, high in FAR:
-        right: list[list[bool]] = []
-        for stretch in _stretches(books, length, 8):
-            ids = _framed(checkpoint, stretch)
+        hits: list[list[bool]] = []
+        for span in _spans(books, length, 8):
+            ids = _framed(checkpoint, span)
             for first, second in pairs_far(ids, rare, low, high):
                 if goes_on[ids[[first + 1, second + 1]]].any():
                     continue
@@ -409,8 +411,8 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
                 alone = repeated.copy()
                 alone[first] = tokenizer.mask_token_id
                 hidden = states(model, torch.from_numpy(np.stack([repeated, alone])))[:, second]
-                right.append((model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist())
-        shares = 100 * np.array(right, dtype=float).reshape(-1, 2).sum(0) / max(1, len(right))
+                hits.append((model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist())
+        shares = 100 * np.array(hits, dtype=float).reshape(-1, 2).sum(0) / max(1, len(hits))
         out[f"rare word repeated {low} to {high} tokens away, top-5"] = float(shares[0])
         out[f"rare word, repetition {low} to {high} tokens away masked, top-5"] = float(shares[1])
     return out

@@ -1,4 +1,4 @@
-"""Measures of models that read one text and write another: translation, repair, spelling, fusion, denoising."""
+"""Measures of text-to-text models: translation, repair, spelling correction, fusion, denoising."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.language.noise import NOISES, error_rate, noisy
-from core.objectives.corruptions import CORRUPTIONS, damage_text
+from core.objectives.corruptions import CORRUPTIONS, corrupt_text
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.measures import OUT, STORY, WRITTEN, Numbers, hold_out_every, story_chunks, token_ids
 from core.training.objectives.pairs import UNSEEN, made_fusions, token
-from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, damaged, prefix
+from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, corrupted, prefix
 
 PAIRS = 400
 """Held-out sentences of the corpus that are measured, for each direction or task."""
 DENOISED = 200
 """Held-out texts, for each corruption."""
 SPELLED = 150
-"""Held-out sentences, under each noise at its default rate and without."""
+"""Held-out sentences, with each noise at its default rate and without noise."""
 FUSED = 300
 DIRECTIONS = ("en-fr", "fr-en", "en-de", "de-en", "fr-de", "de-fr")
 SENTENCES = measures.ROOT / "assets" / "heldout" / "fusions.tsv"
@@ -32,31 +32,31 @@ Grouped = dict[str, dict[str, list[str]]]
 """For each direction the sources and their translations."""
 
 
-def _evenly(found: list[Any], most: int) -> list[Any]:
-    return found[:: max(1, len(found) // most)][:most]
+def _evenly(items: list[Any], most: int) -> list[Any]:
+    return items[:: max(1, len(items) // most)][:most]
 
 
 @cache
 def held_out_pairs(corpus: Path, every: int, *, unseen: bool) -> Grouped:
-    """Of no sentence, nor of a bridge between languages that never met, was anything trained on."""
+    """Sentence pairs of the corpus that training did not use, bridged pairs through English included if ``unseen``."""
     split = parallel.splits(corpus, every)
     sides = {name: side.test for name, side in split.items()}
     if unseen:
         sides[UNSEEN] = parallel.unseen(corpus, split).test
-    found: Grouped = {}
+    grouped: Grouped = {}
     for name, pairs in sides.items():
-        one, other = name.split("-")
-        for task, rows in ((name, pairs()), (f"{other}-{one}", ((right, left) for left, right in pairs()))):
-            found[task] = dict(islice(parallel.references(rows).items(), PAIRS))
-    return found
+        first, second = name.split("-")
+        for task, rows in ((name, pairs()), (f"{second}-{first}", ((right, left) for left, right in pairs()))):
+            grouped[task] = dict(islice(parallel.references(rows).items(), PAIRS))
+    return grouped
 
 
 def all_directions(
     checkpoint: Checkpoint, corpus: Path | None, directions: Sequence[str] = DIRECTIONS
 ) -> Iterator[tuple[str, Grouped]]:
     """Sentences and their translations, in every direction."""
-    rows, place = measures.read_table(measures.TRANSLATIONS), list(LANGUAGES)
-    sides = {task: [place.index(language) for language in task.split("-")] for task in directions}
+    rows, languages = measures.read_table(measures.TRANSLATIONS), list(LANGUAGES)
+    sides = {task: [languages.index(language) for language in task.split("-")] for task in directions}
     yield WRITTEN.format(len(rows)), {task: {row[a]: [row[b]] for row in rows} for task, (a, b) in sides.items()}
     if corpus is not None:
         on = f"{OUT.format(PAIRS)}, all their translations as references"
@@ -76,27 +76,29 @@ def english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, 
 
 def translated(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
     """BLEU and chrF in each direction."""
-    found: Numbers = {}
+    scores: Numbers = {}
     for task, rows in grouped.items():
-        made = measures.rewrite(checkpoint, [prefix(task) + text for text in rows])
-        found |= {f"{task} {name}": value for name, value in measures.translation(made, list(rows.values())).items()}
-    return found
+        outputs = measures.rewrite(checkpoint, [prefix(task) + text for text in rows])
+        scores |= {
+            f"{task} {name}": value for name, value in measures.translation(outputs, list(rows.values())).items()
+        }
+    return scores
 
 
 def repaired(checkpoint: Checkpoint, clean: list[str]) -> Numbers:
-    """What is left of damage after repair."""
-    broken = [damaged(text, index) for index, text in enumerate(clean)]
-    made = measures.rewrite(checkpoint, [prefix("repair") + text for text in broken])
-    return {f"repair {name}": value for name, value in measures.repair(made, broken, clean).items()}
+    """chrF and exact matches of corrupted texts before and after repair."""
+    corrupted_texts = [corrupted(text, index) for index, text in enumerate(clean)]
+    outputs = measures.rewrite(checkpoint, [prefix("repair") + text for text in corrupted_texts])
+    return {f"repair {name}": value for name, value in measures.repair(outputs, corrupted_texts, clean).items()}
 
 
 def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
-    """BLEU and chrF of every direction; of those without English also by way of it, in two steps."""
-    found: Numbers = {}
+    """BLEU and chrF of every direction, and through English for those without it."""
+    scores: Numbers = {}
     made_of: dict[tuple[str, ...], list[str]] = {}
 
-    def made(task: str, texts: list[str]) -> list[str]:
-        """Translations, each text once: on the way through English stands what its own direction had to make."""
+    def translated_once(task: str, texts: list[str]) -> list[str]:
+        """Translations, each text once: a route through English reuses those of the direct one."""
         key = (task, *texts)
         if key not in made_of:
             made_of[key] = translate(checkpoint, task, texts)
@@ -106,13 +108,13 @@ def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
         texts, references = list(grouped[task]), list(grouped[task].values())
         if not texts:
             continue
-        ways = {task: made(task, texts)}
+        routes = {task: translated_once(task, texts)}
         source, target = task.split("-")
         if "en" not in (source, target):
-            ways[f"{task} through English"] = made(f"en-{target}", made(f"{source}-en", texts))
-        for way, outputs in ways.items():
-            found |= {f"{way} {name}": value for name, value in measures.translation(outputs, references).items()}
-    return found
+            routes[f"{task} through English"] = translated_once(f"en-{target}", translated_once(f"{source}-en", texts))
+        for route, outputs in routes.items():
+            scores |= {f"{route} {name}": value for name, value in measures.translation(outputs, references).items()}
+    return scores
 
 
 def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[str]:
@@ -123,59 +125,59 @@ def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[s
 
 
 def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
-    """Sentences to be spelled, of the corpus evenly from all sources, none longer in bytes than those of training."""
-    written = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
-    yield WRITTEN.format(len(written)), written
+    """Sentences for spelling correction, evenly from all sources, no longer in bytes than those of training."""
+    sentences = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
+    yield WRITTEN.format(len(sentences)), sentences
     if corpus is not None:
         recipe, every = recipes.load(checkpoint.spec.slug), hold_out_every(checkpoint)
         shortest, longest = (int(recipe.data[name]) for name in ("shortest", "longest"))
         items = (item for source in recipe.sources for item in corpora.read(corpus, source, every=every))
         held = (item.text for item in items if item.held_out)
-        found = [text for text in held if shortest <= len(text.encode()) + 1 <= longest]
-        yield OUT.format(SPELLED), _evenly(found, SPELLED)
+        fitting = [text for text in held if shortest <= len(text.encode()) + 1 <= longest]
+        yield OUT.format(SPELLED), _evenly(fitting, SPELLED)
 
 
-def respelt(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
-    """Greedy answers: what is exact after each noise, the error rates before and after, what is right and stays so."""
-    ways = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
-    # all at once, so that texts of one length are read together whatever their noise
-    every = [text for given in (*ways.values(), texts) for text in given]
+def spelling_corrected(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """Greedy outputs: exact matches and character error rates for each noise, and clean sentences left unchanged."""
+    noised = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
+    # all noises in one call, so that texts of similar length share a batch
+    every = [text for noisy_texts in (*noised.values(), texts) for text in noisy_texts]
     answers = measures.rewrite(checkpoint, every, beams=1, rows=64, longest=160)
     count = len(texts)
-    found: Numbers = {}
-    for number, (kind, given) in enumerate(ways.items()):
-        made = answers[number * count : (number + 1) * count]
-        found[f"{kind} exact after"] = measures.equal(made, texts)
-        found[f"{kind} CER before"] = error_rate(given, texts)
-        found[f"{kind} CER after"] = error_rate(made, texts)
-    found["left untouched"] = measures.equal(answers[-count:], texts)
+    scores: Numbers = {}
+    for number, (kind, noisy_texts) in enumerate(noised.items()):
+        outputs = answers[number * count : (number + 1) * count]
+        scores[f"{kind} exact after"] = measures.equal(outputs, texts)
+        scores[f"{kind} CER before"] = error_rate(noisy_texts, texts)
+        scores[f"{kind} CER after"] = error_rate(outputs, texts)
+    scores["left untouched"] = measures.equal(answers[-count:], texts)
     means = ("exact after", "CER before", "CER after")
-    return {name: sum(found[f"{kind} {name}"] for kind in NOISES) / len(NOISES) for name in means} | found
+    return {name: sum(scores[f"{kind} {name}"] for kind in NOISES) / len(NOISES) for name in means} | scores
 
 
 def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, list[Fusion]]]:
     """Pairs of sentences that were one."""
-    written = [Fusion(*row) for row in measures.read_table(SENTENCES)]
-    yield WRITTEN.format(len(written)), written
+    sentences = [Fusion(*row) for row in measures.read_table(SENTENCES)]
+    yield WRITTEN.format(len(sentences)), sentences
     if path is not None:
-        some = _evenly(list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)), FUSED)
-        yield OUT.format(len(some)), some
+        fusions = _evenly(list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)), FUSED)
+        yield OUT.format(len(fusions)), fusions
 
 
 def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
-    """Connectives and whole sentences that come back, in percent; and the connectives that "and" alone would get."""
+    """Connectives and whole sentences restored, in percent, and the baseline of the most frequent connective."""
     outputs = measures.rewrite(checkpoint, [row.parts for row in rows])
     often = max(sum(row.connective == word for row in rows) for word in CONNECTIVES)
-    found = [connective(output, row) for output, row in zip(outputs, rows, strict=True)]
+    connectives = [connective(output, row) for output, row in zip(outputs, rows, strict=True)]
     return {
-        "connective": measures.equal(found, [row.connective for row in rows]),
+        "connective": measures.equal(connectives, [row.connective for row in rows]),
         "connective, the most frequent one always": 100 * often / len(rows),
         "whole sentence": measures.equal(map(corpora.normal, outputs), [corpora.normal(row.whole) for row in rows]),
     }
 
 
 def connective(output: str, row: Fusion) -> str:
-    """The connective that stands in the output and not in the two sentences; empty where there is none."""
+    """The connective of the output that is not in the two sentences; empty where there is none."""
     before = corpora.normal(row.parts).split()
     for word in corpora.normal(output).split():
         if word in before:
@@ -186,23 +188,23 @@ def connective(output: str, row: Fusion) -> str:
 
 
 def two_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
-    """Texts of the story, and of held-out books two sentences that follow each other, from each of many places."""
+    """Texts of the story, and pairs of consecutive sentences from held-out books."""
     room = int(checkpoint.tokenizer.model_max_length) - 6  # masks for empty spans make a text longer
     yield STORY, story_chunks(checkpoint, room)
     if corpus is not None:
         source = recipes.SourceFile("stories.txt", sentences=True, group=2)
         items = corpora.read(corpus, source, every=hold_out_every(checkpoint))
         held = (item.text for item in items if item.held_out and len(corpora.sentences(item.text)) == 2)
-        found = [text for text in held if len(token_ids(checkpoint, text, special=True)) <= room]
-        yield f"{DENOISED} texts from books of the corpus held out from training", _evenly(found, DENOISED)
+        fitting = [text for text in held if len(token_ids(checkpoint, text, special=True)) <= room]
+        yield f"{DENOISED} texts from books of the corpus held out from training", _evenly(fitting, DENOISED)
 
 
-def undone(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
-    """How near to the text each corruption leaves it, and how near the model's answer is."""
-    found: Numbers = {}
+def denoised(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
+    """Similarity of the corrupted texts and of the model's reconstructions to the originals."""
+    scores: Numbers = {}
     for kind in CORRUPTIONS:
-        damaged = [damage_text(checkpoint, text, kind, seed) for seed, text in enumerate(texts)]
-        made = measures.rewrite(checkpoint, damaged, beams=1)
-        numbers = measures.repair(made, damaged, texts)
-        found |= {f"{kind} {name}": numbers[name] for name in ("chrF before", "chrF after", "exact after")}
-    return found
+        corrupted_texts = [corrupt_text(checkpoint, text, kind, seed) for seed, text in enumerate(texts)]
+        outputs = measures.rewrite(checkpoint, corrupted_texts, beams=1)
+        numbers = measures.repair(outputs, corrupted_texts, texts)
+        scores |= {f"{kind} {name}": numbers[name] for name in ("chrF before", "chrF after", "exact after")}
+    return scores

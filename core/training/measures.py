@@ -1,4 +1,4 @@
-r"""How good a trained model is: the numbers of the cards, and the texts that they are measured on.
+r"""The measures on the cards, and the texts that they are measured on.
 
 =================  ===================================================================================================
 top-1, top-5       share of masked positions where an accepted answer is the first, or among the five first, words
@@ -36,8 +36,8 @@ CLOZE = {
 TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
 
 Numbers = dict[str, float]
-Found = dict[str, Numbers]
-"""Numbers by what they were measured on."""
+Results = dict[str, Numbers]
+"""Measures by the name of the texts."""
 STORY = "a story written for this project"
 BOOKS = "{} books of the corpus held out from training"
 WRITTEN = "{} sentences written for this project"
@@ -45,7 +45,7 @@ OUT = "{} sentences of the corpus held out from training"
 
 
 def hold_out_every(checkpoint: Checkpoint) -> int:
-    """About one text in so many was held out from the training of a bundled checkpoint."""
+    """N, where one text in N was held out from the training of a bundled checkpoint."""
     return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
 
 
@@ -75,7 +75,7 @@ def stories(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, 
 
 
 def story_chunks(checkpoint: Checkpoint, room: int = 126) -> list[str]:
-    """The story in runs of whole sentences that fit ``room`` tokens together."""
+    """The story in chunks of whole sentences of up to ``room`` tokens."""
     out: list[str] = []
     for sentence in sentences(story().replace("\n", " ")):
         longer = f"{out[-1]} {sentence}" if out else sentence
@@ -88,22 +88,24 @@ def story_chunks(checkpoint: Checkpoint, room: int = 126) -> list[str]:
 
 @torch.inference_mode()
 def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, at_once: int = 25) -> Numbers:
-    """Over (sentence with one ``[MASK]``, accepted answers), in percent: right top predictions, right ones among the
-    top five, and top predictions that repeat a word of the sentence.
+    """Top-1 and top-5 accuracy, and top predictions that repeat a word of the sentence, in percent.
+
+    Args:
+        rows: sentences with one ``[MASK]`` and their accepted answers.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    first = near = repeats = 0
+    first = in_top_five = repeats = 0
     order = sorted(rows, key=lambda row: len(row[0]))
-    for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
-        given = tokenizer([sentence for sentence, _ in part], return_tensors="pt", padding=True).to(model.device)
-        places = (given["input_ids"] == tokenizer.mask_token_id).int().argmax(1)
-        guesses = model(**given).logits[torch.arange(len(part)), places].topk(5).indices.tolist()
-        for (_, answers), ids, best in zip(part, given["input_ids"].tolist(), guesses, strict=True):
+    for batch in (order[at : at + at_once] for at in range(0, len(order), at_once)):
+        inputs = tokenizer([sentence for sentence, _ in batch], return_tensors="pt", padding=True).to(model.device)
+        positions = (inputs["input_ids"] == tokenizer.mask_token_id).int().argmax(1)
+        predictions = model(**inputs).logits[torch.arange(len(batch)), positions].topk(5).indices.tolist()
+        for (_, answers), ids, best in zip(batch, inputs["input_ids"].tolist(), predictions, strict=True):
             words = tokenizer.convert_ids_to_tokens(best)
             first += words[0] in answers
-            near += any(word in answers for word in words)
+            in_top_five += any(word in answers for word in words)
             repeats += best[0] in ids
-    shares = {"top-1": first, "top-5": near, "top prediction repeats a word": repeats}
+    shares = {"top-1": first, "top-5": in_top_five, "top prediction repeats a word": repeats}
     return {name: 100 * count / len(rows) for name, count in shares.items()}
 
 
@@ -122,7 +124,7 @@ def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
 
 @torch.inference_mode()
 def bits_per_byte(checkpoint: Checkpoint, text: str) -> float:
-    """Bits per byte of a text that begins a document, each token seen with at least half a window of context.
+    """Bits per byte of a document, each token predicted from at least half a window of context.
 
     Windows are as long as the model's positions and move by half of that; only what is new in a window counts.
     """
@@ -130,8 +132,8 @@ def bits_per_byte(checkpoint: Checkpoint, text: str) -> float:
     width = int(getattr(model.config, "n_positions", 0) or model.config.max_position_embeddings)
     ids = [checkpoint.tokenizer.bos_token_id, *token_ids(checkpoint, text)]
     nats = 0.0
-    for part, fresh in half_windows(len(ids), width):
-        window = torch.tensor([ids[part]], device=model.device)
+    for span, fresh in half_windows(len(ids), width):
+        window = torch.tensor([ids[span]], device=model.device)
         logs = model(window).logits[0, :-1].float().log_softmax(-1)
         nats -= float(logs.gather(1, window[0, 1:, None])[-fresh:].sum())
     return nats / math.log(2) / len(text.encode())
@@ -156,17 +158,17 @@ def rewrite(
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
     out = [""] * len(texts)
     for at in range(0, len(order), rows):
-        part = order[at : at + rows]
-        given = tokenizer([texts[i] for i in part], return_tensors="pt", padding=True).to(model.device)
-        made = model.generate(
-            input_ids=given["input_ids"],
-            attention_mask=given["attention_mask"],
+        batch = order[at : at + rows]
+        inputs = tokenizer([texts[i] for i in batch], return_tensors="pt", padding=True).to(model.device)
+        outputs = model.generate(
+            input_ids=inputs["input_ids"],
+            attention_mask=inputs["attention_mask"],
             num_beams=beams,
             do_sample=False,
             max_new_tokens=longest,
             **({} if first is None else {"forced_bos_token_id": first}),
         )
-        for i, text in zip(part, tokenizer.batch_decode(made, skip_special_tokens=True), strict=True):
+        for i, text in zip(batch, tokenizer.batch_decode(outputs, skip_special_tokens=True), strict=True):
             out[i] = text.strip()
     return out
 
@@ -183,31 +185,31 @@ def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> 
     }
 
 
-def equal(outputs: Iterable[str], wanted: Sequence[str]) -> float:
-    """Outputs that are what was wanted, in percent."""
-    return 100 * sum(a == b for a, b in zip(outputs, wanted, strict=True)) / len(wanted)
+def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
+    """Exact matches, in percent."""
+    return 100 * sum(a == b for a, b in zip(outputs, expected, strict=True)) / len(expected)
 
 
-def repair(outputs: Sequence[str], damaged: Sequence[str], clean: Sequence[str]) -> Numbers:
-    """chrF and exact matches (percent), of the damaged text as it stands and after repair."""
+def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str]) -> Numbers:
+    """chrF and exact matches (percent) of the corrupted texts and of the outputs."""
     import sacrebleu
 
     return {
-        "chrF before": sacrebleu.corpus_chrf(list(damaged), [list(clean)]).score,
+        "chrF before": sacrebleu.corpus_chrf(list(corrupted), [list(clean)]).score,
         "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,
-        "exact before": equal(damaged, clean),
+        "exact before": equal(corrupted, clean),
         "exact after": equal(outputs, clean),
     }
 
 
-def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
-    """(masked ids, masked positions) of one text: whole words, all equally likely, drawn from the seed."""
-    pieces = tokenizer.convert_ids_to_tokens(ids.tolist())
+def mask_words(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
+    """(masked ids, masked positions) of one text: whole words, all equally likely, sampled with the seed."""
+    tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
     size = int(ids.max()) + 1
     continues = np.zeros(size, dtype=bool)
     special = np.zeros(size, dtype=bool)
-    for piece, index in zip(pieces, ids.tolist(), strict=True):
-        continues[index] = piece.startswith("##")
+    for token, index in zip(tokens, ids.tolist(), strict=True):
+        continues[index] = token.startswith("##")
         special[index] = index in tokenizer.all_special_ids
     rng = np.random.default_rng(seed)
     mask = masking.choose(ids[None, :], np.ones(size), continues, special, rate, rng)[0]
@@ -216,11 +218,11 @@ def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tup
 
 @torch.inference_mode()
 def masked_words(checkpoint: Checkpoint, texts: Sequence[str]) -> Numbers:
-    """Top-1 and top-5 in percent over the masked words (see `hide`) of short texts."""
+    """Top-1 and top-5 in percent over the masked words (see `mask_words`) of short texts."""
     model, hits = checkpoint.model, Hits()
     for seed, text in enumerate(texts):
         ids = np.array(token_ids(checkpoint, text, special=True), dtype=np.int64)
-        hidden, places = hide(ids, checkpoint.tokenizer, seed=seed)
-        scores = model(torch.from_numpy(hidden)[None].to(model.device)).logits[0, places.tolist()]
-        hits.add(scores, torch.from_numpy(ids[places]).to(model.device))
+        corrupted, positions = mask_words(ids, checkpoint.tokenizer, seed=seed)
+        scores = model(torch.from_numpy(corrupted)[None].to(model.device)).logits[0, positions.tolist()]
+        hits.add(scores, torch.from_numpy(ids[positions]).to(model.device))
     return hits.top()

@@ -142,7 +142,7 @@ def prefix(task: str) -> str:
     return f"translate {LANGUAGES[source]} to {LANGUAGES[target]}: "
 
 
-def damaged(text: str, index: int) -> str:
+def corrupted(text: str, index: int) -> str:
     """The ``index``-th damage of a text: kind and rate drawn from the index alone.
 
     The kind is drawn evenly among the everyday noise of `core.language.noise`, the rate evenly from 0 to twice its
@@ -167,7 +167,7 @@ def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         for pair in pairs:
             key = digest(pair[side])
             if key not in seen:
-                yield damaged(pair[side], len(seen)), pair[side]
+                yield corrupted(pair[side], len(seen)), pair[side]
                 seen.add(key)
     else:
         for english, other in pairs:

@@ -37,7 +37,7 @@ def test_masked_tokens(slug: str) -> None:
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     with torch.inference_mode():
         theirs = checkpoint.model(input_ids=ids, labels=_labels(slug, example)).loss
-    assert set(found.source) == set(example.asked)
+    assert set(found.source) == set(example.targets)
     assert found.mean == pytest.approx(float(theirs), rel=1e-4)
     assert found.options == checkpoint.model.config.vocab_size
     for place in found.source.values():
@@ -100,7 +100,10 @@ def test_verdicts_on_replaced_tokens() -> None:
 
 def test_nothing_asked_costs_nothing_and_too_much_is_refused() -> None:
     checkpoint = checkpoints.load("atlas-bert")
-    assert losses(checkpoint, masked.hide(["[CLS]", "[SEP]"], {}, (), np.random.default_rng(0)), "masks").mean is None
+    assert (
+        losses(checkpoint, masked.mask_tokens(["[CLS]", "[SEP]"], {}, (), np.random.default_rng(0)), "masks").mean
+        is None
+    )
     long = masked.corrupt(["the"] * 200, ["x"], np.random.default_rng(0))
     with pytest.raises(InputTooLong):
         losses(checkpoint, long, "masks")
@@ -166,7 +169,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
     positions = torch.tensor([[*range(half), *range(len(second) + 2)]])
     with torch.no_grad():
         logs = xlm.model(input_ids=ids, langs=langs, position_ids=positions).logits[0].log_softmax(-1)
-    for place in example.asked:
+    for place in example.targets:
         target = xlm.tokenizer.convert_tokens_to_ids(example.source[place].target)
         assert found.source[place].nats == pytest.approx(-float(logs[place, target]), rel=1e-4, abs=1e-5)
     with pytest.raises(InputUnusable):
@@ -180,12 +183,12 @@ def test_teacher_and_student_answer_as_each_does_alone() -> None:
     found = live.scored(teacher, student, example)
     ids = numbers(teacher, example.source)
     with torch.no_grad():
-        plain = student.model(input_ids=ids).logits[0, list(example.asked)].numpy()
+        plain = student.model(input_ids=ids).logits[0, list(example.targets)].numpy()
     assert found.student == pytest.approx(plain, abs=1e-4)
-    assert found.teacher.shape == plain.shape == (len(example.asked), len(found.names))
+    assert found.teacher.shape == plain.shape == (len(example.targets), len(found.names))
     assert found.states[0].shape == found.states[1].shape
     assert [teacher.tokenizer.convert_ids_to_tokens(int(i)) for i in found.truth] == [
-        example.source[place].target for place in example.asked
+        example.source[place].target for place in example.targets
     ]
     with pytest.raises(InputUnusable, match="No token"):
         live.scored(teacher, student, Example((), (Cell("[CLS]"),)))

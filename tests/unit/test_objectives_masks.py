@@ -35,7 +35,7 @@ MAKERS: dict[str, Maker] = {
         tokens, whole_words.members(words, fixed), WORDS, rng, rate=rate, fixed=fixed
     ),
     "order": lambda tokens, _, fixed, rng, rate: word_order.corrupt(tokens, WORDS, rng, rate=rate, fixed=fixed),
-    "hidden": lambda tokens, _, fixed, rng, rate: replaced.hide(tokens, rng, rate=rate, fixed=fixed),
+    "hidden": lambda tokens, _, fixed, rng, rate: replaced.mask_tokens(tokens, rng, rate=rate, fixed=fixed),
 }
 
 
@@ -57,7 +57,7 @@ def test_nothing_is_lost_and_the_format_stays(name: str, lengths: list[int], see
     assert [cell.token if cell.target is None else cell.target for cell in example.source] == tokens
     for place in fixed:
         assert (example.source[place].change, example.source[place].target) == ("special", None)
-    assert example.asked
+    assert example.targets
     assert example.visible[0].allowed.shape == (len(tokens), len(tokens))
     assert example.visible[0].allowed.all()
 
@@ -65,7 +65,7 @@ def test_nothing_is_lost_and_the_format_stays(name: str, lengths: list[int], see
 @pytest.mark.parametrize(("name", "rate"), [("masked", 0.15), ("masked", 0.5), ("hidden", 0.15)])
 def test_each_token_is_asked_by_itself_and_one_at_least(name: str, rate: float) -> None:
     rng = np.random.default_rng(1)
-    counts = [len(made(name, [1] * 23, rng, rate).asked) for _ in range(1000)]
+    counts = [len(made(name, [1] * 23, rng, rate).targets) for _ in range(1000)]
     assert min(counts) >= 1
     # 23 p, and one more where none was drawn; four standard errors of 1000 binomial counts
     expected, error = 23 * rate + (1 - rate) ** 23, (23 * rate * (1 - rate) / 1000) ** 0.5
@@ -75,7 +75,7 @@ def test_each_token_is_asked_by_itself_and_one_at_least(name: str, rate: float) 
 def test_the_share_of_spans_is_exact_on_average() -> None:
     # 23 tokens: 3.45 of them at 15 %, so that every text has one of two counts.
     rng = np.random.default_rng(1)
-    counts = [len(made("spans", [1] * 23, rng, 0.15).asked) for _ in range(1000)]
+    counts = [len(made("spans", [1] * 23, rng, 0.15).targets) for _ in range(1000)]
     assert set(counts) == {3, 4}
     assert np.mean(counts) == pytest.approx(23 * 0.15, abs=0.05)
 
@@ -96,18 +96,18 @@ def test_the_page_hides_what_training_hides() -> None:
     ids = np.arange(40)
     special = np.isin(ids, (0, 39))
     for seed in range(30):
-        damaged, chosen = masked.damage(ids, special, 40, np.random.default_rng(seed))
+        damaged, chosen = masked.corrupt_ids(ids, special, 40, np.random.default_rng(seed))
         example = masked.corrupt([str(i) for i in ids], WORDS, np.random.default_rng(seed), fixed=(0, 39))
-        assert example.asked == tuple(np.flatnonzero(chosen).tolist())
+        assert example.targets == tuple(np.flatnonzero(chosen).tolist())
         hidden = [place for place, cell in enumerate(example.source) if cell.change == "masked"]
         assert hidden == np.flatnonzero(damaged == 40).tolist()
 
 
 def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
-    assert made("masked", [1], np.random.default_rng(0), 0.05).asked == (1,)
-    assert masked.corrupt(["[CLS]", "[SEP]"], WORDS, np.random.default_rng(0), fixed=(0, 1)).asked == ()
-    assert spans.corrupt(["[CLS]", "[SEP]"], [-1, -2], WORDS, np.random.default_rng(0), fixed=(0, 1)).asked == ()
-    assert whole_words.corrupt(["[CLS]"], [-1], WORDS, np.random.default_rng(0), fixed=(0,)).asked == ()
+    assert made("masked", [1], np.random.default_rng(0), 0.05).targets == (1,)
+    assert masked.corrupt(["[CLS]", "[SEP]"], WORDS, np.random.default_rng(0), fixed=(0, 1)).targets == ()
+    assert spans.corrupt(["[CLS]", "[SEP]"], [-1, -2], WORDS, np.random.default_rng(0), fixed=(0, 1)).targets == ()
+    assert whole_words.corrupt(["[CLS]"], [-1], WORDS, np.random.default_rng(0), fixed=(0,)).targets == ()
 
 
 @settings(max_examples=60)
@@ -115,7 +115,7 @@ def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
 def test_of_a_whole_word_all_pieces_are_asked(lengths: list[int], seed: int) -> None:
     example = made("whole", lengths, np.random.default_rng(seed), 0.15)
     _, words, _ = text_of(lengths)
-    asked = set(example.asked)
+    asked = set(example.targets)
     for number in {words[place] for place in asked}:
         assert {place for place, word in enumerate(words) if word == number} <= asked
     room = int(0.15 * sum(lengths)) + 1
@@ -126,9 +126,9 @@ def test_a_word_too_long_for_the_share_is_passed_over() -> None:
     # Ten tokens at 10 % leave room for one: the word of nine pieces never fits.
     for seed in range(50):
         tokens, words, fixed = text_of([9, 1])
-        assert whole_words.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=0.1, fixed=fixed).asked == (
-            10,
-        )
+        assert whole_words.corrupt(
+            tokens, words, WORDS, np.random.default_rng(seed), rate=0.1, fixed=fixed
+        ).targets == (10,)
 
 
 def test_the_lengths_of_spans_are_geometric_and_sum_to_one() -> None:
@@ -148,28 +148,28 @@ def test_a_span_begins_with_a_word_and_shares_its_fate(lengths: list[int], seed:
     example = made("spans", lengths, np.random.default_rng(seed), 0.15)
     _, words, _ = text_of(lengths)
     groups: dict[int, list[int]] = {}
-    for place in example.asked:
+    for place in example.targets:
         groups.setdefault(example.source[place].group or 0, []).append(place)
     for places in groups.values():
         assert places == list(range(places[0], places[-1] + 1))
         assert words[places[0]] != words[places[0] - 1]
         assert len({example.source[place].change for place in places}) == 1
     total = sum(lengths)
-    assert len(example.asked) <= max(1, int(0.15 * total) + 1)
+    assert len(example.targets) <= max(1, int(0.15 * total) + 1)
 
 
 def test_each_token_of_a_span_is_asked_from_its_borders() -> None:
     # The paper's own picture: "an American football game" hidden at places 5 to 8, borders 4 and 9.
     tokens = ["Super", "Bowl", "50", "was", "an", "American", "football", "game", "to", "determine"]
     fates = dict.fromkeys(range(4, 8), "masked")
-    example = masked.hide(tokens, fates, WORDS, np.random.default_rng(0))  # type: ignore[arg-type]
+    example = masked.mask_tokens(tokens, fates, WORDS, np.random.default_rng(0))  # type: ignore[arg-type]
     assert [(b.place, b.left, b.right, b.distance) for b in spans.boundaries(example)] == [
         (4, 3, 8, 1),
         (5, 3, 8, 2),
         (6, 3, 8, 3),
         (7, 3, 8, 4),
     ]
-    ends = masked.hide(["a", "b", "c"], {0: "masked", 2: "masked"}, WORDS, np.random.default_rng(0))
+    ends = masked.mask_tokens(["a", "b", "c"], {0: "masked", 2: "masked"}, WORDS, np.random.default_rng(0))
     assert spans.boundaries(ends) == ()
 
 
@@ -177,7 +177,7 @@ def test_a_token_of_the_format_ends_a_span() -> None:
     tokens, words = ["[CLS]", "a", "[MASK]", "b", "[SEP]"], [-1, 0, 1, 2, -2]
     for seed in range(30):
         found = spans.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=1.0, fixed=(0, 2, 4))
-        assert found.asked == (1, 3)
+        assert found.targets == (1, 3)
         assert {found.source[1].group, found.source[3].group} == {0, 1}
 
 
@@ -207,7 +207,7 @@ def framed(example: Example, a: list[str], b: list[str]) -> bool:
         and [cell.segment for cell in example.source] == [0] * (len(a) + 2) + [1] * (len(b) + 1)
         and [place for place, cell in enumerate(example.source) if cell.change == "special"]
         == [0, len(a) + 1, len(a) + len(b) + 2]
-        and not example.asked
+        and not example.targets
         and bool(example.visible[0].allowed.all())
     )
 
@@ -256,14 +256,14 @@ def test_the_judge_is_asked_of_every_token_and_right_samples_are_originals(
 ) -> None:
     whole = ["[CLS]", *tokens, "[SEP]"]
     fixed = {0, len(whole) - 1}
-    hidden = replaced.hide(whole, rng(seed), fixed=fixed)
+    hidden = replaced.mask_tokens(whole, rng(seed), fixed=fixed)
     assert rebuilt(hidden)
-    assert not fixed & set(hidden.asked)
-    assert all(hidden.source[place].token == "[MASK]" for place in hidden.asked)
-    samples = {place: data.draw(st.sampled_from([whole[place], "other"])) for place in hidden.asked}
+    assert not fixed & set(hidden.targets)
+    assert all(hidden.source[place].token == "[MASK]" for place in hidden.targets)
+    samples = {place: data.draw(st.sampled_from([whole[place], "other"])) for place in hidden.targets}
     judged = replaced.corrupt(whole, samples, fixed)
     assert list(judged.original) == whole
-    assert set(judged.asked) == set(range(len(whole))) - fixed
+    assert set(judged.targets) == set(range(len(whole))) - fixed
     for place, cell in enumerate(judged.source):
         assert cell.token == samples.get(place, whole[place])
         if place not in fixed:
@@ -279,7 +279,7 @@ def test_masks_over_a_pair_leave_its_frame_and_its_question(
     example = masked.over(pair, VOCABULARY, rng(seed), rate=rate)
     assert example.labels == pair.labels
     assert [cell.segment for cell in example.source] == [cell.segment for cell in pair.source]
-    assert example.asked
+    assert example.targets
     assert rebuilt(example)
     for old, new in zip(pair.source, example.source, strict=True):
         assert old.origin == new.origin
@@ -302,5 +302,5 @@ def test_static_masks_come_back_and_ask_as_much_in_each_epoch(count: int, many: 
     assert np.array_equal(dynamic[:copies], static[:copies])  # the first copies are drawn alike
     text = [f"t{place}" for place in range(count)]
     example = epochs.corrupt(text, VOCABULARY, rng(seed), many, copies=copies, fixed=fixed)
-    assert set(example.asked) == set(np.flatnonzero(static[many - 1]))
+    assert set(example.targets) == set(np.flatnonzero(static[many - 1]))
     assert rebuilt(example)

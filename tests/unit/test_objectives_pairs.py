@@ -169,7 +169,7 @@ def test_a_unit_is_hidden_whole_and_shares_its_fate() -> None:
     seen = set()
     for seed in range(200):
         example = knowledge.corrupt(tokens, units, ["x"], np.random.default_rng(seed))
-        asked = set(example.asked)
+        asked = set(example.targets)
         # 15 % of twenty are three tokens: the unit of three, or the other two together.
         assert asked in ({2, 3, 4}, {8, 9, 15})
         for unit in units:
@@ -179,5 +179,5 @@ def test_a_unit_is_hidden_whole_and_shares_its_fate() -> None:
 
 
 def test_without_units_nothing_is_asked() -> None:
-    assert knowledge.corrupt(["a", "b"], [], ["x"], np.random.default_rng(0)).asked == ()
-    assert knowledge.corrupt(["a", "b"], [(0, 1)], ["x"], np.random.default_rng(0), fixed=(1,)).asked == ()
+    assert knowledge.corrupt(["a", "b"], [], ["x"], np.random.default_rng(0)).targets == ()
+    assert knowledge.corrupt(["a", "b"], [(0, 1)], ["x"], np.random.default_rng(0), fixed=(1,)).targets == ()

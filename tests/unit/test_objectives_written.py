@@ -68,7 +68,7 @@ def test_a_span_corruption_by_hand() -> None:
 
 @given(TEXTS, SEEDS, st.floats(0.05, 0.5), st.floats(1.0, 8.0))
 def test_spans_are_as_many_and_as_long_as_published(text: list[str], seed: int, rate: float, mean: float) -> None:
-    hidden = sentinels.hidden(len(text), np.random.default_rng(seed), rate, mean)
+    hidden = sentinels.noise_mask(len(text), np.random.default_rng(seed), rate, mean)
     count = min(max(round(len(text) * rate), 1), len(text) - 1)
     assert len(hidden) == len(text)
     assert hidden.sum() == count
@@ -257,9 +257,9 @@ def test_asked_tokens_are_their_own_targets(text: list[str], seed: int, k: float
     example = permutation.corrupt(whole, order.tolist(), k, frame)
     assert [cell.token for cell in example.source] == whole
     assert all(cell.target in (None, cell.token) for cell in example.source)
-    assert set(example.asked) == set(example.order)
+    assert set(example.targets) == set(example.order)
     assert not set(frame) & set(example.order)
-    assert len(example.order) == permutation.asked(len(text), k)
+    assert len(example.order) == permutation.target_count(len(text), k)
     content, query = (seen.allowed for seen in example.visible)
     assert np.diag(content).all()
     assert not any(query[place, place] for place in example.order)
@@ -270,8 +270,8 @@ def test_asked_tokens_are_their_own_targets(text: list[str], seed: int, k: float
 
 
 def test_one_in_six_is_asked() -> None:
-    assert [permutation.asked(n) for n in (1, 6, 12, 60)] == [1, 1, 2, 10]
-    assert permutation.asked(5, 1.0) == 5
+    assert [permutation.target_count(n) for n in (1, 6, 12, 60)] == [1, 1, 2, 10]
+    assert permutation.target_count(5, 1.0) == 5
 
 
 def test_an_order_of_nothing_is_refused() -> None:
@@ -293,7 +293,7 @@ def test_a_pair_keeps_its_frame_and_its_words(first: list[str], second: list[str
     assert rebuilt == list(example.original)
     frame = {0, len(first) + 1, len(first) + 2, len(example.source) - 1}
     assert all((example.source[at].token, example.source[at].target) == ("</s>", None) for at in frame)
-    assert example.asked
+    assert example.targets
     assert [cell.position for cell in example.source] == [*range(len(first) + 2), *range(len(second) + 2)]
     assert [cell.segment for cell in example.source] == [0] * (len(first) + 2) + [1] * (len(second) + 2)
 
@@ -325,11 +325,11 @@ def test_what_is_hidden_under_a_mask_comes_back(
     example = unified.corrupt(first, second, WORDS, np.random.default_rng(seed), kind)
     assert [cell.target or cell.token for cell in example.source] == list(example.original)
     assert [token for token in example.original if not token.startswith("[")] == first + second
-    assert example.asked
-    assert all(not example.original[at].startswith("[") for at in example.asked)
-    assert len(example.asked) <= 0.15 * (len(first) + len(second)) + 1
+    assert example.targets
+    assert all(not example.original[at].startswith("[") for at in example.targets)
+    assert len(example.targets) <= 0.15 * (len(first) + len(second)) + 1
     groups: dict[int | None, list[int]] = {}
-    for at in example.asked:
+    for at in example.targets:
         groups.setdefault(example.source[at].group, []).append(at)
     assert all(places == list(range(places[0], places[0] + len(places))) for places in groups.values())
     assert max(map(len, groups.values())) <= 3

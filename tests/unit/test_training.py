@@ -161,8 +161,8 @@ def test_tasks_have_prefixes_and_pairs() -> None:
 
 def test_damage_is_a_function_of_text_and_index() -> None:
     text = "The quick brown fox jumps over the lazy dog, and nobody minds."
-    first = [parallel.damaged(text, index) for index in range(40)]
-    assert first == [parallel.damaged(text, index) for index in range(40)]
+    first = [parallel.corrupted(text, index) for index in range(40)]
+    assert first == [parallel.corrupted(text, index) for index in range(40)]
     assert len(set(first)) > 25
 
 
@@ -330,7 +330,7 @@ def test_pairs_are_those_that_the_recipe_names(folder: Path, tmp_path: Path) -> 
         rows = rows[source.first - 1 : source.last]
         if source.task == "repair-fr":
             texts = list(dict.fromkeys(other for _, other in rows))
-            rows = [(parallel.damaged(text, index), text) for index, text in enumerate(texts)]
+            rows = [(parallel.corrupted(text, index), text) for index, text in enumerate(texts)]
         elif source.task == "de-en":
             rows = [(other, english) for english, other in rows]
         for left, right in rows:

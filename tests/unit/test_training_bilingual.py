@@ -117,7 +117,7 @@ def test_recovered_words_by_hand(shipped: Checkpoint, monkeypatch: pytest.Monkey
         return out
 
     monkeypatch.setattr(evaluate_encoders, "scores", scores)
-    found = evaluate_encoders.recovered(shipped, [(ENGLISH, FRENCH)])
+    found = evaluate_encoders.bilingual_accuracy(shipped, [(ENGLISH, FRENCH)])
     for name in ("English with French", "French with English"):
         assert found[f"{name} top-1"] == found[f"{name} top-5"] == 100.0
     for name in ("English alone", "French alone"):

@@ -170,7 +170,7 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
     texts = ["the owl", "a cat"]
     monkeypatch.setattr(evaluate_pairs.measures, "rewrite", lambda _, texts, **__: [text.lower() for text in texts])
-    found = evaluate_pairs.respelt(None, texts)  # type: ignore[arg-type]
+    found = evaluate_pairs.spelling_corrected(None, texts)  # type: ignore[arg-type]
     assert (found["upper exact after"], found["upper CER after"], found["left untouched"]) == (100.0, 0.0, 100.0)
     assert found["upper CER before"] == pytest.approx(100 * 10 / 12)
     assert found["antspeak exact after"] == 0.0  # T H E O W L keeps its spaces

@@ -68,7 +68,7 @@ def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
-    found = evaluate_encoders.cost_of_orders(checkpoint, texts)
+    found = evaluate_encoders.order_surprisal(checkpoint, texts)
     size = checkpoint.model.config.vocab_size
     assert list(found.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
     with torch.no_grad():  # a bias that always says "the"

@@ -305,7 +305,7 @@ class WindowObjective(Objective):
     def damaged(self, ids: Ints, rng: np.random.Generator) -> Batch:
         """(rows, length) stretches with their ends made special and 15 % of the others chosen to be guessed."""
         ids[:, 0], ids[:, -1] = self.words.begin, self.words.end
-        corrupted, chosen = masked.damage(ids, self.words.special, self.words.mask, rng)
+        corrupted, chosen = masked.corrupt_ids(ids, self.words.special, self.words.mask, rng)
         return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])
 
     def loss(self, batch: Batch) -> Tensor:

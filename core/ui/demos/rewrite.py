@@ -15,7 +15,7 @@ from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding, Token
-from core.objectives.corruptions import CORRUPTIONS, damage_text
+from core.objectives.corruptions import CORRUPTIONS, corrupt_text
 from core.ui.chips import on_colour
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
@@ -176,7 +176,7 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str) -> str:
         place = st.empty()
         seed = SEED.button(view.state)
     if task.denoises:
-        source = damage_text(view.checkpoint, text, kind, seed)
+        source = corrupt_text(view.checkpoint, text, kind, seed)
     else:
         source = noisy(text, cast(Noise, kind), rate, seed)
     code = "font-family:var(--st-code-font,monospace);font-size:.9em"

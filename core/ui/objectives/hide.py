@@ -47,9 +47,9 @@ def _shifted(example: Example) -> bool:
 
 def _first(example: Example) -> int:
     """The position from which such a row is covered; 0 for any other row."""
-    if not _shifted(example) or not example.asked:
+    if not _shifted(example) or not example.targets:
         return 0
-    return example.asked[0] or len(example.source) // 2
+    return example.targets[0] or len(example.source) // 2
 
 
 def covered(example: Example) -> Example:

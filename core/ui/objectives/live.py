@@ -64,7 +64,7 @@ def samples(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
     from core.language.replaced import sample
 
     generator = session.checkpoint(slug, "generator")
-    places = Example((), source).asked
+    places = Example((), source).targets
     if not places:
         return {}
     check_length(generator, len(source))

@@ -214,7 +214,7 @@ def _draw(
     for index, (stage, losses) in enumerate(zip(stages, answers, strict=False)):
         example = stage.example
         ceiling = math.log(losses.options) if losses.options else 0.0
-        places = legend("Input: alt", count=len(example.asked), total=len(example.source))
+        places = legend("Input: alt", count=len(example.targets), total=len(example.source))
         sides = [(stage.title, example.source, losses.source, places)]
         if example.decoder:
             sides.append((legend("Decoder input"), example.decoder, losses.decoder, legend("Decoder input: alt")))

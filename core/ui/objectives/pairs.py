@@ -87,7 +87,7 @@ def _translated(inputs: Inputs) -> tuple[Stage, ...]:
         special=inputs.special,
     )
     alone = [Stage(translation.alone(pair, language), inputs.say(f"Alone {language}")) for language in (0, 1)]
-    return (Stage(pair, inputs.say("Together")), *(stage for stage in alone if stage.example.asked))
+    return (Stage(pair, inputs.say("Together")), *(stage for stage in alone if stage.example.targets))
 
 
 NEXT_SENTENCE = Entry(

@@ -110,7 +110,7 @@ def _ask(view: View, inputs: Inputs) -> Options:
     def put(order: tuple[int, ...]) -> None:
         st.session_state[slot] = order
 
-    asked = permutation.asked(count, inputs.number("k")) if count else 0
+    asked = permutation.target_count(count, inputs.number("k")) if count else 0
     view.say("Order")
     covered = state.text("cover") == "yes" and not was_shown(state, inputs.question)
     later = st.session_state[slot][count - asked :] if covered else ()

@@ -213,7 +213,7 @@ def _shuffled(inputs: Inputs) -> tuple[Stage, ...]:
         inputs.framed, inputs.vocabulary, inputs.rng(), rate=rate, mask=inputs.frame["mask"], fixed=inputs.fixed
     )
     groups = {cell.group for cell in example.source if cell.group is not None}
-    masks = {place for place in example.asked if example.source[place].group is None}
+    masks = {place for place in example.targets if example.source[place].group is None}
     free = len(word_order.windows(len(example.source), inputs.fixed | masks))
     note = inputs.say("Shuffled", count=len(groups), free=free) if groups else inputs.say("Nothing shuffled")
     return (Stage(example, note=note),)

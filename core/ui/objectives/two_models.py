@@ -31,16 +31,16 @@ TEMPERATURE = Integer(name="temperature", label="Temperature", default=2, low=1,
 
 
 def _detect(inputs: Inputs) -> tuple[Stage, ...]:
-    generator = replaced.hide(inputs.framed, inputs.rng(), **usual(inputs))
+    generator = replaced.mask_tokens(inputs.framed, inputs.rng(), **usual(inputs))
     samples = live.samples(inputs.slug, generator.source, inputs.seed)
     discriminator = replaced.corrupt(inputs.framed, samples, inputs.fixed)
-    right = sum(discriminator.source[place].change == "unchanged" for place in generator.asked)
-    note = inputs.say("Equal samples", right=right, count=len(generator.asked)) if right else ""
+    right = sum(discriminator.source[place].change == "unchanged" for place in generator.targets)
+    note = inputs.say("Equal samples", right=right, count=len(generator.targets)) if right else ""
     return Stage(generator), Stage(discriminator, note=note, reveals=True, classifies=True)
 
 
 def _detect_shares(inputs: Inputs) -> tuple[Share, ...]:
-    counts = tally(lambda rng: replaced.hide(inputs.framed, rng, **usual(inputs)))
+    counts = tally(lambda rng: replaced.mask_tokens(inputs.framed, rng, **usual(inputs)))
     return (
         Share("tokens the generator predicts", 100 * counts.share, float(inputs.number("rate"))),
         Share("tokens the discriminator classifies", 100.0, 100.0),
@@ -70,7 +70,7 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     losses = distillation.losses(teacher, student, scores.truth, (states[0], states[1]), temperature)
     soft_log = log_softmax(teacher, temperature)
     soft = np.exp(soft_log), np.exp(log_softmax(student, temperature))
-    drawn = min(_PICTURES, len(example.asked))
+    drawn = min(_PICTURES, len(example.targets))
     markdown(f"**{view.words.part('Compared', temperature=f'{temperature:g}')}**")
     for row, column in enumerate(st.columns(max(drawn, 2), gap="large")[:drawn]):
         best = np.argsort(-teacher[row])[:_WORDS]
@@ -96,8 +96,8 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
                     tuple((word, *pair) for word, pair in zip(words, pairs, strict=True)),
                 ),
             ).draw(view.state)
-    if len(example.asked) > drawn:
-        view.note("First tokens", drawn=drawn, count=len(example.asked))
+    if len(example.targets) > drawn:
+        view.note("First tokens", drawn=drawn, count=len(example.targets))
     means = (float(losses.soft.mean()), float(losses.hard.mean()), float(losses.states.mean()))
     weights = (distillation.SOFT, distillation.HARD, distillation.STATES)
     names = ("Soft targets: T² KL", "Masked tokens: −log q", "Direction of the states: 1 − cos")
