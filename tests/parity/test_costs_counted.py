@@ -172,14 +172,6 @@ def test_kept_shapes_are_those_of_the_configurations(system: System) -> None:
         assert shapes.shape_of(system.slug, size.name) == shapes.read_shape(system, size)
 
 
-def test_a_window_bounds_what_is_kept() -> None:
-    config = t.MistralConfig(**{**_LLAMA, "sliding_window": 5})
-    model = t.MistralForCausalLM(config).eval()
-    shape = read(config, "MistralForCausalLM", "decoder", describe(model))
-    assert cache_bytes(shape, 5) == cache_bytes(shape, 500) == 3 * 5 * 2 * 2 * 8 * 2
-    assert cache_bytes(shape, 4) == 3 * 4 * 2 * 2 * 8 * 2
-
-
 def test_a_token_pays_for_the_experts_that_it_uses() -> None:
     config = t.MixtralConfig(**{**_LLAMA, "num_local_experts": 8, "num_experts_per_tok": 2})
     with torch.device("meta"):

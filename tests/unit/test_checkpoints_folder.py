@@ -156,17 +156,6 @@ def test_a_link_within_the_directory_is_fine(bert: Path) -> None:
     assert inspect(bert, bert.parent).kind == "masked-lm"
 
 
-def test_refused_folders_keep_their_neighbours_and_say_why(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
-    broken = Path(shutil.copytree(bert, bert.parent / "broken"))
-    (broken / "tokenizer.json").unlink()
-    (broken / "tokenizer_config.json").unlink()
-    use_checkpoints(bert.parent)
-    assert "dir-tiny-bert" in {spec.slug for spec in checkpoints.available()}
-    assert [folder.slug for folder in checkpoints.refused()] == ["dir-broken"]
-    with pytest.raises(CheckpointRefused, match="no tokenizer"):
-        checkpoints.load("dir-broken")
-
-
 def test_weights_that_do_not_fill_the_model_are_not_made_up(
     bert: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:

@@ -208,16 +208,6 @@ def test_off_means_no_request_even_for_what_is_known(server: Hub, monkeypatch: p
     assert server.log == []
 
 
-def test_what_the_host_fetched_ahead_runs_with_the_hub_off(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATLAS_HUB", "off")
-    forget()
-    hub.fetch(SPEC, host_asks=True)
-    asked = len(server.log)
-    assert checkpoints.get("tiny-bert").ready
-    checkpoints.load("tiny-bert")
-    assert len(server.log) == asked
-
-
 def test_the_cache_folder_is_the_librarys_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = """
 import importlib, json, os, sys
