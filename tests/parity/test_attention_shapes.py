@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.architectures.model_masks import allowed, windows
+from core.attention.architectures.model_masks import windows
 from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
@@ -137,31 +137,6 @@ def test_xlnet_has_two_streams(tmp_path: Path) -> None:
     first = computed(query)[0, 0, 0]
     assert first.nonzero()[0].tolist() == [0, n - 1]
     assert computed(content)[0, 0, 1].nonzero()[0].tolist() == [0, 1, n - 1]
-
-
-def test_gpt_neo_s_windows_are_what_the_library_computes() -> None:
-    from transformers import GPTNeoConfig, GPTNeoForCausalLM
-
-    torch.manual_seed(0)
-    config = GPTNeoConfig(
-        vocab_size=50,
-        hidden_size=16,
-        num_layers=2,
-        num_heads=2,
-        attention_types=[[["global", "local"], 1]],
-        window_size=8,
-        max_position_embeddings=64,
-    )
-    model = GPTNeoForCausalLM._from_config(config, attn_implementation="eager").eval()
-    with torch.no_grad():
-        out = model(torch.randint(0, 50, (1, 30)), output_attentions=True)
-    weights = torch.cat(out.attentions).numpy()
-    seen = allowed(model.config, weights, "decoder")
-    assert seen is not None
-    np.testing.assert_array_equal(weights > 0, np.broadcast_to(seen, weights.shape))
-    full = np.full_like(weights, 1 / 30)  # a model that does not read the window
-    assert allowed(model.config, np.tril(full), "decoder").tolist() == np.tri(30, dtype=bool)[None, None].tolist()  # type: ignore[union-attr]
-    assert allowed(model.config, full, "decoder") is None
 
 
 def test_windows_of_newer_decoders() -> None:

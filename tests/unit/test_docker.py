@@ -82,14 +82,6 @@ def test_slim_base_and_no_root_at_the_end() -> None:
     assert order.index("USER") > max(i for i, word in enumerate(order) if word in ("RUN", "COPY"))
 
 
-def test_requirements_come_before_source_and_torch_before_both() -> None:
-    steps = [f"{word} {rest}" for word, rest in instructions()]
-    torch = next(i for i, step in enumerate(steps) if "download.pytorch.org/whl/cpu" in step)
-    rest = next(i for i, step in enumerate(steps) if "-r requirements.txt" in step)
-    assert steps.index("COPY requirements.txt ./") < torch < rest < steps.index("COPY . .")
-    assert all("-c scripts/no-cuda.txt" in part for step in steps for part in step.split("pip install")[1:])
-
-
 def test_copied_files_exist_and_are_not_ignored() -> None:
     for rest in arguments("COPY"):
         for source in rest.split()[:-1]:
