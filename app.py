@@ -80,7 +80,7 @@ def show_page() -> None:
 
 def check_settings() -> None:
     """Write to the log what is wrong with the settings of this installation; the pages say it, too."""
-    from core.checkpoints.directory import trouble
+    from core.checkpoints.registry import trouble
     from core.errors import SettingUnusable
 
     try:

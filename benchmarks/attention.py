@@ -137,7 +137,7 @@ def bare_forward(checkpoint: Checkpoint, text: str, task: str | None = None) -> 
     from torch.nn.functional import pad
 
     from core.attention.architectures.shapes import stream_inputs
-    from core.language.limits import own_language
+    from core.language.tokens import own_language
 
     tokenizer, kind = checkpoint.tokenizer, checkpoint.spec.kind
     model = trunk_of(checkpoint.model)

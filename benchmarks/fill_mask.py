@@ -18,7 +18,7 @@ from _harness import compare, report
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.fill_mask import fill_mask
-from core.language.limits import max_tokens
+from core.language.tokens import max_tokens
 
 SENTENCES = {
     "one mask": "The capital of France is [MASK].",

@@ -18,22 +18,13 @@ from core.cache import HOUR, Cache
 from core.turns import turns
 
 if TYPE_CHECKING:
-    from core.attention.ablation.ablate import Ablation, Head, HeadEffect
-    from core.attention.inside.block import Block, Side
-    from core.attention.inside.lens import LensTrajectory
-    from core.attention.trace import AttentionTrace, Floats
-    from core.attention.word_maps import WordLook
+    from core.attention.trace import AttentionTrace
     from core.checkpoints.folder import State
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
-    from core.efficiency.compare import Comparison, LongText
     from core.efficiency.timing import Timing
-    from core.sparse.layout import Sparsity
     from core.vectors.contextual import Measured
-    from core.vectors.input_embeddings import InputEmbeddings
-    from core.vectors.nearest import Vocabulary
     from core.vectors.occurrences import WordVectors
     from core.vectors.plane import Plane
-    from core.vectors.positions import ByDistance, RotaryVectors
     from core.vectors.reading import Reading
 
 results = Cache(256 * 2**20)
@@ -119,14 +110,6 @@ def trace(
 
 
 @cached()
-def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
-    """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
-    from core.attention.capture import continued
-
-    return continued(checkpoint(slug), text, count, vectors=vectors)
-
-
-@cached()
 def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
@@ -134,62 +117,6 @@ def rewritten_trace(
     from core.attention.capture import rewritten
 
     return rewritten(checkpoint(slug), text, task, like=like, vectors=vectors)
-
-
-@cached()
-def word_look(slug: str, text: str, task: str | None) -> WordLook:
-    """Attention of ``slug`` over ``text`` by words; ``task`` is for an encoder-decoder, or adapters."""
-    from core.attention.word_maps import look
-
-    return look(checkpoint(slug), text, task)
-
-
-@cached()
-def answer_words(slug: str, text: str, task: str) -> str:
-    """The output of an encoder-decoder for ``text``, as a text."""
-    from core.attention.word_maps import answer_of
-
-    return answer_of(checkpoint(slug), text, task)
-
-
-@cached()
-def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTrace:
-    """Attention of an encoder-decoder over ``text`` and an ``answer`` that it is forced to, word by word."""
-    from core.attention.word_maps import over_words
-
-    return over_words(checkpoint(slug), text, task, answer)
-
-
-@cached()
-def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
-    """The effect of ablating each head alone on the prediction of ``slug`` for ``text``."""
-    from core.attention.ablation.ablate import rank
-
-    return rank(checkpoint(slug), text, task=task)
-
-
-@cached()
-def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None) -> Ablation:
-    """The prediction of ``slug`` for ``text`` with all heads and with those in ``off`` ablated."""
-    from core.attention.ablation.ablate import switch_off
-
-    return switch_off(checkpoint(slug), text, off, task=task)
-
-
-@cached()
-def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Block:
-    """One layer of ``slug`` over ``text``, tensor by tensor."""
-    from core.attention.inside.block import block
-
-    return block(checkpoint(slug), text, layer, side, task)
-
-
-@cached()
-def trajectory(slug: str, text: str, task: str | None) -> LensTrajectory:
-    """The logit lens: the prediction of ``slug`` for ``text`` from each layer's hidden states."""
-    from core.attention.inside.lens import trajectory
-
-    return trajectory(checkpoint(slug), text, task)
 
 
 @cached()
@@ -225,46 +152,6 @@ def contextual(slug: str, text: str, fewest: int) -> Measured:
     return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
 
 
-@cached()
-def input_embeddings(slug: str, first: str, second: str) -> InputEmbeddings:
-    """The components of the input embeddings of ``slug`` for a text or a pair of texts."""
-    from core.vectors.input_embeddings import input_embeddings
-
-    return input_embeddings(checkpoint(slug), first, second)
-
-
-@cached()
-def position_embeddings(slug: str) -> Floats:
-    """(n, w) position embeddings of ``slug`` at its first positions."""
-    from core.vectors.positions import position_embeddings
-
-    return position_embeddings(checkpoint(slug))
-
-
-@cached()
-def distance_terms(slug: str, text: str) -> dict[str, ByDistance]:
-    """The components of the scores of ``slug`` over ``text`` that depend on distance."""
-    from core.vectors.positions import distance_terms
-
-    return distance_terms(checkpoint(slug), text)
-
-
-@cached()
-def rotary_vectors(slug: str, text: str) -> RotaryVectors:
-    """Queries and keys of ``slug`` over ``text`` before and after their rotation."""
-    from core.vectors.positions import rotary_vectors
-
-    return rotary_vectors(checkpoint(slug), text)
-
-
-@cached()
-def vocabulary(slug: str) -> Vocabulary:
-    """The normalized vocabulary of ``slug``, for its nearest neighbors."""
-    from core.vectors.nearest import vocabulary
-
-    return vocabulary(checkpoint(slug))
-
-
 Progress = Callable[[float, str], None]
 """Called with the share done, from 0 to 1, and a progress text."""
 _measuring = threading.Lock()
@@ -291,35 +178,6 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
         return result
     finally:
         _measuring.release()
-
-
-def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress) -> Comparison:
-    """Sparse against full attention over ``long``, measured once for the same text and settings."""
-    from core.efficiency.compare import compare
-
-    return measured(
-        ("comparison", slug, files(slug), long.ids, sparsity),
-        lambda: compare(checkpoint(slug), long, sparsity, progress=progress),
-        progress,
-    )
-
-
-def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
-    """Whether the result of :func:`comparison` is cached."""
-    return results.get(("comparison", slug, files(slug), long.ids, sparsity)) is not None
-
-
-def window_comparison(
-    slug: str, long: LongText, side: int, global_at: tuple[int, ...], progress: Progress
-) -> Comparison:
-    """A window with global tokens against full attention over ``long``; otherwise as :func:`comparison`."""
-    from core.efficiency.compare import compare_windows
-
-    return measured(
-        ("windows", slug, files(slug), long.ids, side, global_at),
-        lambda: compare_windows(checkpoint(slug), long, side, global_at, progress=progress),
-        progress,
-    )
 
 
 def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:

@@ -83,7 +83,7 @@ def _changed(comparison: Comparison) -> str:
     for section in comparison.sections:
         for row in section.rows:
             if row.verdict == "fused":
-                named.append(f"{row.name} {_joined(row, comparison)}")
+                named.append(f"{row.name} {_joined(row)}")
             elif row.verdict in ("kind", "moved") or (row.verdict == "size" and section.group.slug not in IN_LAYERS):
                 named.append(f"{_called(row, section)}{_sizes(row)}")
     sized = [
@@ -112,7 +112,7 @@ def _layers(comparison: Comparison) -> list[str]:
     return named
 
 
-def _joined(row: Row, comparison: Comparison) -> str:
+def _joined(row: Row) -> str:
     one = max(len(piece.part.slugs) for piece in row.left)
     other = max(len(piece.part.slugs) for piece in row.right)
     if one == other:

@@ -4,7 +4,7 @@ The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arX
 and require.js come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
 
 * no script comes from a CDN: require.js finds the two that it is asked for on the page;
-* numbers travel as bytes (`core.attention.views.packed`), because bertviz draws them as opacity and a screen has 256
+* numbers travel as bytes (`core.attention.views.page`), because bertviz draws them as opacity and a screen has 256
   steps of that; as JSON text with 17 digits the same numbers need more than ten times the space;
 * tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.views.page`);
 * what a browser cannot draw at once is shown by parts of the text, which menus of the page offer;
@@ -35,9 +35,7 @@ import numpy as np
 
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_place
-from core.attention.views import packed
-from core.attention.views.packed import Bits
-from core.attention.views.page import colors, data_url, kept, own, page
+from core.attention.views.page import Bits, by_head, colors, data_url, is_causal, kept, own, page
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS
@@ -120,7 +118,7 @@ def render(
     if view == "model" and layer is not None and shown:
         params["open"] = [layers.index(layer), shown[0]]
     if view == "neuron":
-        causal = packed.causal(first)
+        causal = is_causal(first)
         params["head"] = shown[0] if shown else None
         params["bidirectional"] = not causal
         params["together"] = causal  # what comes after the query is told by its place in the part
@@ -181,7 +179,7 @@ def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[At
         if view != "neuron":
             return found.layers, found.heads
         dimension = None if found.queries is None else found.queries.shape[-1]
-        return found.layers, found.heads, packed.causal(found), dimension
+        return found.layers, found.heads, is_causal(found), dimension
 
     return [chosen, *(found for found in trace.maps if found is not chosen and layout(found) == layout(chosen))]
 
@@ -197,7 +195,7 @@ def _packed(
     queries, keys = found.query_tokens[:most], found.key_tokens[:most]
     out: dict[str, Any] = {
         "name": _name(found),
-        "weights": packed.by_head(sent(found.weights[:, :, :most, :most]), bits),
+        "weights": by_head(sent(found.weights[:, :, :most, :most]), bits),
         "left_text": [short(token, _LABEL_CHARS[view]) for token in queries],
         "right_text": [short(token, _LABEL_CHARS[view]) for token in keys],
     }
@@ -206,8 +204,8 @@ def _packed(
     if view == "neuron":
         assert found.queries is not None
         assert found.keys is not None
-        out["queries"] = packed.by_head(sent(found.queries[:, :, :most]), bits, signed=True)
-        out["keys"] = packed.by_head(sent(found.keys[:, :, :most]), bits, signed=True)
+        out["queries"] = by_head(sent(found.queries[:, :, :most]), bits, signed=True)
+        out["keys"] = by_head(sent(found.keys[:, :, :most]), bits, signed=True)
     return out
 
 
@@ -236,7 +234,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     options = "".join(f'<option value="{i}">{escape(_name(found))}</option>' for i, found in enumerate(maps))
     # bertviz draws anew when this menu changes, so it is there even where it leaves no choice.
     parts.append(f'<label{"" if len(maps) > 1 else " hidden"}>Attention <select id="filter">{options}</select></label>')
-    left = "Part of the text" if view == "neuron" and packed.causal(maps[0]) else "Left"
+    left = "Part of the text" if view == "neuron" and is_causal(maps[0]) else "Left"
     parts += [
         f'<label hidden>{name} <select id="{side}"></select></label>'
         for name, side in ((left, "rows"), ("Right", "columns"))

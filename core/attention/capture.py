@@ -29,11 +29,11 @@ from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
-from core.language.limits import check_length, max_tokens, own_language
 from core.language.segments import has_memory
 from core.language.text import clean
-from core.language.tokens import tokenise
+from core.language.tokens import check_length, max_tokens, own_language, tokenise
 from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
 
@@ -73,7 +73,6 @@ def capture(
     import torch
 
     from core.attention.architectures.vectors import attach
-    from core.language.adapters import through
 
     spec, model = checkpoint.spec, checkpoint.model
     refuse(model.config.model_type)

@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen, map_note
-from core.attention.views.packed import computed
+from core.attention.views.page import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 
 MOST_FOR_FLOW = 32

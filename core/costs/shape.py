@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from core import anatomy, catalogue
+from core.anatomy.build import configuration, named, of_record
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
@@ -274,8 +275,6 @@ def _live(slug: str, name: str) -> Shape | None:
 
 def read_shape(system: System, size: Size) -> Shape | None:
     """The shape as the configuration of transformers has it; imports transformers."""
-    from core.anatomy.build import configuration, named, of_record
-
     with of_record(system.slug, size.name):
         settings = configuration(size.config, size.overrides, named(size.architecture))
     try:

@@ -24,9 +24,9 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.limits import check_length
+from core.language.fill_mask import translate_masks
 from core.language.text import clean
-from core.language.tokens import label
+from core.language.tokens import check_length, label
 from core.sparse import windowed
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, total_scores
 
@@ -119,8 +119,6 @@ def prepare(checkpoint: Checkpoint, text: str) -> LongText:
         InputEmpty, InputTooLong: nothing to read, or more than the model has positions for.
         InputUnusable: no mask, or more than :data:`MAX_MASKS`.
     """
-    from core.language.fill_mask import translate_masks
-
     tokenizer = checkpoint.tokenizer
     text, _ = translate_masks(clean(text), str(tokenizer.mask_token))
     ids = tuple(int(i) for i in tokenizer(text, verbose=False)["input_ids"])

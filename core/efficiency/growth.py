@@ -30,6 +30,7 @@ from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.reader import Reader
+from core.language.segments import has_memory
 
 TURNS = 7
 WARM_UP = 1
@@ -65,8 +66,6 @@ def caches(model: Any) -> bool:
     """Whether the model hands on what it read: keys and values, or states."""
     import inspect
 
-    from core.language.segments import has_memory
-
     if has(model.config, "hashing"):  # it hashes what it reads anew at every step
         return False
     return has_memory(model) or "past_key_values" in inspect.signature(model.forward).parameters
@@ -78,8 +77,6 @@ def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None =
     None for a model that keeps states, whose number does not grow for ever.
     """
     import torch
-
-    from core.language.segments import has_memory
 
     if has_memory(model) or not caches(model):
         return None

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.inside.block import Wire
 from core.attention.inside.steps import ENCODER, Step
-from core.attention.inside.wiring import Wire
 from core.attention.trace import Floats
 from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
 from core.figures.labels import sentence

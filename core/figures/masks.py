@@ -131,7 +131,7 @@ def levels_map(
 ) -> go.Figure:
     """Layers needed for information at each column to reach each row; blank beyond ``layers`` or where it never does.
 
-    :param levels: (rows, columns) as `core.attention.masks.influence` counts them, -1 for never.
+    :param levels: (rows, columns) as `core.attention.masks.board` counts them, -1 for never.
     :param chosen: the row that is framed.
     """
     shown = (levels >= 0) & (levels <= layers)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
-from core.language.limits import check_length
 from core.language.text import clean
+from core.language.tokens import check_length
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, masked_positions, translate_masks
-from core.language.limits import check_length, speaks
 from core.language.text import clean
-from core.language.tokens import describe, likeliest, tokenise
+from core.language.tokens import check_length, describe, likeliest, speaks, tokenise
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:

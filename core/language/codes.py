@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputTooLong, InputUnusable
-from core.language.limits import max_tokens
 from core.language.text import clean
+from core.language.tokens import max_tokens
 
 MAX_CHARS = 2_000
 _AT_ONCE = 1024

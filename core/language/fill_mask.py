@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.limits import check_length, own_language
 from core.language.text import clean
-from core.language.tokens import label, likeliest, style, tokenise, words
+from core.language.tokens import check_length, label, likeliest, own_language, style, tokenise, words
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from core.language.codes import codes_of
 from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
 from core.language.decoding.rules import check, pick, why
 from core.language.decoding.search import beam_steps
-from core.language.limits import max_tokens
 from core.language.text import clean
-from core.language.tokens import Wording
+from core.language.tokens import Wording, max_tokens
 from core.language.types import Decoding, GenerationStep
 
 MAX_CHARS = 5_000

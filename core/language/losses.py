@@ -20,10 +20,12 @@ from core.checkpoints.families.architectures import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import bilingual, permuted
-from core.language.limits import check_length
+from core.language.fill_mask import masked_logits
 from core.language.pairs import pair_scores
-from core.language.tokens import label
+from core.language.replaced import detector_probabilities
+from core.language.tokens import check_length, label
 from core.objectives.example import Cell, Example
+from core.objectives.replaced import REPLACED
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -108,8 +110,6 @@ def losses(checkpoint: Checkpoint, example: Example, kind: Kind) -> Losses:
 
 
 def _at_masks(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
-    from core.language.fill_mask import masked_logits
-
     head, segments = word_head(checkpoint.model), _segments(example, ids)
     if head is None or not segments.any():
         return masked_logits(checkpoint.model, ids, places)
@@ -160,9 +160,6 @@ def _of_pair(pairs: Checkpoint, example: Example, ids: Tensor) -> Losses:
 
 
 def _of_verdicts(discriminator: Checkpoint, example: Example, ids: Tensor) -> Losses:
-    from core.language.replaced import detector_probabilities
-    from core.objectives.replaced import REPLACED
-
     probabilities = detector_probabilities(discriminator, ids[0].tolist())
     paid = {}
     for place in example.targets:

@@ -32,9 +32,8 @@ import numpy.typing as npt
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.limits import check_length
 from core.language.text import clean
-from core.language.tokens import label, likeliest, tokenise, words
+from core.language.tokens import check_length, label, likeliest, tokenise, words
 from core.language.types import MaskPrediction, Token
 from core.patterns import Mask, Positions, perm_mask, ranks
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.checkpoints.spec import Checkpoint
+from core.language.fill_mask import prepare
+from core.language.fill_mask import probabilities as at_masks
 from core.language.tokens import label
 from core.settings import ASSETS
 
@@ -76,9 +78,6 @@ def probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -
 
 def _chances(checkpoint: Checkpoint, text: str) -> Tensor:
     """(V,) probabilities at the first mask of ``text``."""
-    from core.language.fill_mask import prepare
-    from core.language.fill_mask import probabilities as at_masks
-
     return at_masks(checkpoint, prepare(checkpoint, text))[0]
 
 

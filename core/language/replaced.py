@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, MaskedText, masked_logits, prepare
-from core.language.limits import check_length
 from core.language.text import clean
-from core.language.tokens import describe, tokenise, words
+from core.language.tokens import check_length, describe, tokenise, words
 from core.language.types import Token
 
 SHARE = 0.15

@@ -29,7 +29,12 @@ import numpy as np
 
 from core.checkpoints.registry import first
 from core.checkpoints.spec import Checkpoint
+from core.language.codes import log_probabilities, posterior
+from core.language.fill_mask import fill_mask
+from core.language.generate import generate
 from core.language.guesses import among
+from core.language.replaced import detect
+from core.language.types import Decoding
 from core.settings import ASSETS
 
 Kind = Literal["masked", "next", "replaced", "order"]
@@ -174,8 +179,6 @@ def answer(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _masked(checkpoint: Checkpoint, question: Question) -> Answer:
-    from core.language.fill_mask import fill_mask
-
     (prediction,) = fill_mask(checkpoint, question.text.replace(GAP, "[MASK]"), GUESSES)
     return Answer(
         prediction.tokens, prediction.probabilities, 0, among(prediction.tokens[0], question.answers) is not None
@@ -183,9 +186,6 @@ def _masked(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _next(checkpoint: Checkpoint, question: Question) -> Answer:
-    from core.language.generate import generate
-    from core.language.types import Decoding
-
     step = next(iter(generate(checkpoint, question.text, Decoding(max_new_tokens=1))))
     best = step.alternatives[:GUESSES]
     # A piece without a space before it goes on with the last word; it is no next word, whatever its letters.
@@ -194,8 +194,6 @@ def _next(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _replaced(checkpoint: Checkpoint, question: Question) -> Answer:
-    from core.language.replaced import detect
-
     detection = detect(checkpoint, question.text)
     probabilities = tuple(
         max(
@@ -209,8 +207,6 @@ def _replaced(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _order(checkpoint: Checkpoint, question: Question) -> Answer:
-    from core.language.codes import log_probabilities, posterior
-
     tokenizer = checkpoint.tokenizer
     begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     texts = (" ".join(question.choices), " ".join(question.choices[::-1]))

@@ -26,10 +26,9 @@ from core.errors import InputUnusable
 from core.language import tasks, translate
 from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
 from core.language.generate import generate
-from core.language.limits import max_tokens
 from core.language.replaced import Detection, detect
 from core.language.text import clean
-from core.language.tokens import describe, tokenise
+from core.language.tokens import describe, max_tokens, tokenise
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
 
 MAX_CHARS = 600

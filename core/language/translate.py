@@ -33,10 +33,9 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.decoding.reader import Start
 from core.language.generate import prompted, steps
-from core.language.limits import check_length, max_tokens
 from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean
-from core.language.tokens import describe
+from core.language.tokens import check_length, describe, max_tokens
 from core.language.types import Decoding, GenerationStep, Token
 
 if TYPE_CHECKING:

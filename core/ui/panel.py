@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.table import Table
-from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.links import PageState
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from streamlit.delta_generator import DeltaGenerator
+
+
+def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | None = None, **select: Any) -> Any:
+    """Draw ``figure``; what is selected in it, if ``on_select`` is given.
+
+    Args:
+        alt: what it shows, for those who cannot see it.
+        config: plotly's, by default without its bar of buttons.
+    """
+    return st.plotly_chart(figure, theme=None, key=key, alt=alt, config=config or {"displayModeBar": False}, **select)
 
 
 @dataclass(frozen=True, slots=True)

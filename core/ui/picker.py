@@ -14,11 +14,11 @@ from core.checkpoints.spec import Card, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
 from core.figures.lines import learning_curve
-from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import caption, markdown, plain_terms
 from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
+from core.ui.panel import chart
 
 SOURCES = {
     "bundled": "trained here",

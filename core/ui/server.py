@@ -23,7 +23,10 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.errors import AtlasError
+from core import checkpoints
+from core.checkpoints import memory
+from core.errors import AtlasError, SettingUnusable
+from core.settings import settings
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
@@ -81,9 +84,6 @@ class Secured:
 
 def _setting(name: str) -> bool:
     """Whether a switch of the settings is on; False where the settings cannot be read, which the pages say."""
-    from core.errors import SettingUnusable
-    from core.settings import settings
-
     try:
         return bool(getattr(settings(), name) == "on")
     except SettingUnusable:
@@ -115,8 +115,6 @@ def warm_up() -> None:
 
 
 def _load_default_models() -> None:
-    from core import checkpoints
-
     try:
         slugs = dict.fromkeys(
             slug for place in ("attention-beside", "rounds-masked") for slug in checkpoints.first(place)
@@ -147,9 +145,6 @@ def timed(page: str) -> Iterator[None]:
 def _registry() -> CollectorRegistry:
     from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
     from streamlit.runtime import get_instance
-
-    from core.checkpoints import memory
-    from core.settings import settings
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)

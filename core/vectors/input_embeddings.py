@@ -21,9 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from core.attention.inside.states import embedding_of
 from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
+from core.language import bilingual
+from core.language.text import clean
+from core.language.tokens import check_length, describe, own_language, speaks
 from core.language.types import Token
 from core.vectors.reading import MAX_CHARS, tokens_of
 
@@ -71,8 +75,6 @@ class InputEmbeddings:
 
 def pairs(checkpoint: Checkpoint) -> bool:
     """Whether a model reads two texts and tells them apart: by segments, or by languages."""
-    from core.language.limits import speaks
-
     if speaks(checkpoint.model):
         return True
     segments = getattr(checkpoint.model.config, "type_vocab_size", 0) or 0
@@ -86,8 +88,6 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
         InputEmpty, InputTooLong: nothing readable in the first, or more than `MAX_TOKENS` or the model's positions.
         NoAttentionMatrix: the architecture is not known here.
     """
-    from core.attention.inside.states import embedding_of
-
     tokens, inputs = _inputs(checkpoint, first, second)
     if len(tokens) > MAX_TOKENS:
         raise InputTooLong(
@@ -109,11 +109,6 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
 def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Token, ...], dict[str, Any]]:
     """The tokens and one row of inputs, named as the forward pass takes them."""
     import torch
-
-    from core.language import bilingual
-    from core.language.limits import check_length, own_language, speaks
-    from core.language.text import clean
-    from core.language.tokens import describe
 
     if not (second.strip() and pairs(checkpoint)):
         tokens, _ = tokens_of(checkpoint, first)

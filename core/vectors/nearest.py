@@ -22,9 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.architectures.layout import stacks
+from core.attention.inside.steps import exists
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.tokens import label
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,9 +48,6 @@ def table(checkpoint: Checkpoint) -> Tensor:
         InputUnusable: the architecture's table is not known here.
     """
     import torch
-
-    from core.attention.architectures.layout import stacks
-    from core.attention.inside.steps import exists
 
     stack = stacks(checkpoint)[0]
     model: Any = checkpoint.model
@@ -89,8 +89,6 @@ def in_vocabulary(
         mean: (w,) of the layer.
     """
     import torch
-
-    from core.language.tokens import label
 
     rows = table(checkpoint)
     with torch.inference_mode():

@@ -33,6 +33,7 @@ from core.language.side_by_side import Word, split
 from core.language.text import clean
 from core.language.types import Token
 from core.settings import ASSETS
+from core.vectors.nearest import static
 from core.vectors.reading import Reading
 
 MOST = 24
@@ -210,8 +211,6 @@ def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[s
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
-    from core.vectors.nearest import static
-
     lines = parse(text)
     own, around = gather(checked(word), lines, read), words(lines, read)
     tables = (static(checkpoint, [occurrence.ids for occurrence in own.occurrences]), static(checkpoint, around.ids))

@@ -41,9 +41,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.architectures.vectors import each
+from core.attention.inside.states import embedding_of
+from core.attention.tokens import label
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.segments import SEGMENT, has_memory
+from core.language.tokens import max_tokens, own_language
+from core.vectors.reading import tokens_of
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
@@ -163,10 +169,6 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     """
     import torch
 
-    from core.attention.inside.states import embedding_of
-    from core.language.limits import max_tokens, own_language
-    from core.vectors.reading import tokens_of
-
     tokens, _ = tokens_of(checkpoint, "a")
     filler = next(token.id for token in tokens if not token.special)
     count = min(MOST, max_tokens(checkpoint) or MOST)
@@ -188,10 +190,6 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
         InputUnusable: the scores have no such term.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
-    from core.attention.architectures.vectors import each
-    from core.language.segments import SEGMENT, has_memory
-    from core.vectors.reading import tokens_of
-
     tokens, _ = tokens_of(checkpoint, text)
     if has_memory(checkpoint.model):
         tokens = tokens[:SEGMENT]  # what it reads at once: before that there is memory
@@ -242,10 +240,6 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputUnusable: its queries are not rotated, or only known after that.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
-    from core.attention.architectures.vectors import each
-    from core.attention.tokens import label
-    from core.vectors.reading import tokens_of
-
     tokens, _ = tokens_of(checkpoint, text)
     layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
     if layers and layers[0][0].names.score == "hooked":

@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 
+from core import checkpoints
 from core.attention.roles import treebank
 from core.attention.roles.treebank import Sentence
 from core.attention.trace import Floats
@@ -157,8 +158,6 @@ def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[Learne
 
 def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
     """Measure these checkpoints; prints a line for each."""
-    from core import checkpoints
-
     for slug in slugs:
         if not readable(checkpoints.get(slug)):
             raise AtlasError(

@@ -11,10 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.attention.architectures.recording import private_twin
+from core.attention.inside.states import by_layer
 from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputTooLong, InputUnusable
+from core.language.codes import codes_of
+from core.language.tasks import tasks
 from core.language.text import clean
+from core.language.tokens import check_length, describe, own_language, tokenise
+from core.language.translate import prepare
 from core.language.types import Token
 
 if TYPE_CHECKING:
@@ -50,10 +56,6 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
     """
     import torch
 
-    from core.attention.architectures.recording import private_twin
-    from core.attention.inside.states import by_layer
-    from core.language.limits import own_language
-
     tokens, typed = tokens_of(checkpoint, text)
     ids = torch.tensor([[token.id for token in tokens]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
@@ -64,12 +66,6 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
     """(the tokens that a model reads, the cleaned text that they stand in); errors as :func:`read`."""
-    from core.language.codes import codes_of
-    from core.language.limits import check_length
-    from core.language.tasks import tasks
-    from core.language.tokens import describe, tokenise
-    from core.language.translate import prepare
-
     if not readable(checkpoint.spec):
         raise InputUnusable(
             f"{checkpoint.spec.name} has the layers of another model and small adapters between them. Choose that "

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.attention.word_maps import look, strongest
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
@@ -60,16 +61,16 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
 
 
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core import session
+    from core.ui.attention import beside as section
 
-    real = session.word_look
+    real = section.word_look
 
-    def without(slug: str, text: str, task: str | None) -> object:
-        if slug == "dir-tiny-gpt2":
+    def without(checkpoint: Checkpoint, text: str, task: str | None) -> object:
+        if checkpoint.spec.slug == "dir-tiny-gpt2":
             raise InputUnusable("No places here.")
-        return real(slug, text, task)
+        return real(checkpoint, text, task)
 
-    monkeypatch.setattr(session, "word_look", without)
+    monkeypatch.setattr(section, "word_look", without)
     at = beside(beside=TINY, text="The cat sat.")
     assert at.warning[0].value == "No places here\\."
     assert len(at.get("plotly_chart")) >= 3

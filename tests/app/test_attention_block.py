@@ -7,8 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.attention.inside.block import block
-from core.attention.inside.wiring import wires
+from core.attention.inside.block import block, wires
 from tests.app.test_attention_page import page as attention
 from tests.app.test_attention_page import widget
 from tests.app.test_branches import opened, shown

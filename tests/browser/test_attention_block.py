@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from core.attention.inside.block import wires
 from core.attention.inside.steps import Step
-from core.attention.inside.wiring import wires
 from core.ui.attention import block as block_list
 from tests.browser.conftest import MOUNT, WAIT_MS, Visitor
 from tests.unit.test_block_pictures import steps

@@ -14,8 +14,7 @@ from torch import nn
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.own import ProjectedLSTM
-from core.anatomy.store import FOLDER, SOURCE, dump
-from core.anatomy.texts import printed
+from core.anatomy.store import FOLDER, SOURCE, dump, printed
 from core.costs.remarks import no_editor
 
 TINY = {

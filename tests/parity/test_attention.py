@@ -13,8 +13,8 @@ from core.attention.capture import MAX_TOKENS, capture, capture_pair, continued,
 from core.attention.word_maps import answer_of, over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.limits import own_language
 from core.language.tasks import tasks
+from core.language.tokens import own_language
 from core.language.translate import prepare, start_token
 from tests import tinyfamilies
 

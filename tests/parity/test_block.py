@@ -13,9 +13,8 @@ import torch
 
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
-from core.attention.inside.block import Block, block, inputs_of
+from core.attention.inside.block import Block, block, inputs_of, wires
 from core.attention.inside.steps import Step
-from core.attention.inside.wiring import wires
 from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange

@@ -10,10 +10,9 @@ import pytest
 
 from core import anatomy, checkpoints
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.block import Block, block
+from core.attention.inside.block import Block, block, wires
 from core.attention.inside.modules import node_of, size_for, step_of
 from core.attention.inside.steps import step_text
-from core.attention.inside.wiring import wires
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import NoAttentionMatrix
 from tests import tinyfamilies

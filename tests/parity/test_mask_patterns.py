@@ -22,8 +22,7 @@ from transformers import (
 
 from core import patterns
 from core.attention.masks.axes import numbered, one_text
-from core.attention.masks.board import lay
-from core.attention.masks.influence import levels, within
+from core.attention.masks.board import lay, levels, within
 from core.attention.masks.kinds import read
 from core.patterns import (
     Mask,

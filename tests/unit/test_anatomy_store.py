@@ -23,7 +23,7 @@ from core.anatomy.roles import (
     parts,
     role_of,
 )
-from core.anatomy.texts import explain, explanations, printed
+from core.anatomy.store import explain, explanations, printed
 from core.errors import NoArchitecture, OutOfRange, UnknownSystem
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]

@@ -14,7 +14,8 @@ import pytest
 from core.attention import bertviz, combine
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
-from core.attention.views import grid, packed
+from core.attention.views import grid
+from core.attention.views import page as packed
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
 from tests.attention_pages import data_of, unpacked
@@ -74,10 +75,10 @@ def test_what_was_computed_is_told_for_as_few_heads_as_it_takes() -> None:
 
 def test_a_decoder_that_sees_ahead_is_not_causal() -> None:
     lower = np.array([[True, False], [True, True]])
-    assert packed.causal(_found("decoder"))
-    assert packed.causal(_found("query", lower))
-    assert not packed.causal(_found("encoder"))
-    assert not packed.causal(_found("decoder", ~lower))
+    assert packed.is_causal(_found("decoder"))
+    assert packed.is_causal(_found("query", lower))
+    assert not packed.is_causal(_found("encoder"))
+    assert not packed.is_causal(_found("decoder", ~lower))
 
 
 NASTY = ("</script><script>alert(1)</script>", "<!--", "&amp;", "a\u2028b", "\u202egnp.exe", "x" * 10_000)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.attention.inside.block import wires
 from core.attention.inside.steps import ENCODER, HEADS, MAPS, ROWS, Part, Step
-from core.attention.inside.wiring import wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.theme import BLUE, DARK, LIGHT

@@ -38,9 +38,9 @@ READS = {
     ),
     "patterns": "import core.patterns",
     "masks": (
-        "from core.attention.masks import board, influence, kinds\n"
+        "from core.attention.masks import board, kinds\n"
         "from core.attention.masks.axes import one_text\n"
-        "influence.levels(board.lay(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
+        "board.levels(board.lay(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
         "kinds.describe('full')"
     ),
     "trace": "import core.attention.trace",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue
-from core.attention.masks import axes, influence, kinds
+from core.attention.masks import axes, board, kinds
 from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
 from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
 from core.errors import AtlasError, OutOfRange
@@ -183,48 +183,48 @@ def test_published_counts() -> None:
 
 def test_levels_of_a_window_by_hand() -> None:
     expected = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
-    assert influence.levels(mask(window(1), 4)).tolist() == expected
+    assert board.levels(mask(window(1), 4)).tolist() == expected
 
 
 @pytest.mark.parametrize(("side", "layers"), [(1, 1), (1, 5), (2, 3), (3, 4)])
 def test_a_window_reaches_as_far_as_the_formula_says(side: int, layers: int) -> None:
     n = 2 * side * layers + 11
-    now = influence.within(influence.levels(mask(window(side), n)), layers)
+    now = board.within(board.levels(mask(window(side), n)), layers)
     assert now[n // 2].sum() == 2 * side * layers + 1  # l × w, both sides together, and the token
 
 
 def test_a_dilated_window_never_leaves_its_class() -> None:
-    levels = influence.levels(mask(dilated(1, 2), 9))
-    assert (levels[0, 1::2] == influence.NEVER).all()
+    levels = board.levels(mask(dilated(1, 2), 9))
+    assert (levels[0, 1::2] == board.NEVER).all()
     assert levels[0, ::2].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_what_is_enough() -> None:
-    assert influence.enough(influence.levels(mask(full, 6))) == 1
-    assert influence.enough(influence.levels(mask(causal, 6))) == 1
-    assert (influence.levels(mask(causal, 6))[0, 1:] == influence.NEVER).all()
-    assert influence.enough(influence.levels(mask(window(0), 6))) == 0
-    assert influence.enough(influence.levels(mask(window(1), 64))) == 63
-    assert influence.enough(influence.levels(mask(union(window(1), global_at([0])), 64))) == 2
-    assert influence.enough(influence.levels(lay(read("strided-4"), text(20)).allowed)) == 2
-    assert influence.enough(influence.levels(lay(read("fixed-4-1"), text(20)).allowed)) == 2
+    assert board.enough(board.levels(mask(full, 6))) == 1
+    assert board.enough(board.levels(mask(causal, 6))) == 1
+    assert (board.levels(mask(causal, 6))[0, 1:] == board.NEVER).all()
+    assert board.enough(board.levels(mask(window(0), 6))) == 0
+    assert board.enough(board.levels(mask(window(1), 64))) == 63
+    assert board.enough(board.levels(mask(union(window(1), global_at([0])), 64))) == 2
+    assert board.enough(board.levels(lay(read("strided-4"), text(20)).allowed)) == 2
+    assert board.enough(board.levels(lay(read("fixed-4-1"), text(20)).allowed)) == 2
     # columns alone never meet, in any number of layers; a cell by hand lets the future in
     image = axes.picture((), 0, 4)
-    assert (influence.levels(lay(read("column"), image).allowed) == influence.NEVER).sum() > 120
-    assert influence.levels(lay(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
+    assert (board.levels(lay(read("column"), image).allowed) == board.NEVER).sum() > 120
+    assert board.levels(lay(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
 
 
 def test_memory_reaches_further_with_every_layer() -> None:
-    levels = influence.levels(mask(segments(4, 4), 16))
+    levels = board.levels(mask(segments(4, 4), 16))
     assert [int(levels[15, place]) for place in (12, 8, 4, 0)] == [1, 1, 2, 3]
-    assert (influence.levels(mask(segments(4, 0), 16))[15, :12] == influence.NEVER).all()
+    assert (board.levels(mask(segments(4, 0), 16))[15, :12] == board.NEVER).all()
 
 
 @given(st.integers(2, 12), st.integers(0, 99))
 def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
     order = random_order(n, seed)
-    levels = influence.of_query_stream(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
-    assert (np.diag(levels) == influence.NEVER).all()
+    levels = board.of_query_stream(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
+    assert (np.diag(levels) == board.NEVER).all()
     assert (levels <= 1).all()  # what can come comes in one layer
     assert ((levels == 1) == mask(query_stream(order, n), n)).all()
 
@@ -232,11 +232,11 @@ def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
 def test_a_query_stream_goes_through_the_content_below() -> None:
     query = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
     content = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
-    assert influence.of_query_stream(query, content).tolist() == [[-1, 1, 2], [-1, -1, -1], [-1, -1, -1]]
+    assert board.of_query_stream(query, content).tolist() == [[-1, 1, 2], [-1, -1, -1], [-1, -1, -1]]
 
 
 def test_across_two_texts() -> None:
     own = mask(causal, 3)
-    assert (influence.of_cross(np.ones((3, 4), dtype=bool), own) == 1).all()
+    assert (board.of_cross(np.ones((3, 4), dtype=bool), own) == 1).all()
     cross = np.array([[1, 0], [0, 0], [0, 1]], dtype=bool)
-    assert influence.of_cross(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]
+    assert board.of_cross(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from core.errors import InputUnusable
 from core.language.text import sentences, two_parts
 from core.objectives import causal, knowledge, replaced, word_order
-from core.objectives.example import Cell, Example, Label
+from core.objectives.example import Cell, Example, Label, tally
 from core.objectives.sentence_pairs import next_sentence, three_orders
-from core.objectives.shares import tally
 
 A, B, C = ["a1", "a2"], ["b1", "b2", "b3"], ["c1"]
 

@@ -178,7 +178,7 @@ def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Pa
     def page() -> None:
         import streamlit as st
 
-        from core.ui.header import header
+        from core.ui.section import header
 
         header("Home", "What is here.")
         st.markdown("never drawn")

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core.attention.ablation.question import Question, Reader, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import AttentionLayer
-from core.attention.architectures.vectors import attention_layers
+from core.attention.architectures.vectors import attention_layers, each
 from core.attention.heads import spread
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
@@ -184,8 +184,6 @@ def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
 
 def _sharpness(question: Question) -> dict[Head, float]:
     """Of every head over the question's text; empty where there are no maps."""
-    from core.attention.architectures.vectors import each
-
     try:
         with through(question.checkpoint, question.task):
             found = each(question.checkpoint, question.inputs)

@@ -33,6 +33,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from core import checkpoints
 from core.attention.ablation.ablate import Head, rank
 from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind
@@ -121,8 +122,6 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
         AtlasError: a model is not there, or none of them could be measured.
     """
     from tqdm import tqdm  # type: ignore[import-untyped]
-
-    from core import checkpoints
 
     specs = [checkpoints.get(slug) for slug in slugs]
     folder = (output or OUTPUT) / FOLDER

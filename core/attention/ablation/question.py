@@ -26,11 +26,10 @@ from core.language import adapters, permuted, translate
 from core.language.decoding.reader import banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
-from core.language.limits import own_language
 from core.language.replaced import detect
 from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
-from core.language.tokens import label
+from core.language.tokens import label, own_language
 from core.language.types import Decoding, MaskPrediction
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.sparse.layout import Sparsity
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -163,8 +164,6 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
 
 def blocks_of(model: Any) -> Any:
     """BigBird's blocks as its configuration has them, with the seed 0 for the random ones."""
-    from core.sparse.layout import Sparsity
-
     return Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
 
 

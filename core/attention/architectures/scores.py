@@ -40,6 +40,8 @@ from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
+from core.patterns import mask
+from core.sparse.windowed import allowed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -218,7 +220,6 @@ def _sliding_window(
     import torch
 
     from core.sparse.longformer import GLOBAL
-    from core.sparse.windowed import allowed
 
     width, own = found.query.shape[-1], recorder.model.get_submodule(layer.module)
     query, key, value = (by_head(recorder.calls(f"{layer.module}.{name}")[0].output[0], width) for name in _GLOBAL)
@@ -234,8 +235,6 @@ def _block_sparse(
 ) -> AttentionScores:
     """Random blocks differ from head to head; the weights are not kept by the pass and computed here."""
     import torch
-
-    from core.patterns import mask
 
     sparsity, n = blocks_of(recorder.model), found.query.shape[1]
     near = [torch.from_numpy(mask(sparsity.pattern(n, layer.layer, head), n)) for head in range(layer.heads)]

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.attention.architectures.recording import blocks_of
 from core.attention.trace import AttentionMap, Bools, Floats, frozen, map_note
+from core.language.permuted import streams
+from core.language.segments import SEGMENT, longest_memory, read
+from core.patterns import ranks
+from core.sparse.windowed import allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +34,6 @@ Tokens = tuple[str, ...]
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
-    from core.attention.architectures.recording import blocks_of
     from core.sparse.bigbird import encode, seen
 
     sparsity = blocks_of(model)
@@ -45,7 +49,6 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """The windows of the model's layers, with the first token as the global one."""
     from core.sparse.longformer import GLOBAL, encode, sides_of
-    from core.sparse.windowed import allowed
 
     weights = stacked(encode(model, ids).attentions)
     sides = sides_of(model)
@@ -66,8 +69,6 @@ def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Segments of the usual length, each with the memory that the model keeps."""
-    from core.language.segments import SEGMENT, longest_memory, read
-
     n, memory = ids.shape[1], longest_memory(model)
     weights: Floats | None = None
     first = 0
@@ -134,9 +135,6 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
     """What XLNet takes to predict all but the ``known`` positions of (1, n) ids from left to right."""
-    from core.language.permuted import streams
-    from core.patterns import ranks
-
     n = ids.shape[1]
     targets = [position for position in range(n) if position not in set(known)]
     return {"input_ids": ids, **streams(ids, ranks(targets, n), targets)}

@@ -7,10 +7,17 @@ The first block begins with the embedding and what it is the sum of; the last on
 blocks, where there is one. The last step is the state that transformers gives for the layer.
 
 Legend: n tokens, w hidden width; further axes stand with each step (`core.attention.inside.steps`).
+
+The drawing of a block: where each step stands beside the residual stream.
+
+Every part reads the residual stream, and its output is added to it. A norm stands on that stream (after the sum, as in
+BERT) or in the part that reads it (before it, as in GPT-2). Lane 0 is that stream, the others belong to a part: a step
+keeps its lane until all that is computed from it is there. numpy is not needed here, nor torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,13 +47,14 @@ from core.language import translate
 from core.language.adapters import through
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
-from core.language.limits import own_language
 from core.language.replaced import detect
 from core.language.tasks import tasks
+from core.language.tokens import own_language
 from core.language.types import Decoding
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 MAX_GENERATED = 24
 """Tokens that an encoder-decoder generates for its decoder to read."""
@@ -265,3 +273,28 @@ def _input(scene: Scene) -> Tensor:
     if scene.plan.pre_norm:
         return scene.into(attn.path(scene.plan.norms["attention"]))
     return scene.into(f"{attn.module}.{attn.names.parts.split()[0].partition(':')[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One step of a block among the others."""
+
+    slug: str
+    """The step in a link: ``attention-weights``."""
+    of: tuple[int, ...]
+    """The steps that it is computed from, by their numbers."""
+    outside: str
+    """What it is computed from that is no step of the block; empty where there is nothing."""
+    lane: int
+
+
+def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
+    """One for each step, in their order."""
+    number = {one.slug: i for i, one in enumerate(steps)}
+    sources = [tuple(number[source] for source in one.sources) for one in steps]
+    last = {source: i for i, of in enumerate(sources) for source in of}
+    lanes: list[int] = []
+    for i, one in enumerate(steps):
+        taken = {lanes[j] for j in range(i) if last.get(j, -1) > i or (last.get(j) == i and j not in sources[i])}
+        lanes.append(0 if one.residual else next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
+    return tuple(Wire(one.slug, of, one.outside, lane) for one, of, lane in zip(steps, sources, lanes, strict=True))

@@ -1,14 +1,38 @@
-"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and its table.
+r"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and its table.
 
 Legend: Q queries, K keys. A cell's number is q K + k.
+
+Which tokens can influence which after a number of layers: boolean powers of a mask.
+
+A residual connection carries every token past the attention, so after l layers the output at i can hold something of
+the input at j exactly where
+
+.. math:: R_l = (M \vee I)^l, \qquad R_l = R_{l-1} \vee M R_{l-1}, \qquad R_0 = I
+
+with "or" for a sum and "and" for a product, M the mask (rows are queries) and I the identity. What is drawn is the
+*level*: the smallest l for which the pair is in :math:`R_l`. A window of w keys to each side reaches :math:`l w` to
+each side after l layers; Beltagy et al. 2020 (arXiv 2004.05150, section 3.1) count both sides together and give
+:math:`l \times w`, and :math:`l \times d \times w` for a window dilated by d.
+
+Two streams (Yang et al. 2019, arXiv 1906.08237): the query stream begins with a vector that knows no token, and takes
+keys from the content stream below. With C and Q the two masks,
+
+.. math:: G_0 = \emptyset, \qquad G_l = G_{l-1} \vee Q\,(C \vee I)^{l-1}
+
+Cross-attention: the decoder's rows pass on among themselves (mask S) what each took from the other text (mask X),
+:math:`X_0 = \emptyset,\ X_l = X_{l-1} \vee S X_{l-1} \vee X`.
+
+Legend: n tokens, Q queries, K keys. A level of -1 means never.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core import patterns
 from core.attention.masks.axes import Axes
@@ -79,3 +103,54 @@ def mask_table(board: Board) -> Table:
         ("query / key", *(f"{position} {token}" for position, token in enumerate(board.axes.keys))),
         tuple((f"{position} {token}", *line) for position, (token, line) in enumerate(rows)),
     )
+
+
+NEVER = -1
+Levels = NDArray[np.int16]
+
+
+def levels(allowed: Mask) -> Levels:
+    """(n, n) layers after which a key's input can reach a query's output; 0 for a token itself."""
+    return _spread(np.eye(len(allowed), dtype=np.bool_), lambda now: _times(allowed, now))
+
+
+def of_query_stream(query: Mask, content: Mask) -> Levels:
+    """(n, n) the same for the query stream over a content stream; a token itself is never there in XLNet's masks."""
+    below = levels(content)
+    found = np.full(query.shape, NEVER, dtype=np.int16)
+    for layer in range(1, int(below.max()) + 2):
+        reached = _times(query, (below != NEVER) & (below < layer))
+        found[reached & (found == NEVER)] = layer
+    return found
+
+
+def of_cross(cross: Mask, own: Mask) -> Levels:
+    """(Q, K) layers after which a key of the other text can reach a query, which sees its own text by ``own``."""
+    return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(own, now) | cross)
+
+
+def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:
+    """The first layer after which each pair is reached, where a layer adds to what was reached before."""
+    found = np.where(now, 0, NEVER).astype(np.int16)
+    for number in itertools.count(1):
+        added = layer(now) & ~now
+        if not added.any():
+            return found
+        found[added] = number
+        now = now | added
+    raise AssertionError("what is reached only grows")
+
+
+def enough(found: Levels) -> int:
+    """Layers until everything that can be reached is reached."""
+    return max(0, int(found.max(initial=0)))
+
+
+def within(found: Levels, layers: int) -> Mask:
+    """Where a key has arrived after ``layers`` layers."""
+    return np.asarray((found != NEVER) & (found <= layers))
+
+
+def _times(left: Mask, right: Mask) -> Mask:
+    """The product with "or" for a sum; float32 counts to 2^24 exactly."""
+    return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)

@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core import checkpoints
 from core.attention.architectures.shapes import reformer, stacked
 from core.attention.capture import capture, tokens_of
 from core.attention.heads import HeadScores, HeadSums
@@ -55,8 +56,8 @@ from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.limits import max_tokens
 from core.language.text import clean
+from core.language.tokens import max_tokens
 from core.settings import ASSETS
 
 OUTPUT = ASSETS / "headroles"
@@ -268,8 +269,6 @@ def cli_heads(
         AtlasError: a model or a treebank is not there or not usable.
     """
     from tqdm import tqdm  # type: ignore[import-untyped]
-
-    from core import checkpoints
 
     paths = treebanks.files(treebank or treebanks.SHIPPED)
     specs = [checkpoints.get(slug) for slug in slugs]

@@ -18,9 +18,7 @@ from typing import Any
 from core.attention.heads import specials
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_place
-from core.attention.views import packed
-from core.attention.views.packed import Bits
-from core.attention.views.page import colors, own, page
+from core.attention.views.page import Bits, by_head, colors, computed, flags, own, page
 from core.content import content
 from core.theme import THEMES, Name
 
@@ -62,11 +60,11 @@ def render(
     """
     check_place(found, layer, head)
     signed = difference or bool(found.weights.min(initial=0.0) < 0)
-    known = packed.computed(found)
+    known = computed(found)
     single = found.layers == found.heads == 1
     data: dict[str, Any] = {
-        "weights": packed.by_head(found.weights, bits, signed=signed),
-        "computed": None if known is None else packed.flags(known),
+        "weights": by_head(found.weights, bits, signed=signed),
+        "computed": None if known is None else flags(known),
         "signed": signed,
         "queries": [short(token, _TOKEN_CHARS) for token in found.query_tokens],
         "keys": [short(token, _TOKEN_CHARS) for token in found.key_tokens],

@@ -18,10 +18,9 @@ from core.attention import bertviz
 from core.attention.bertviz import View as Drawing
 from core.attention.trace import AttentionMap
 from core.attention.views.export import scores_table, vectors_table
-from core.attention.views.packed import Bits
+from core.attention.views.page import Bits
 from core.links import parameters as link
-from core.ui.attention.inside_frame import Numbers, chosen_inside
-from core.ui.attention.maps import OPEN
+from core.ui.attention.maps import OPEN, Numbers, chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import framed
 from core.ui.export import download_csv
@@ -48,11 +47,7 @@ _FRAME_LIMIT = 1_100
 
 
 def bertviz_views(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what the text or the model does not allow, as a sentence.
-    """
+    """Draw the section."""
     state = view.state
     spec = draw_model(state)
     drawing = cast(Drawing, DRAWING.draw(state))

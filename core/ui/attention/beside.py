@@ -16,6 +16,7 @@ from core.attention.heads import meaning
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
 from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, sharpest, strongest, words_of
+from core.attention.word_maps import look as word_look
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
@@ -89,11 +90,7 @@ class _Shown:
 
 
 def beside(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: no word can be read, or too many.
-    """
+    """Draw the section."""
     state = view.state
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
     specs = models().values()
@@ -207,8 +204,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     """A column: which head (changed in ``heads``), and its map with the chosen word's row framed."""
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
-    with st.spinner("Running the model"):
-        look = session.word_look(spec.slug, text, task)
+    look = session.computed("Running the model", word_look, spec.slug, text, task)
     found, best = look.found, strongest(look, role)
     usual = best or strongest(look, "previous") or (0, 0)
     picture = st.container()

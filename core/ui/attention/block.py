@@ -16,8 +16,12 @@ import streamlit as st
 from pydantic import Field
 
 from core import session
+from core.attention.architectures.layout import blueprint_of
+from core.attention.architectures.vectors import attention_layers
+from core.attention.inside.block import Wire, wires
+from core.attention.inside.block import block as block_of
+from core.attention.inside.lens import trajectory
 from core.attention.inside.steps import Step
-from core.attention.inside.wiring import Wire, wires
 from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
@@ -78,9 +82,6 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     Raises:
         NoAttentionMatrix: the architecture's blocks are not known here.
     """
-    from core.attention.architectures.layout import blueprint_of
-    from core.attention.architectures.vectors import attention_layers
-
     with st.spinner("Loading the model"):
         found = attention_layers(session.checkpoint(spec.slug))
     sides = {side: name for side, name in SIDE.options.items() if side in found}
@@ -97,12 +98,9 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
 
 
 def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
-    from core.attention.architectures.vectors import attention_layers
-
     state = view.state
     part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
-    with st.spinner("Running the model"):
-        found = session.block(spec.slug, part, layer, side, task)
+    found = session.computed("Running the model", block_of, spec.slug, part, layer, side, task)
     hang = wires(found.steps)
     slugs = [wire.slug for wire in hang]
     slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
@@ -187,18 +185,13 @@ def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str,
 
 
 def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
-    """Draw it below a block, with the text that is asked; reads the task.
-
-    Raises:
-        AtlasError: what the text or the model does not allow, as a sentence.
-    """
+    """Draw it below a block, with the text that is asked; reads the task."""
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
     text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
     text = asked_part(spec, state, text, task)
-    with st.spinner("Reading every layer"):
-        found = session.trajectory(spec.slug, text, task)
+    found = session.computed("Reading every layer", trajectory, spec.slug, text, task)
     read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(found)
     names = figures.layer_names(len(found.predictions))
     question = question_of(spec, task)

@@ -16,6 +16,7 @@ import streamlit as st
 from core import session
 from core.attention import combine
 from core.attention.trace import AttentionMap
+from core.attention.word_maps import answer_of, look, over_words
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
@@ -110,7 +111,7 @@ def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap
         raise InputUnusable(view.words.part("Two sentences"))
     note = view.words.part("Less than one")
     ours, theirs = (
-        replace(session.word_look(slug, chosen.text, adapters).found, note=note)
+        replace(session.computed("", look, slug, chosen.text, adapters).found, note=note)
         for slug, adapters in ((spec.slug, chosen.adapters), (other.slug, None))
     )
     return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))
@@ -129,10 +130,10 @@ def _two_rewriters(found: AttentionMap, chosen: Chosen, view: View) -> Attention
     task = chosen.task or next(iter(ours))
     task_of_other = task if task in theirs else next(iter(theirs))
     with st.spinner("Running both models"):
-        answer = session.answer_words(spec.slug, chosen.text, task)
+        answer = session.computed("", answer_of, spec.slug, chosen.text, task)
         note = view.words.part("Less than one")
         first, second = (
-            replace(session.trace_in_words(slug, chosen.text, job, answer).of_kind(found.kind), note=note)
+            replace(session.computed("", over_words, slug, chosen.text, job, answer).of_kind(found.kind), note=note)
             for slug, job in ((spec.slug, task), (other.slug, task_of_other))
         )
     names = {"first": spec.name, "second": other.name}

@@ -46,11 +46,7 @@ Scored = Sequence[tuple[float, HeadRow]]
 
 
 def every_head(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: a file of measurements is damaged.
-    """
+    """Draw the section."""
     specs = models().values()
     every = rows(list(specs))
     if not every:

@@ -10,7 +10,9 @@ import streamlit as st
 
 from core import session
 from core.attention.roles import rolefiles, treebank
+from core.attention.roles.headroles import attention_of
 from core.attention.roles.relations import LABELS, Counted, links, meaning, references
+from core.attention.tokens import word_weights
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
@@ -100,9 +102,6 @@ def grammar(view: View) -> None:
 
 def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
     """The chosen relation in a sentence of the treebank: each link, and where the best head attends to instead."""
-    from core.attention.roles.headroles import attention_of
-    from core.attention.tokens import word_weights
-
     most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
     offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, one.relation)}
     if not offered:

@@ -9,6 +9,8 @@ import numpy as np
 import streamlit as st
 
 from core import session
+from core.attention.ablation.ablate import rank
+from core.attention.ablation.ablate import switch_off as ablate
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import effect_grid
@@ -38,25 +40,20 @@ STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Que
 
 
 def switch_off(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what the text or the model does not allow, as a sentence.
-    """
+    """Draw the section."""
     state = view.state
     spec = draw_model(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = draw_task(spec, state)
         text = draw_asked(spec, state)
     text = asked_part(spec, state, text, task)
-    with st.spinner(view.words.label("ablating")):
-        effects = {_code(effect.head): effect for effect in session.head_effects(spec.slug, text, task)}
+    ranked = session.computed(view.words.label("ablating"), rank, spec.slug, text, task=task)
+    effects = {_code(effect.head): effect for effect in ranked}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
     slot = _ablated(effects, kinds, spec, view)
     off = tuple(effects[code].head for code in st.session_state[slot])
-    with st.spinner("Running the model without them"):
-        ablation = session.without_heads(spec.slug, text, off, task)
+    ablation = session.computed("Running the model without them", ablate, spec.slug, text, off, task=task)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         kind = "cross" if "cross" in kinds else next(iter(kinds))

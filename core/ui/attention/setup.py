@@ -9,16 +9,17 @@ from functools import partial
 from core import checkpoints, session
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
-from core.attention.views.packed import Bits
+from core.attention.views.page import Bits
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
+from core.language.adapters import tasks
 from core.links import parameters as link
 from core.ui.export import download_csv, download_html, download_npz
 from core.ui.heads.text import text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.param import Carried, Model, Text
-from core.ui.picker import SOURCES
+from core.ui.picker import SOURCES, no_models
 
 MODEL = Model(
     name="model",
@@ -37,8 +38,6 @@ def models() -> dict[str, CheckpointSpec]:
 
 def no_model() -> bool:
     """Say so where no model is here."""
-    from core.ui.picker import no_models
-
     if missing := not models():
         no_models()
     return missing
@@ -96,8 +95,6 @@ def download_weights(
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:
     """What the model predicts for the text; of a model with adapters, what its task asks."""
-    from core.language.adapters import tasks
-
     if not spec.offers("classifies texts"):
         return spec.family.asks
     return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)

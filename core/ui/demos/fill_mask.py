@@ -13,9 +13,8 @@ from core.figures.predictions import percent
 from core.language.fill_mask import MaskedText, predict, prepare, refill
 from core.language.probes import PROBES, ProbeResult, probabilities, run_probe
 from core.language.types import MaskPrediction, Token
-from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph
+from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
 from core.ui.demos.masking import MASK, judge_of, label, mask_chips
-from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain

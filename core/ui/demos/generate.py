@@ -12,8 +12,7 @@ from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
-from core.ui.demos.demo import Demo, DemoView
-from core.ui.demos.samples import sample_pills
+from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.demos.steps import (
     FORCED,
     STEP,

@@ -26,9 +26,8 @@ from core.language.types import Token
 from core.links import parameters as link
 from core.patterns import ranks
 from core.ui.demos.cover import SENTENCE_CHARS
-from core.ui.demos.demo import Demo, DemoView, Prediction, decimals
+from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills
 from core.ui.demos.masking import judge_of
-from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain, theme

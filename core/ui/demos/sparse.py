@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import Comparison, LongText, MaskedWord
+from core.efficiency.compare import Comparison, LongText, MaskedWord, compare
 from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.theme import PURPLE
 from core.ui.demos.demo import Demo, DemoView, Menu
@@ -47,11 +47,7 @@ LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096)
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo.
-
-    Raises:
-        AtlasError: the text or the settings do not suit the model.
-    """
+    """Draw the demo."""
     config = view.checkpoint.model.config
     positions, own_block = int(config.max_position_embeddings), int(getattr(config, "block_size", 64))
     nearest = min(BLOCK_SIZES, key=lambda size: abs(size - own_block))
@@ -110,14 +106,17 @@ def _comment(word: MaskedWord) -> str:
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:
     """The comparison, computed under a bar with a button that stops it; None when it was stopped."""
-    state, wanted = view.state, (view.spec.slug, long, sparsity)
+    slug = view.spec.slug
+    key = ("comparison", slug, session.files(slug), long.ids, sparsity)
     waiting = st.empty()
     with waiting.container():
         bar = st.empty()
-        if not (session.compared(*wanted) or going(state, "sparse", wanted, st.empty(), "Run both attentions")):
+        known = session.results.get(key) is not None
+        if not (known or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
-    found = session.comparison(*wanted, progress_in(bar))
+    progress = progress_in(bar)
+    found = session.measured(key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress)
     waiting.empty()
     return found
 

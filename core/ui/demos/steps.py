@@ -16,13 +16,13 @@ from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
-from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import caption
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
+from core.ui.panel import chart
 from core.ui.param import Carried
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200))

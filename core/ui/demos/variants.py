@@ -22,12 +22,11 @@ from core.figures.attention import score_map
 from core.language import bilingual
 from core.language.fill_mask import predict, prepare
 from core.language.types import MaskPrediction
-from core.ui.chart import chart
-from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, word_judge
+from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills, word_judge
 from core.ui.demos.masking import FIRST, MASK, ONE, label, mask_chips
-from core.ui.demos.samples import sample_pills
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
+from core.ui.panel import chart
 from core.ui.param import Choice, Integer, Text
 
 SAMPLES = (

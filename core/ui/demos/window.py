@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, global_positions
+from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, compare_windows, global_positions
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.theme import ORANGE, PURPLE
@@ -36,11 +36,7 @@ START = Toggle(name="start", label="First token global", default=True)
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo.
-
-    Raises:
-        AtlasError: the text or the words do not suit the model.
-    """
+    """Draw the demo."""
     from core.sparse.longformer import shape_of, sides_of
 
     checkpoint = view.checkpoint
@@ -59,7 +55,12 @@ def draw(view: DemoView) -> None:
             _distance(view, layers, side, global_at, clue, long.masks[0])
     with right:
         waiting = st.empty()
-        found = session.window_comparison(view.spec.slug, long, side, global_at, progress_in(waiting))
+        progress = progress_in(waiting)
+        found = session.measured(
+            ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
+            lambda: compare_windows(checkpoint, long, side, global_at, progress=progress),
+            progress,
+        )
         waiting.empty()
         costs_of(view, "window", found.sparse, found.full)
         colors = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))

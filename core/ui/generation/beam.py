@@ -26,11 +26,7 @@ DEPTH = Integer(name="depth", label="Steps", default=8, low=1, high=24, width=11
 
 
 def beam_search(view: View) -> None:
-    """Draw controls, tree and results.
-
-    Raises:
-        AtlasError: the text or a setting cannot be used.
-    """
+    """Draw controls, tree and results."""
     state, chosen = view.state, setup(view, length=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         beams, depth = BEAMS.draw(state), DEPTH.draw(state)

@@ -14,11 +14,10 @@ from core.efficiency.growth import Point, bytes_a_token, lengths, measure
 from core.figures.labels import in_bytes
 from core.figures.lines import timing_alt, timing_lines
 from core.table import Table
-from core.ui.chart import chart
 from core.ui.demos.steps import going
 from core.ui.generation.setup import SHARED, Setup, setup
 from core.ui.page import accent, theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, chart
 from core.ui.param import Integer
 from core.ui.section import Section, View
 
@@ -34,11 +33,7 @@ GROW = Integer(
 
 
 def kv_cache(view: View) -> None:
-    """Draw the controls, the curves and the formula; measure where nothing was measured.
-
-    Raises:
-        AtlasError: the text cannot be used, or the model has no KV cache.
-    """
+    """Draw the controls, the curves and the formula; measure where nothing was measured."""
     state, chosen = view.state, setup(view, length=False)
     checkpoint, start = session.checkpoint(chosen.spec.slug), chosen.start()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

@@ -12,8 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.checkpoints.spec import Checkpoint
+from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputUnusable
-from core.language.decoding.draft import Drafted, RoundBits, bits, expected, speed_up
+from core.language.decoding.draft import Drafted, RoundBits, bits, drafted, expected, plain, speed_up
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
@@ -61,16 +62,11 @@ class Speculation:
 
     def generate(self, on_round: Callable[[Drafted], None] | None = None) -> Drafted:
         """The text; ``on_round`` is called with it after each round."""
-        from core.language.decoding.draft import drafted
-
         how: dict[str, Any] = {"ahead": self.ahead, "temperature": self.temperature, "seed": self.seed}
         return drafted(self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round)
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
         """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
-        from core.efficiency.timing import FIRST, by_turns
-        from core.language.decoding.draft import plain
-
         steps, turns = count(1), FIRST + TURNS
 
         def step() -> None:
@@ -87,11 +83,7 @@ class Speculation:
 
 
 def speculative_decoding(view: View) -> None:
-    """Draw controls, the colored text, the counts, and the times on request.
-
-    Raises:
-        AtlasError: the model has no draft model, or the text cannot be used.
-    """
+    """Draw controls, the colored text, the counts, and the times on request."""
     state, chosen = view.state, setup(view)
     if "draft" not in chosen.spec.parts:
         able = [spec.name for spec in MODEL.offered().values() if "draft" in spec.parts]

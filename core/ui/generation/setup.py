@@ -11,9 +11,10 @@ from core.checkpoints.spec import CheckpointSpec
 from core.language.decoding.cards import Number
 from core.language.decoding.reader import Start
 from core.language.tasks import tasks
+from core.language.translate import start
 from core.language.types import Decoding
 from core.links import parameters as link
-from core.ui.demos.samples import task_samples
+from core.ui.demos.demo import task_samples
 from core.ui.links import PageState, instead
 from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
 from core.ui.picker import no_models
@@ -75,8 +76,6 @@ class Setup:
         Raises:
             AtlasError: the text does not suit the model.
         """
-        from core.language.translate import start
-
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
 
 

@@ -40,11 +40,7 @@ COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_l
 
 
 def strategies(view: View) -> None:
-    """Draw the cards, their texts, and the measures of all of them.
-
-    Raises:
-        AtlasError: the text or a setting cannot be used.
-    """
+    """Draw the cards, their texts, and the measures of all of them."""
     state, chosen = view.state, setup(view)
     cards, refused = read_all(state.words(RULES.name))
     for sentence in refused:

@@ -6,7 +6,7 @@ from core import session
 from core.attention.architectures.layout import refuse
 from core.attention.capture import capture_ids
 from core.attention.heads import reach
-from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.language.types import Decoding
@@ -24,7 +24,7 @@ PROMPT = TEXT.with_(label="Prompt", default=DEFAULT_TEXT, resets=("forced", "ste
 
 
 def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) -> None:
-    """Draw the section; reads and writes text, layer, head and view. Raises :class:`~core.errors.AtlasError`."""
+    """Draw the section; reads and writes text, layer, head and view."""
     model = session.checkpoint(spec.slug).model
     refuse(model.config.model_type)
     words = View(state, content("attention", "heads"))
@@ -37,17 +37,11 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
         model=plain(spec.name),
         strategy=STRATEGIES[decoding.strategy].lower(),
     )
-    trace = _trace(spec.slug, (*prompt, *ids[:-1]))
+    trace = session.computed("", capture_ids, spec.slug, (*prompt, *ids[:-1]))  # the model did not read the last token
     heads_panel(trace, state, spec.branch)
     kinds = getattr(model.config, "attention_layers", None)
     if kinds and trace.decoder is not None:
         _local(trace.decoder, tuple(kinds), int(model.config.window_size), words)
-
-
-@session.cached()
-def _trace(slug: str, ids: tuple[int, ...]) -> AttentionTrace:
-    """The attention over prompt and continuation, of which the model did not read the last token."""
-    return capture_ids(session.checkpoint(slug), ids)
 
 
 def _local(found: AttentionMap, kinds: tuple[str, ...], window: int, words: View) -> None:

@@ -26,7 +26,7 @@ from core.attention.views.export import (
     to_npz,
     top_keys,
 )
-from core.attention.views.packed import Bits
+from core.attention.views.page import Bits
 from core.attention.views.svg import head_svg
 from core.content import content
 from core.errors import NoAttentionMatrix

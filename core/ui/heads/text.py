@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from core import session
+from core.attention.capture import MAX_TOKENS, continued
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
-from core.language.text import Count, last_window, window
+from core.language import adapters
+from core.language.codes import codes_of
+from core.language.segments import SEGMENT, has_memory
+from core.language.tasks import tasks
+from core.language.text import Count, clean, last_window, window
+from core.language.tokens import max_tokens
 from core.links import parameters as link
 from core.ui.page import plain
 from core.ui.param import Carried, Choice, Control, Integer, Param, Text
@@ -81,7 +87,7 @@ class Chosen:
         slug = self.spec.slug
         with st.spinner("Running the model"):
             if self.spec.offers("continues"):
-                return session.continued_trace(slug, self.text, count=self.count, vectors=vectors)
+                return session.computed("", continued, slug, self.text, self.count, vectors=vectors)
             if self.spec.offers("rewrites") and self.task is not None:
                 return session.rewritten_trace(slug, self.text, task=self.task, vectors=vectors)
             return session.trace(slug, self.text, self.second or None, vectors=vectors, adapters=self.adapters)
@@ -140,17 +146,11 @@ def samples(spec: CheckpointSpec) -> dict[str, str]:
 
 
 def _fits(checkpoint: Checkpoint, text: str) -> bool:
-    from core.attention.capture import MAX_TOKENS
-    from core.language.limits import max_tokens
-
     return len(checkpoint.tokenizer(text)["input_ids"]) <= min(MAX_TOKENS, max_tokens(checkpoint) or MAX_TOKENS)
 
 
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
     """The tasks of an encoder-decoder, or those that have adapters."""
-    from core.language import adapters
-    from core.language.tasks import tasks
-
     checkpoint = session.checkpoint(spec.slug)
     if spec.offers("classifies texts"):
         return {task.slug: task.name for task in adapters.tasks(checkpoint)}
@@ -187,8 +187,6 @@ def text_part(
         answered: begin with the part that an answer depends on: the end of a text that is continued, or the mask.
         most: tokens that what is drawn can take, where that is less than what a map can.
     """
-    from core.language.text import clean
-
     checkpoint = session.checkpoint(spec.slug)
     try:
         typed = clean(text, newlines=spec.offers("continues"))
@@ -251,10 +249,6 @@ def part_numbers(
 
 def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:
     """The tokens that fit, those around the text included."""
-    from core.attention.capture import MAX_TOKENS
-    from core.language.limits import max_tokens
-    from core.language.segments import SEGMENT, has_memory
-
     most = SEGMENT if segment and has_memory(checkpoint.model) else MAX_TOKENS
     most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
@@ -265,9 +259,6 @@ def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) 
 
 def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Count]:
     """How many tokens a model reads for a text, and how many are the text's own."""
-    from core.language.codes import codes_of
-    from core.language.tasks import tasks
-
     tokenizer: Any = checkpoint.tokenizer
     prefix, more = "", 1 if codes_of(checkpoint) else 0
     if checkpoint.spec.offers("rewrites"):

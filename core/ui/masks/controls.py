@@ -52,11 +52,7 @@ _POSITION = re.compile("[0-9]{1,4}")
 
 
 def chosen(view: View) -> tuple[Choice, Axes]:
-    """Draw the rows of menus; reads and writes ``pattern`` and what stands at the axes.
-
-    Raises:
-        AtlasError: a text that cannot be used, as a sentence.
-    """
+    """Draw the rows of menus; reads and writes ``pattern`` and what stands at the axes."""
     choice, row = _masks(view)
     with row:
         return choice, _axes(choice, view)

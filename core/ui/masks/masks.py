@@ -7,20 +7,23 @@ and every mask with a link that draws it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from core import catalogue, links, patterns
-from core.attention.masks.axes import one_text, split
+from core import catalogue, links, patterns, session
+from core.attention.masks import board as boards
+from core.attention.masks.axes import Axes, one_text, split
 from core.attention.masks.board import MOST_EDITS, Board, lay, mask_table
-from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, write
+from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
 from core.figures.masks import mask_map
 from core.language.text import clean
 from core.links import parameters as link
+from core.table import Table
 from core.theme import BLUE
 from core.ui.chips import on_colour
 from core.ui.component import Component, Message, Positions
@@ -28,7 +31,6 @@ from core.ui.export import download_csv
 from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
-from core.ui.masks.count import count
 from core.ui.masks.reach import LAYERS, chosen_place, reach
 from core.ui.page import base_path, plain, theme
 from core.ui.panel import Panel
@@ -79,11 +81,7 @@ EXAMPLES = (
 
 
 def masks(view: View) -> None:
-    """Draw the whole section.
-
-    Raises:
-        AtlasError: what the text does not allow, as a sentence.
-    """
+    """Draw the whole section."""
     state = view.state
     choice, axes = chosen(view)
     key = state.key("masks.board")
@@ -290,3 +288,71 @@ def _users(words: Description) -> Rich:
 
 
 MASKS = Section("masks", masks, (PATTERN, FLIPS, *AXES, BELOW, LAYERS, PLACE))
+
+LENGTHS = (512, 1024, 4096)
+_WIDTHS = (34, 14, 20, 20, 12)
+_HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
+
+
+def count(view: View, choice: Mask, board: Board) -> None:
+    """Draw the part."""
+    for term in choice.terms:
+        if len(choice.terms) > 1:
+            st.markdown(f"**{KINDS[term.kind].title}**")
+        formula = describe(term.kind).count
+        equals = "" if formula.startswith(r"\approx") else "="
+        st.latex(rf"|M| {equals} {lines(formula)}")
+    view.note("Count: symbols")
+    counted = [("This mask", board.axes, board.count)]
+    if choice.layout == "text":
+        word = write(choice)
+        counted += [
+            (f"This mask at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
+        ]
+    counted += _published(choice)
+    rows = [_row(*one) for one in counted]
+    text_table(TextTable(_HEADINGS, rows, "Scores computed under each mask", _WIDTHS, numeric=(1, 2, 3, 4)))
+    download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
+    part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
+    markdown(f"**{part.partition(':')[0]}** {view.words.part(part)}")
+    view.note("Count: how")
+
+
+@session.cached()
+def at_length(word: str, tokens: int, padded: int) -> int:
+    """Scores of the choice that ``word`` stands for, over so many tokens, padding included."""
+    return boards.count(read(word), _text(tokens, padded))
+
+
+@session.cached()
+def _at_published(index: int) -> int:
+    one = published()[index]
+    return boards.count(one.choice, one.axes())
+
+
+def _published(choice: Mask) -> list[tuple[str, Axes, int]]:
+    """Published masks that share a pattern with the choice."""
+    kinds = {term.kind for term in choice.terms}
+    return [
+        (f"{catalogue.get(one.system).name}: {one.choice.title()} ({one.evidence})", one.axes(), _at_published(index))
+        for index, one in enumerate(published())
+        if kinds & {term.kind for term in one.choice.terms}
+    ]
+
+
+def _counts_table(counted: Sequence[tuple[str, Axes, int]]) -> Table:
+    """The numbers of the table, whole and ungrouped."""
+    columns = ("mask", "queries", "keys", "scores computed", "all pairs", "share")
+    sizes = [(name, len(axes.queries), len(axes.keys), number) for name, axes, number in counted]
+    return Table(columns, tuple((name, q, k, number, q * k, number / (q * k)) for name, q, k, number in sizes))
+
+
+def _text(tokens: int, padded: int) -> Axes:
+    names = ("",) * tokens
+    return Axes("text", names, names, padded)
+
+
+def _row(name: str, axes: Axes, number: int) -> tuple[str, ...]:
+    rows, columns = len(axes.queries), len(axes.keys)
+    tokens = f"{rows:,}" if axes.square else f"{rows:,} × {columns:,}"
+    return name, tokens, f"{number:,}", f"{rows * columns:,}", f"{100 * number / (rows * columns):.1f} %"

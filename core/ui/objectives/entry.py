@@ -9,24 +9,28 @@ help, “Note” stands under the picture, “Stage 1” over the first of sever
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from core import checkpoints, session
+from core.checkpoints.spec import Part
 from core.content import content
-from core.language.losses import Losses
+from core.language.losses import Kind, Losses, ids_of
+from core.language.replaced import sample
 from core.language.text import clean
-from core.language.tokens import words
+from core.language.tokens import check_length, tokenise, words
 from core.language.types import Token
-from core.objectives.example import Example
+from core.objectives.example import Cell, Example
 from core.ui.param import Control, Integer
 from core.ui.section import View
 
 if TYPE_CHECKING:
+    from core.language.losses import Scored
     from core.language.tokens import Style
+
 
 Options = Mapping[str, int | str]
 RATE = Integer(name="rate", label="Masking rate, %", default=15, low=5, high=50, step=5, width=140)
@@ -152,7 +156,7 @@ class Entry:
     branch: Literal["encoder", "decoder", "encoder-decoder", "efficient"]
     build: Callable[[Inputs], tuple[Stage, ...]]
     answer: Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]] | None = None
-    """From a checkpoint's slug and the stages: the losses of each stage. See :mod:`core.ui.objectives.live`. Where the
+    """From a checkpoint's slug and the stages: the losses of each stage. See :mod:`core.ui.objectives.entry`. Where the
     words have a part Relative, no model here was trained with the objective: a related one predicts on request."""
     settings: tuple[Control[Any], ...] = ()
     rare: tuple[Control[Any], ...] = ()
@@ -190,8 +194,6 @@ def inputs(objective: str, slug: str, text: str, seed: int, options: Options) ->
 @session.cached()
 def tokenize(slug: str, text: str) -> tuple[Token, ...]:
     """The tokens of ``text`` without those that the model's format adds."""
-    from core.language.tokens import tokenise
-
     return tokenise(session.checkpoint(slug), text, special=False)
 
 
@@ -216,3 +218,55 @@ def style(slug: str) -> Style:
     from core.language.tokens import style
 
     return style(session.checkpoint(slug).tokenizer)
+
+
+def losses_by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
+    """Every stage in the same way, a ``kind`` of :func:`core.language.losses.losses`."""
+    return lambda slug, stages: tuple(_losses(kind, slug, None, stage.example) for stage in stages)
+
+
+def pair_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
+    """The head for sentence pairs and, where tokens are masked, the masked-LM head as well."""
+    (stage,) = stages
+    tokens, label = _losses("masks", slug, None, stage.example), _losses("pair", slug, "pairs", stage.example)
+    return (replace(label, source=tokens.source, options=tokens.options),)
+
+
+def replaced_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
+    """The generator at the first stage, the discriminator at the second."""
+    generator, discriminator = stages
+    return (
+        _losses("masks", slug, "generator", generator.example),
+        _losses("verdicts", slug, None, discriminator.example),
+    )
+
+
+def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+    return _cached_losses(kind, slug, part, replace(example, original=(), visible=()))
+
+
+@session.cached("Running the model")
+def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+    from core.language.losses import losses
+
+    return losses(session.checkpoint(slug, part), example, kind)
+
+
+@session.cached("Running both models")
+def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
+    """Scores of both over the vocabulary at every masked position."""
+    from core.language import losses
+
+    return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
+
+
+@session.cached("Running the generator")
+def sampled(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
+    """The token that the generator of ``slug`` samples at each target position of ``source``."""
+    generator = session.checkpoint(slug, "generator")
+    places = Example((), source).targets
+    if not places:
+        return {}
+    check_length(generator, len(source))
+    ids, _ = sample(generator, ids_of(generator, [cell.token for cell in source]), places, seed)
+    return dict(zip(places, map(str, generator.tokenizer.convert_ids_to_tokens(list(ids))), strict=True))

@@ -12,10 +12,11 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.content import Content, content
+from core.figures.masks import mask_map, mask_words
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PlaceLoss
 from core.links import parameters as link
-from core.objectives.shares import DRAWS
+from core.objectives.example import DRAWS
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
@@ -272,8 +273,6 @@ def _about(view: View, page: Callable[..., str], name: str, model: str, live: bo
 
 def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage], axes: str) -> None:
     """The attention masks of the last stage that has any, side by side."""
-    from core.figures.masks import mask_words
-
     masks = next((stage.example.visible for stage in reversed(stages) if stage.example.visible), ())
     several = len(masks) > 2
     columns = st.columns(max(2, len(masks)), gap="large")
@@ -284,8 +283,6 @@ def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage], ax
 
 
 def _mask(entry: Entry, chosen: Inputs, mask: Visible, title: str, note: str, number: int, state: PageState) -> None:
-    from core.figures.masks import mask_map
-
     kind = style(chosen.slug)
     special = set(chosen.frame.values())
     rows, columns = ([shown(name, kind, name in special) for name in names] for names in (mask.queries, mask.keys))

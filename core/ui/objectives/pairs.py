@@ -11,11 +11,9 @@ from core.errors import InputUnusable
 from core.language.losses import Losses
 from core.language.text import clean, two_parts
 from core.objectives import masked, translation
-from core.objectives.example import Example
+from core.objectives.example import Example, tally
 from core.objectives.sentence_pairs import NEXT, THREE, TWO, next_sentence, three_orders, two_orders
-from core.objectives.shares import tally
-from core.ui.objectives import live
-from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Inputs, Share, Stage
+from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Inputs, Share, Stage, losses_by, pair_losses
 from core.ui.objectives.tokens import WITH_MASKS
 from core.ui.param import Text
 
@@ -94,7 +92,7 @@ NEXT_SENTENCE = Entry(
     "next-sentence",
     "encoder",
     _stage(next_sentence),
-    live.pair,
+    pair_losses,
     settings=(WITH_MASKS.with_(default="no"),),
     rare=(OTHER,),
     shares=_answers(next_sentence, NEXT),
@@ -102,7 +100,7 @@ NEXT_SENTENCE = Entry(
     several=True,
 )
 SENTENCE_ORDER = Entry(
-    "sentence-order", "encoder", _stage(_two_orders), live.pair, shares=_answers(_two_orders, TWO), several=True
+    "sentence-order", "encoder", _stage(_two_orders), pair_losses, shares=_answers(_two_orders, TWO), several=True
 )
 THREE_ORDERS = Entry(
     "three-orders",
@@ -112,4 +110,4 @@ THREE_ORDERS = Entry(
     shares=_answers(three_orders, THREE),
     several=True,
 )
-TRANSLATION = Entry("translation", "encoder", _translated, live.by("translation"), settings=(SECOND, RATE))
+TRANSLATION = Entry("translation", "encoder", _translated, losses_by("translation"), settings=(SECOND, RATE))

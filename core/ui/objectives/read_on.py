@@ -18,8 +18,7 @@ from core.ui.chips import on_colour
 from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead
-from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Inputs, Options, Stage
+from core.ui.objectives.entry import RATE, Entry, Inputs, Options, Stage, losses_by
 from core.ui.objectives.hide import BLANK
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -172,9 +171,9 @@ def _streams(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     ).draw(view.state)
 
 
-CAUSAL = Entry("causal", "decoder", _next, live.by("next"), random=False)
+CAUSAL = Entry("causal", "decoder", _next, losses_by("next"), random=False)
 PERMUTATION = Entry(
-    "permutation", "decoder", permuted, live.by("order"), settings=(K,), more=_streams, ask=_ask, masks=False
+    "permutation", "decoder", permuted, losses_by("order"), settings=(K,), more=_streams, ask=_ask, masks=False
 )
-PREFIX_LM = Entry("prefix", "decoder", _prefix, live.by("next"), settings=(PREFIX,))
+PREFIX_LM = Entry("prefix", "decoder", _prefix, losses_by("next"), settings=(PREFIX,))
 UNIFIED = Entry("unified", "encoder-decoder", _unified, settings=(MASK, RATE), several=True)

@@ -11,8 +11,7 @@ from core.language.text import sentences
 from core.objectives import denoising, gaps, sentinels
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Inputs, Stage
+from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by
 from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
@@ -95,7 +94,7 @@ def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
 
 
 SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE, MEAN))
-DENOISE = Entry("denoise", "encoder-decoder", _denoised, live.by("written"), settings=(DAMAGE,), several=True)
+DENOISE = Entry("denoise", "encoder-decoder", _denoised, losses_by("written"), settings=(DAMAGE,), several=True)
 GAPS = Entry(
     "gaps",
     "encoder-decoder",

@@ -17,9 +17,9 @@ from core import checkpoints, session
 from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
 from core.language.rounds import GAP, LENGTH, MODELS, Answer, Given, Kind, Question, Turn, draw, opening, scores, spans
+from core.language.rounds import answer as answer_of
 from core.links import parameters as link
 from core.table import Table
-from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.component import Component, Message
 from core.ui.export import download_csv
@@ -27,6 +27,7 @@ from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.objectives.objective import MODEL
 from core.ui.page import accent, plain, theme
+from core.ui.panel import chart
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
@@ -160,7 +161,9 @@ def rounds(view: View) -> None:
     box = state.key(f"rounds.{kind}.{current.seed}.{number}")
     with sentences():
         turns = [
-            Turn(question, current.given[at], _answer(slug, question)) if at in current.given else Turn(question)
+            Turn(question, current.given[at], session.computed("Running the model", answer_of, slug, question))
+            if at in current.given
+            else Turn(question)
             for at, question in enumerate(draw(kind, current.seed))
         ]
         scoreboard(turns, name, current)
@@ -202,13 +205,6 @@ def _round(kind: Kind, state: PageState) -> Round:
 
 def _count() -> None:
     st.session_state["rounds.turn"] = int(st.session_state.get("rounds.turn", 0)) + 1
-
-
-@session.cached("Running the model")
-def _answer(slug: str, question: Question) -> Answer:
-    from core.language.rounds import answer
-
-    return answer(session.checkpoint(slug), question)
 
 
 def _ask(view: View, question: Question, key: str, current: Round) -> None:

@@ -11,12 +11,10 @@ import streamlit as st
 from core.errors import InputUnusable
 from core.figures.masks import epoch_map, epoch_table
 from core.objectives import epochs, knowledge, masked, spans, whole_words, word_order
-from core.objectives.example import Example
-from core.objectives.shares import tally
+from core.objectives.example import Example, tally
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, style
+from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, style
 from core.ui.objectives.picture import shown
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -227,23 +225,23 @@ def _shuffled_shares(inputs: Inputs) -> tuple[Share, ...]:
 
 
 MASKED = Entry(
-    "masked", "encoder", once(masked_example), live.by("masks"), settings=(RATE,), shares=_fates(masked_example)
+    "masked", "encoder", once(masked_example), losses_by("masks"), settings=(RATE,), shares=_fates(masked_example)
 )
 EPOCHS = Entry(
     "epochs",
     "encoder",
     _epoch,
-    live.by("masks"),
+    losses_by("masks"),
     settings=(MASKING, EPOCH),
     rare=(RATE, COPIES),
     more=_all_epochs,
 )
-WHOLE_WORDS = Entry("whole-words", "encoder", once(_whole), live.by("masks"), settings=(RATE,), shares=_fates(_whole))
+WHOLE_WORDS = Entry("whole-words", "encoder", once(_whole), losses_by("masks"), settings=(RATE,), shares=_fates(_whole))
 SPANS = Entry(
     "spans",
     "encoder",
     once(_spans),
-    live.by("masks"),
+    losses_by("masks"),
     settings=(RATE,),
     rare=(LONGEST,),
     shares=_span_shares,
@@ -254,7 +252,7 @@ KNOWLEDGE = Entry(
     "knowledge",
     "encoder",
     _knowledge,
-    live.by("masks"),
+    losses_by("masks"),
     settings=(LEVEL,),
     rare=(RATE, UNITS),
     shares=lambda inputs: _fates(_masked_units)(inputs) if _units(inputs) else (),
@@ -264,7 +262,7 @@ WORD_ORDER = Entry(
     "word-order",
     "encoder",
     _shuffled,
-    live.by("masks"),
+    losses_by("masks"),
     settings=(WITH_MASKS,),
     shares=_shuffled_shares,
     several=True,

@@ -12,12 +12,11 @@ from core.figures.predictions import compared_alt, compared_bars
 from core.language.losses import Losses
 from core.objectives import distillation, replaced
 from core.objectives.contrastive import log_softmax
-from core.objectives.shares import tally
+from core.objectives.example import tally
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown
-from core.ui.objectives import live
-from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage
+from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, replaced_losses, sampled, scored
 from core.ui.objectives.tokens import masked_example, once, usual
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
@@ -32,7 +31,7 @@ TEMPERATURE = Integer(name="temperature", label="Temperature", default=2, low=1,
 
 def _detect(inputs: Inputs) -> tuple[Stage, ...]:
     generator = replaced.mask_tokens(inputs.framed, inputs.rng(), **usual(inputs))
-    samples = live.samples(inputs.slug, generator.source, inputs.seed)
+    samples = sampled(inputs.slug, generator.source, inputs.seed)
     discriminator = replaced.corrupt(inputs.framed, samples, inputs.fixed)
     right = sum(discriminator.source[place].change == "unchanged" for place in generator.targets)
     note = inputs.say("Equal samples", right=right, count=len(generator.targets)) if right else ""
@@ -63,7 +62,7 @@ def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
 def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """Teacher and student at each masked token, and the three losses with their weights."""
     example, temperature = stages[0].example, float(inputs.number("temperature"))
-    scores = live.scored(checkpoints.first("objective-distillation-teacher")[0], inputs.slug, example.source)
+    scores = scored(checkpoints.first("objective-distillation-teacher")[0], inputs.slug, example.source)
     teacher, student, *states = (
         np.asarray(values, dtype=np.float64) for values in (scores.teacher, scores.student, *scores.states)
     )
@@ -114,12 +113,12 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     view.say("Uncertainty", even=f"{even:,.{0 if even >= 10 else 1}f}")
 
 
-REPLACED = Entry("replaced", "encoder", _detect, live.replaced, settings=(RATE,), shares=_detect_shares, total=_sum)
+REPLACED = Entry("replaced", "encoder", _detect, replaced_losses, settings=(RATE,), shares=_detect_shares, total=_sum)
 DISTILLATION = Entry(
     "distillation",
     "encoder",
     once(masked_example),
-    live.by("masks"),
+    losses_by("masks"),
     settings=(TEMPERATURE, RATE),
     more=_losses,
 )

@@ -33,11 +33,7 @@ _HEADINGS = ("Tokenizer", "Vocabulary", "Tokens", "Characters per token", "Bytes
 
 
 def beside(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what the text does not allow, as a sentence.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)

@@ -43,11 +43,7 @@ _MOST = 1_000
 
 
 def noise(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what the text does not allow, as a sentence.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)

@@ -48,11 +48,7 @@ _POINTS = 24
 
 
 def training(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what the texts do not allow, as a sentence.
-    """
+    """Draw the section."""
     state = view.state
     kind = cast(Kind, KIND.draw(state))
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other

@@ -50,11 +50,7 @@ Measured = dict[str, tuple[CheckpointSpec, tuple[Layer, ...]]]
 
 
 def contextuality(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed does not allow it.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = OVER.draw(state)

@@ -35,11 +35,7 @@ NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
 
 def scalar_mix(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed, or the model, does not allow it.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state)

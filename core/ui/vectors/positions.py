@@ -21,7 +21,7 @@ from core.ui.vectors import positions_in_scores as in_scores
 from core.ui.vectors import positions_rotary as rotary
 from core.ui.vectors.common import ASKED, WIDTH, line_panel, model_of, signed_strips, stepped
 from core.vectors.nearest import cosines
-from core.vectors.positions import MOST, Numbers, Order, by_distance, sinusoids
+from core.vectors.positions import MOST, Numbers, Order, by_distance, position_embeddings, sinusoids
 
 KIND = Choice(
     name="kind",
@@ -52,11 +52,7 @@ _WIDTHS = (16, 32, 64, 128, 192, 256, 384, 512)
 
 
 def positions(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed, or the model, does not allow it.
-    """
+    """Draw the section."""
     _DRAWN[KIND.draw(view.state)](view)
     headings = ("Encoding", "Where", "Depends on", "Positions", "Used by")
     text_table(TextTable(headings, view.words.front["encodings"], view.words.label("table"), _TABLE))
@@ -72,8 +68,7 @@ def learned(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(view.state, param)
         picture = PICTURE.draw(view.state)
-    with st.spinner("Reading the table"):
-        table = session.position_embeddings(spec.slug)
+    table = session.computed("Reading the table", position_embeddings, spec.slug)
     count, width = table.shape
     values = np.asarray(table, dtype=np.float64)
     _table_and_distances(view, values, picture, spec.name, accent(spec.branch), sinusoids(count, width))

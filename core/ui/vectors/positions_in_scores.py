@@ -13,7 +13,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
 from core.ui.vectors.common import ACROSS, ASKED, DASHES, line_panel, model_of, signed_strips
-from core.vectors.positions import TERMS, ByDistance, slopes, t5_bucket
+from core.vectors.positions import TERMS, ByDistance, distance_terms, slopes, t5_bucket
 
 PASSAGE = Text(
     name="passage",
@@ -46,8 +46,7 @@ def relative(view: View) -> None:
     with row:
         spec = model_of(state, param)
         passage = PASSAGE.draw(state, tag="relative")
-    with st.spinner("Running the model"):
-        terms = session.distance_terms(spec.slug, passage)
+    terms = session.computed("Running the model", distance_terms, spec.slug, passage)
     scheme = _SCHEMES.get(spec.architecture or "", "t5")
     with row:
         names = {name: TERMS[name] for name in terms}

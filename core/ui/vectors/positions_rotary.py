@@ -15,7 +15,7 @@ from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, WIDTH, line_panel, signed_strips, stepped
 from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE
-from core.vectors.positions import pair_angles, rotary_cosines, rotated
+from core.vectors.positions import pair_angles, rotary_cosines, rotary_vectors, rotated
 
 BASE = Integer(
     name="base",
@@ -35,11 +35,7 @@ _SHIFTS = (0, 10, 100, 1000)
 
 
 def rotary(view: View) -> None:
-    """Draw the whole kind.
-
-    Raises:
-        AtlasError: what was typed does not allow it.
-    """
+    """Draw the whole kind."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = stepped(WIDTH.with_(label="Head dimension", default=32), _WIDTHS, state, tag="rotary.width")
@@ -97,8 +93,7 @@ def _live(view: View, spec: CheckpointSpec) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         passage = PASSAGE.with_(default=SENTENCE).draw(state, tag="rotary")
-    with st.spinner("Running the model"):
-        vectors = session.rotary_vectors(spec.slug, passage)
+    vectors = session.computed("Running the model", rotary_vectors, spec.slug, passage)
     layers, heads, count = vectors.queries.shape[:3]
     with row:
         layer = LEVEL.with_(high=layers, default=min(2, layers)).draw(state, tag="rotary") - 1

@@ -19,6 +19,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, model_of, signed_strips
 from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
+from core.vectors.input_embeddings import input_embeddings as sum_of
 
 FIRST = Text(name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300)
 SECOND = Text(name="second", label="Second sentence", default="It was thirsty.", most=300, width=240)
@@ -34,11 +35,7 @@ _LABEL = 16
 
 
 def input_embeddings(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed, or the model, does not allow it.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state, MODEL.with_(first="vectors-sum"))
@@ -46,8 +43,7 @@ def input_embeddings(view: View) -> None:
         bilingual = spec.offers("languages")
         second = SECOND.with_(default=_FRENCH if bilingual else SECOND.default).draw(state, tag=str(bilingual))
         number = NUMBER.draw(state)
-    with st.spinner("Running the model"):
-        sums = session.input_embeddings(spec.slug, first, second)
+    sums = session.computed("Running the model", sum_of, spec.slug, first, second)
     left, right = st.columns([1, 1.25], gap="large")
     with left:
         _grid(view, sums, number, spec)

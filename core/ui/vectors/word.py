@@ -22,7 +22,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.vectors.contextual import anisotropy_baseline, apart
-from core.vectors.nearest import cosines, in_sentences, in_vocabulary
+from core.vectors.nearest import cosines, in_sentences, in_vocabulary, vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, Plane, perplexity_for
 
@@ -47,11 +47,7 @@ _BEFORE, _AFTER = 26, 22
 
 
 def one_word(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed, or the model, does not allow it.
-    """
+    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state)
@@ -163,9 +159,9 @@ def around_word(word: Occurrence) -> tuple[str, str, str]:
 def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
     own, around = vectors.at(stop)
     # the embedding matrix's own mean is that of its rows; a layer's is that of the words that were read
-    known = session.vocabulary(spec.slug)
+    known = session.computed("", vocabulary, spec.slug)
     mean = known.mean if stop < 0 else around.mean(axis=0)
-    vocabulary = in_vocabulary(session.checkpoint(spec.slug), known, own, mean, k=5)
+    listed = in_vocabulary(session.checkpoint(spec.slug), known, own, mean, k=5)
     sentences = in_sentences(own, around.mean(axis=0), around, vectors.itself, k=3)
     rows = [
         (
@@ -173,7 +169,7 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
             ", ".join(f"{word} {value:.2f}" for word, value in near),
             ", ".join(f"{vectors.around.texts[i]} ({vectors.around.lines[i]}) {value:.2f}" for i, value in beside),
         )
-        for occurrence, near, beside in zip(vectors.own.occurrences, vocabulary, sentences, strict=True)
+        for occurrence, near, beside in zip(vectors.own.occurrences, listed, sentences, strict=True)
     ]
     text_table(
         TextTable(
@@ -188,7 +184,7 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
         ("stop", "line", "sense", "rank", "word", "cosine"),
         tuple(
             (stop, occurrence.name, occurrence.line.sense, rank, word, value)
-            for occurrence, near in zip(vectors.own.occurrences, vocabulary, strict=True)
+            for occurrence, near in zip(vectors.own.occurrences, listed, strict=True)
             for rank, (word, value) in enumerate(near, 1)
         ),
     )

@@ -16,11 +16,10 @@ from core.language.side_by_side import CONTINUES, GUESSES, Answer, Continued, Fi
 from core.language.tokens import visible
 from core.language.types import Token
 from core.table import Table
-from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.notices import warning
 from core.ui.page import accent, plain, theme
-from core.ui.panel import table_menu
+from core.ui.panel import chart, table_menu
 from core.ui.section import View
 
 Pair = Sequence[CheckpointSpec]

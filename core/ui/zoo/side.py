@@ -15,16 +15,9 @@ from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
 from core.language.replaced import Detection
-from core.language.side_by_side import (
-    MAX_CHARS,
-    Answer,
-    Continued,
-    Filled,
-    Word,
-    carry_over,
-    split,
-    usual,
-)
+from core.language.side_by_side import MAX_CHARS, Answer, Continued, Filled, Word, carry_over, split, usual
+from core.language.side_by_side import answer as answer_of
+from core.language.tasks import tasks
 from core.language.text import clean
 from core.links import parameters as link
 from core.ui.chips import token_chips
@@ -59,11 +52,7 @@ COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes",
 
 
 def side_by_side(view: View) -> None:
-    """Draw the section.
-
-    Raises:
-        AtlasError: what was typed does not allow it.
-    """
+    """Draw the section."""
     state = view.state
     models = [model.spec for model in live()]
     specs = {spec.slug: spec for spec in models if spec.family.does}
@@ -103,7 +92,8 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
     labels: dict[str, str] = {}
     for spec in writers:
         with st.spinner(f"Loading {plain(spec.name)}"):
-            labels |= {slug: name for slug, name in _tasks(spec.slug) if slug not in labels}
+            offered = session.computed("", tasks, spec.slug)
+        labels |= {task.slug: task.label for task in offered if task.slug not in labels}
     return TASK.with_(options=labels).draw(state, tag=".".join(spec.slug for spec in writers))
 
 
@@ -142,23 +132,9 @@ def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str |
     """The answer of one model, or the sentence that says why there is none."""
     with st.spinner(f"Running {plain(spec.name)}"):
         try:
-            return _answer(spec.slug, text, hidden, task if spec.offers("rewrites") else None)
+            return session.computed("", answer_of, spec.slug, text, hidden, task if spec.offers("rewrites") else None)
         except AtlasError as error:
             return str(error)
-
-
-@session.cached()
-def _answer(slug: str, text: str, hidden: tuple[int, ...], task: str | None) -> Answer:
-    from core.language.side_by_side import answer
-
-    return answer(session.checkpoint(slug), text, hidden, task)
-
-
-@session.cached()
-def _tasks(slug: str) -> tuple[tuple[str, str], ...]:
-    from core.language.tasks import tasks
-
-    return tuple((task.slug, task.label) for task in tasks(session.checkpoint(slug)))
 
 
 def _uncovered(
