@@ -41,7 +41,7 @@ def _choice(app: AppTest) -> tuple[object, ...]:
 def test_a_telling_head_comes_first() -> None:
     app = _run()
     assert _choice(app) == (2, 3, None, None)
-    assert any("100 % of this head’s weight is on the token before" in text.value for text in app.markdown)
+    assert any("100 % of this head’s weight is on the token before" in words(text.value) for text in app.markdown)
 
 
 def test_a_link_decides_layer_head_and_view_and_menus_change_them() -> None:

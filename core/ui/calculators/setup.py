@@ -109,7 +109,7 @@ def choose_system(state: PageState) -> tuple[str, str]:
     """Menus for a system and one of its sizes, side by side; what was set for another size is dropped."""
     unbuilt()
     systems = sorted((system for system in catalogue.systems() if system.sizes), key=lambda one: one.name.lower())
-    left, right = st.columns([1.3, 1])
+    left, right = st.columns([1.7, 1])
     with left:
         slug = SYSTEM.with_(options={one.slug: f"{one.name} ({one.year})" for one in systems}).draw(state)
     system = catalogue.get(slug)

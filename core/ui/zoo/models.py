@@ -33,7 +33,7 @@ BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
 UNMEASURED = "not measured yet"
 HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Training tokens", "Quality", "Time")
-WIDTHS = (14, 18, 15, 14, 9, 17, 13)
+WIDTHS = (14, 17, 14, 14, 11, 17, 13)
 _PLANNED = "zoo-to-measure"
 _FAILED = "zoo-not-measured"
 
