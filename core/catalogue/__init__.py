@@ -62,14 +62,14 @@ def ancestors() -> tuple[Ancestor, ...]:
 
 def get(slug: str) -> System:
     """The record of that slug. Raises :class:`UnknownSystem`, naming the closest slugs, when there is none."""
-    known = {system.slug: system for system in load_all()}
-    if slug in known:
-        return known[slug]
+    records = {system.slug: system for system in load_all()}
+    if slug in records:
+        return records[slug]
     shown = repr(slug if len(slug) <= 40 else slug[:40] + "…")
-    close = get_close_matches(slug[:40].lower(), known, n=3, cutoff=0.5)
+    close = get_close_matches(slug[:40].lower(), records, n=3, cutoff=0.5)
     if close:
         raise UnknownSystem(f"There is no system called {shown} here. Did you mean {' or '.join(close)}?")
-    raise UnknownSystem(f"There is no system called {shown} here. Home lists all {len(known)} by name.")
+    raise UnknownSystem(f"There is no system called {shown} here. Home lists all {len(records)} by name.")
 
 
 def by_branch(branch: str) -> tuple[System, ...]:

@@ -99,7 +99,9 @@ class Found:
 def corrections() -> tuple[Found, ...]:
     """All corrections, in the order of the file."""
     file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
-    known = shared()[0] | {one.key: one for system in load_all() for one in (*system.citations, *file.citations)}
+    citations_by_key = shared()[0] | {
+        one.key: one for system in load_all() for one in (*system.citations, *file.citations)
+    }
     names = file.names | {system.slug: system.name for system in load_all()}
     held: dict[str, list[tuple[System, Correction]]] = defaultdict(list)
     for system in load_all():
@@ -107,7 +109,7 @@ def corrections() -> tuple[Found, ...]:
             held[correction.id].append((system, correction))
     if unlisted := held.keys() - {row.id for row in file.corrections}:
         raise BadData(f"corrections.toml: there is no row for {', '.join(sorted(unlisted))}, which records have")
-    return tuple(_found(row, held[row.id], known, names) for row in file.corrections)
+    return tuple(_correction(row, held[row.id], citations_by_key, names) for row in file.corrections)
 
 
 def documents() -> tuple[Citation, ...]:
@@ -120,15 +122,15 @@ def cited() -> tuple[Citation, ...]:
 
     One key may stand for two texts: a record and a table can have read different parts of one paper.
     """
-    found = dict.fromkeys(known for system in load_all() for known in system.citations)
+    cited = dict.fromkeys(key for system in load_all() for key in system.citations)
     for entry in corrections():
-        found |= dict.fromkeys((*entry.sources, *entry.claimed_by))
+        cited |= dict.fromkeys((*entry.sources, *entry.claimed_by))
     for row in results():
-        found |= dict.fromkeys(citation(key) for key in (row.source, *row.also))
-    return tuple(found)
+        cited |= dict.fromkeys(citation(key) for key in (row.source, *row.also))
+    return tuple(cited)
 
 
-def _found(
+def _correction(
     row: Entry, held: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
 ) -> Found:
     if bool(held) == bool(row.claim or row.finding):

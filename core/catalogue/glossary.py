@@ -13,7 +13,7 @@ from core.catalogue.schema import Listed, Names, Row, Sentence, Slug, Text, once
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TryLink:
     """Where in the app a thing can be seen: a page, what stands in its link, and the words of the link."""
 
     page: str
@@ -21,12 +21,12 @@ class Place:
     label: str
 
 
-def _read_place(row: Any) -> Any:
+def _read_link(row: Any) -> Any:
     """A place from its table: ``page`` and ``label``; everything else is what its link carries."""
     if not isinstance(row, dict) or not {"page", "label"} <= row.keys():
         raise ValueError("must be a table with a page and a label")
     query = {name: value for name, value in row.items() if name not in ("page", "label")}
-    return Place(row["page"], tuple(query.items()), row["label"])
+    return TryLink(row["page"], tuple(query.items()), row["label"])
 
 
 class Term(Row):
@@ -43,7 +43,7 @@ class Term(Row):
     """LaTeX, or "" where none helps."""
     see: Names = ()
     """Slugs of related terms."""
-    place: Annotated[Place | None, BeforeValidator(_read_place), Field(alias="try")] = None
+    place: Annotated[TryLink | None, BeforeValidator(_read_link), Field(alias="try")] = None
     linked: bool = Field(True, alias="link")
     """False for words so common that a link on each page would only be in the way."""
 
@@ -72,20 +72,20 @@ class _File(Row):
 @lru_cache(maxsize=1)
 def terms() -> tuple[Term, ...]:
     """All terms by name. Raises :class:`core.catalogue.load.BadData` where the file does not fit."""
-    found = checked(_File, read_text(DATA / "glossary.toml"), "glossary.toml")
-    return tuple(sorted(found.terms, key=_by_name))
+    file = checked(_File, read_text(DATA / "glossary.toml"), "glossary.toml")
+    return tuple(sorted(file.terms, key=_by_name))
 
 
 def term(slug: str) -> Term | None:
     """The term of that slug, or None."""
-    return next((found for found in terms() if found.slug == slug), None)
+    return next((entry for entry in terms() if entry.slug == slug), None)
 
 
-def letter(found: Term) -> str:
+def letter(entry: Term) -> str:
     """The letter under which a term stands; ``#`` for signs and digits."""
-    first = _by_name(found)[:1].upper()
+    first = _by_name(entry)[:1].upper()
     return first if first.isalpha() else "#"
 
 
-def _by_name(found: Term) -> str:
-    return found.name.lower().lstrip("[")
+def _by_name(entry: Term) -> str:
+    return entry.name.lower().lstrip("[")

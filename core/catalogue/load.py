@@ -230,4 +230,4 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     """The models that an annotation names, at any depth: ``list[SizeRow]``, ``StatementRow | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [found for part in get_args(annotation) for found in _models(part)]
+    return [model for part in get_args(annotation) for model in _models(part)]

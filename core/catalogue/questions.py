@@ -113,8 +113,8 @@ def rows(case: Case, measure: Measure) -> tuple[Result, ...]:
     if case.kind == "leaders":
         return tuple(result for result in results() if result.measure == measure)
     if case.kind == "versions":
-        kept = [row for table in case.tables for row in tables()[table]]
-        return tuple(r for r in kept if (r.measure.dataset, r.measure.metric) == (measure.dataset, measure.metric))
+        figures = [row for table in case.tables for row in tables()[table]]
+        return tuple(r for r in figures if (r.measure.dataset, r.measure.metric) == (measure.dataset, measure.metric))
     return _plain(case, measure)
 
 

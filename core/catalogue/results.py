@@ -156,7 +156,7 @@ def name(system: str) -> str:
     return names().systems.get(system, system)
 
 
-def read(path: Path, known: Names) -> tuple[Result, ...]:
+def read(path: Path, plain_names: Names) -> tuple[Result, ...]:
     """The rows of one file. Raises :class:`BadResult` for the first that does not fit."""
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
@@ -166,7 +166,7 @@ def read(path: Path, known: Names) -> tuple[Result, ...]:
         found: list[Result] = []
         seen: set[tuple[str, ...]] = set()
         for row in rows:
-            result = _row(path, rows.line_num, row, known)
+            result = _row(path, rows.line_num, row, plain_names)
             key = (result.system, result.variant, result.size, result.measure.slug)
             if key in seen:
                 raise BadResult(f"{path.name}, line {rows.line_num}: the same figure stands in the file already")

@@ -74,9 +74,9 @@ class Adapter(nn.Module):
     def forward(self, hidden: Tensor, came: Tensor) -> Tensor:
         """(..., d) what the sub-layer gives and what came into it, to what the layer passes on."""
         added = self.update(hidden)
-        seen = _WATCH.get()
-        if seen is not None:
-            seen.append(float((added.norm(dim=-1) / hidden.norm(dim=-1)).detach().mean()))
+        watched = _WATCH.get()
+        if watched is not None:
+            watched.append(float((added.norm(dim=-1) / hidden.norm(dim=-1)).detach().mean()))
         passed: Tensor = self.norm(hidden + added + came)
         return passed
 
@@ -163,9 +163,9 @@ class AdapterBert(nn.Module):
         self.config = trunk.config
         norms: list[nn.LayerNorm] = []
         for layer in trunk.encoder.layer:
-            for place in (layer.attention, layer):
-                norms.append(place.output.LayerNorm)
-                place.output = Adapted(place.output, len(norms) - 1)
+            for sublayer in (layer.attention, layer):
+                norms.append(sublayer.output.LayerNorm)
+                sublayer.output = Adapted(sublayer.output, len(norms) - 1)
         self.tasks = nn.ModuleDict({name: Task(norms, size, count) for name, count in answers.items()})
 
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
@@ -173,15 +173,15 @@ class AdapterBert(nn.Module):
         part: Any = None if task is None else self.tasks[task]
         with running(part, watch):
             states = self.trunk(**inputs).last_hidden_state
-        seen = inputs["attention_mask"][..., None].to(states.dtype)
-        mean: Tensor = (states * seen).sum(1) / seen.sum(1)
+        attended = inputs["attention_mask"][..., None].to(states.dtype)
+        mean: Tensor = (states * attended).sum(1) / attended.sum(1)
         return mean
 
     def answer(self, inputs: Mapping[str, Tensor], task: str, *, watch: bool = False) -> Answer:
         """The scores of a task's answers through its adapters; with ``watch`` the size of every update (one row)."""
-        seen: list[float] | None = [] if watch else None
+        sizes: list[float] | None = [] if watch else None
         part: Any = self.tasks[task]
-        return Answer(part.head(self.pooled(inputs, task, seen)), tuple(seen or ()))
+        return Answer(part.head(self.pooled(inputs, task, sizes)), tuple(sizes or ()))
 
     def answer_alone(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
         """(rows, answers) scores of the head alone, on the encoder as it is."""
@@ -217,7 +217,9 @@ def read_adapters(folder: Path, config: PretrainedConfig, trunk: dict[str, Tenso
     lacking = [name for name in report.missing_keys if "position_ids" not in name]
     if lacking or report.unexpected_keys:
         raise CheckpointRefused(f"The encoder under “{folder.name}” is another one than its adapters were trained for.")
-    model = AdapterBert(encoder, {name: len(told["answers"]) for name, told in tasks.items()}, config.adapter_size)
+    model = AdapterBert(
+        encoder, {name: len(settings["answers"]) for name, settings in tasks.items()}, config.adapter_size
+    )
     for name, task in model.tasks.items():
         file = folder / f"{name}.safetensors"
         if not file.is_file():

@@ -155,8 +155,8 @@ def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[P
         return own, ()
     base = (card.base if card else None) or package.NAME
     if base == package.NAME:
-        found = package.find_package()
-        return own, (found.folder / "model.safetensors",) if found else ()
+        installed = package.find_package()
+        return own, (installed.folder / "model.safetensors",) if installed else ()
     below = bundled_root() / Path(base).name
     return own, sum(files_of(below, read_card(below / "card.toml")), ())
 

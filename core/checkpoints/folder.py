@@ -40,7 +40,7 @@ _SMALL_FILE = 5_000_000
 _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
 _LARGEST = 1 << 62
 _MAX_PARTS = 1_000
-_PARTS = re.compile(r"(layers?|groups|blocks|experts)$")
+_MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts)$")
 """Settings that say how often a part is built: an architecture is built before its weights are looked at."""
 
 _SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
@@ -246,7 +246,7 @@ def _refuse_many_parts(name: str, config: dict[str, Any]) -> None:
     for key, value in config.items():
         if isinstance(value, dict):
             _refuse_many_parts(name, value)
-        elif isinstance(value, int) and value > _MAX_PARTS and _PARTS.search(key):
+        elif isinstance(value, int) and value > _MAX_PARTS and _MODULE_LISTS.search(key):
             raise CheckpointRefused(
                 f"The configuration of “{name}” says {key}: more than {_MAX_PARTS:,}, and the Atlas builds no such "
                 "model. Correct its config.json."

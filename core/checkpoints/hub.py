@@ -123,8 +123,8 @@ class Download:
         try:
             _follow(self._child, self._progress)
         except Exception as error:  # a page watches this thread and must learn of its end
-            known = isinstance(error, AtlasError)
-            self.sentence = str(error) if known else f"The download failed ({type(error).__name__})."
+            expected = isinstance(error, AtlasError)
+            self.sentence = str(error) if expected else f"The download failed ({type(error).__name__})."
             self.state = "failed"
         else:
             self.state = "finished"

@@ -82,14 +82,14 @@ def live() -> tuple[Listed, ...]:
 
 def curves() -> tuple[Curve, ...]:
     """The live models that have a learning curve, with it."""
-    found = []
+    curves_found = []
     for spec in registry.available():
         # Only what was trained here has one; a host's folder is never searched for it.
         if spec.ready and spec.card is not None:
             points = read_curve(registry.bundled_root() / spec.slug)
             if points:
-                found.append(Curve(spec, points))
-    return tuple(found)
+                curves_found.append(Curve(spec, points))
+    return tuple(curves_found)
 
 
 def falls(measure: str) -> bool:
@@ -139,7 +139,7 @@ def _place(branch: str) -> int:
 
 def _by_quality(model: Listed) -> tuple[object, ...]:
     """Equal measures on equal texts stand together, the best first: only those can be compared."""
-    found = model.quality
-    if found is None:
+    quality = model.quality
+    if quality is None:
         return (True, "", "", 0.0)
-    return (False, found.name, found.on, found.value if falls(found.name) else -found.value)
+    return (False, quality.name, quality.on, quality.value if falls(quality.name) else -quality.value)

@@ -108,10 +108,10 @@ def fingerprint(spec: CheckpointSpec) -> State:
 def _inspected(spec: CheckpointSpec) -> Inspected:
     """The folder of a checkpoint from the host's directory or the Hub's cache, as it was last looked at."""
     if spec.source == "hub":
-        found = hub_cache.fetched(spec.location, spec.kind)
-        if found is None:
+        fetched = hub_cache.fetched(spec.location, spec.kind)
+        if fetched is None:
             raise CheckpointUnavailable(f"The download of {spec.name} is no longer there. Download it again.")
-        return found
+        return fetched
     return inspect_again(Path(spec.location), _host_directory(spec))
 
 

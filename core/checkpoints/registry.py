@@ -93,9 +93,9 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
     if part not in spec.parts:
         raise CheckpointUnavailable(f"{spec.name} has no {_PARTS[part]}. Choose a model that has one.")
     kind: Kind = "masked-lm" if part == "generator" else spec.kind
-    found = replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
+    described = replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
     card = _card(bundled_root() / spec.slug / DRAFT) if part == "draft" else None
-    return replace(found, name=card.name, card=card) if card else found
+    return replace(described, name=card.name, card=card) if card else described
 
 
 def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:

@@ -49,10 +49,10 @@ class SentenceHead(nn.Module):
 
     def vectors(self, ids: Tensor, attend: Tensor) -> Tensor:
         """(rows, length) ids, attended where ``attend`` is 1, to unit vectors s (rows, d)."""
-        seen = attend * (ids != self.mask)
+        read = attend * (ids != self.mask)
         with torch.no_grad():
-            states = self.reader(input_ids=ids, attention_mask=seen).last_hidden_state
-        return functional.normalize((states.float() * seen[..., None]).sum(1), dim=-1)
+            states = self.reader(input_ids=ids, attention_mask=read).last_hidden_state
+        return functional.normalize((states.float() * read[..., None]).sum(1), dim=-1)
 
     def scores(self, vectors: Tensor, ids: Tensor, attend: Tensor, words: Tensor) -> Tensor:
         """What is added to the scores of every missing word of a row, (rows, V).

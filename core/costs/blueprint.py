@@ -45,7 +45,7 @@ def norm(name: str, width: int, style: Style) -> ModuleNode:
     return ModuleNode(name, cls, f"({width},)", tensors=tensors).counted()
 
 
-def block(one: Configuration, style: Style, *, cross: bool, experts: bool, hashed: bool) -> ModuleNode:
+def block(config: Configuration, style: Style, *, cross: bool, experts: bool, hashed: bool) -> ModuleNode:
     """A layer.
 
     Args:
@@ -53,104 +53,109 @@ def block(one: Configuration, style: Style, *, cross: bool, experts: bool, hashe
         experts: whether its feed-forward block is one of several.
         hashed: whether its queries are its keys.
     """
-    attend = _latent(one, style) if one.latent else _attention("attention", one, style, hashed=hashed)
-    parts = [_adapted(attend, one)]
+    attend = _latent(config, style) if config.latent else _attention("attention", config, style, hashed=hashed)
+    parts = [_adapted(attend, config)]
     if cross:
-        parts.append(_attention("cross_attention", one, style))
-    forward = _experts(one, style) if experts else _feed_forward("feed_forward", one, style, one.ffn)
-    parts.append(_adapted(forward, one))
-    parts += [norm(f"norm_{number}", one.width, style) for number in range(1, style.norms + cross + 1)]
+        parts.append(_attention("cross_attention", config, style))
+    forward = _experts(config, style) if experts else _feed_forward("feed_forward", config, style, config.ffn)
+    parts.append(_adapted(forward, config))
+    parts += [norm(f"norm_{number}", config.width, style) for number in range(1, style.norms + cross + 1)]
     return group("", "Block", *parts)
 
 
-def expert(one: Configuration, style: Style) -> ModuleNode:
+def expert(config: Configuration, style: Style) -> ModuleNode:
     """One expert."""
-    return _feed_forward("0", one, style, one.expert_width)
+    return _feed_forward("0", config, style, config.expert_width)
 
 
-def _adapted(node: ModuleNode, one: Configuration) -> ModuleNode:
+def _adapted(node: ModuleNode, config: Configuration) -> ModuleNode:
     """With an adapter behind it: down to a few numbers and up again."""
-    if not one.adapter:
+    if not config.adapter:
         return node
     adapter = group(
-        "adapter", "Adapter", linear("down", one.adapter, one.width, True), linear("up", one.width, one.adapter, True)
+        "adapter",
+        "Adapter",
+        linear("down", config.adapter, config.width, True),
+        linear("up", config.width, config.adapter, True),
     )
     return replace(node, children=(*node.children, adapter)).counted()
 
 
-def _attention(name: str, one: Configuration, style: Style, *, hashed: bool = False) -> ModuleNode:
-    queries, keys = one.heads * one.dim, one.kv_heads * one.dim
+def _attention(name: str, config: Configuration, style: Style, *, hashed: bool = False) -> ModuleNode:
+    queries, keys = config.heads * config.dim, config.kv_heads * config.dim
     read, written = style.attention_bias in ("all", "queries"), style.attention_bias in ("all", "output", "no keys")
     valued = read or style.attention_bias == "no keys"
     reading = [
-        linear("query", queries, one.width, valued),
-        linear("key", keys, one.width, read),
-        linear("value", keys, one.width, valued),
+        linear("query", queries, config.width, valued),
+        linear("key", keys, config.width, read),
+        linear("value", keys, config.width, valued),
     ]
     if hashed:
-        reading = [linear("query_key", queries, one.width, valued), reading[2]]
-    parts = [*reading, linear("output", one.width, queries, written)]
+        reading = [linear("query_key", queries, config.width, valued), reading[2]]
+    parts = [*reading, linear("output", config.width, queries, written)]
     if style.head_norm:
-        parts += [norm("query_norm", one.dim, style), norm("key_norm", one.dim, style)]
+        parts += [norm("query_norm", config.dim, style), norm("key_norm", config.dim, style)]
     if name == "attention":
-        parts += _further(one, style, reading)
+        parts += _further(config, style, reading)
     return group(name, "SelfAttention" if name == "attention" else "CrossAttention", *parts)
 
 
-def _further(one: Configuration, style: Style, reading: list[ModuleNode]) -> list[ModuleNode]:
-    queries = one.heads * one.dim
+def _further(config: Configuration, style: Style, reading: list[ModuleNode]) -> list[ModuleNode]:
+    queries = config.heads * config.dim
     match style.further:
         case "global":
             return [replace(node, name=f"{node.name}_global") for node in reading]
         case "distance":
-            shape = (one.heads, one.dim)
+            shape = (config.heads, config.dim)
             biases = tuple((f"{name}_bias", shape) for name in ("content", "distance", "segment"))
             return [
-                linear("distance", queries, one.width, False),
+                linear("distance", queries, config.width, False),
                 vectors("biases", "Biases", *biases, ("segments", (2, *shape))),
             ]
         case "disentangled":
             return [
-                linear("distance_key", queries, one.width, False),
-                linear("distance_query", queries, one.width, True),
+                linear("distance_key", queries, config.width, False),
+                linear("distance_query", queries, config.width, True),
             ]
         case "sinks":
-            return [vectors("sinks", "Vector", ("weight", (one.heads,)))]
+            return [vectors("sinks", "Vector", ("weight", (config.heads,)))]
     return []
 
 
-def _latent(one: Configuration, style: Style) -> ModuleNode:
+def _latent(config: Configuration, style: Style) -> ModuleNode:
     """Keys and values of all heads from one short vector; queries from another, where they have one."""
     biased = style.attention_bias in ("all", "queries")
-    queries = one.heads * (one.dim + one.turned)
-    if one.query_latent:
+    queries = config.heads * (config.dim + config.turned)
+    if config.query_latent:
         parts = [
-            linear("query_down", one.query_latent, one.width, biased),
-            norm("query_norm", one.query_latent, style),
-            linear("query_up", queries, one.query_latent, False),
+            linear("query_down", config.query_latent, config.width, biased),
+            norm("query_norm", config.query_latent, style),
+            linear("query_up", queries, config.query_latent, False),
         ]
     else:
-        parts = [linear("query", queries, one.width, False)]
+        parts = [linear("query", queries, config.width, False)]
     parts += [
-        linear("latent", one.latent + one.turned, one.width, biased),
-        norm("latent_norm", one.latent, style),
-        linear("key_value_up", one.heads * (one.dim + one.value_dim), one.latent, False),
-        linear("output", one.width, one.heads * one.value_dim, style.attention_bias in ("all", "output")),
+        linear("latent", config.latent + config.turned, config.width, biased),
+        norm("latent_norm", config.latent, style),
+        linear("key_value_up", config.heads * (config.dim + config.value_dim), config.latent, False),
+        linear("output", config.width, config.heads * config.value_dim, style.attention_bias in ("all", "output")),
     ]
     return group("attention", "LatentAttention", *parts)
 
 
-def _feed_forward(name: str, one: Configuration, style: Style, width: int) -> ModuleNode:
-    matrices = [linear("gate", width, one.width, style.ffn_bias)] if one.gated else []
-    matrices += [linear("up", width, one.width, style.ffn_bias), linear("down", one.width, width, style.ffn_bias)]
+def _feed_forward(name: str, config: Configuration, style: Style, width: int) -> ModuleNode:
+    matrices = [linear("gate", width, config.width, style.ffn_bias)] if config.gated else []
+    matrices += [linear("up", width, config.width, style.ffn_bias), linear("down", config.width, width, style.ffn_bias)]
     return group(name, "FeedForward", *matrices)
 
 
-def _experts(one: Configuration, style: Style) -> ModuleNode:
-    run = replace(expert(one, style), name=f"0-{one.experts - 1}" if one.experts > 1 else "0", repeat=one.experts)
-    parts = [linear("router", one.experts, one.width, style.ffn_bias), group("experts", "ModuleList", run)]
-    if one.common:
-        parts.append(_feed_forward("shared_experts", one, style, one.common * one.expert_width))
+def _experts(config: Configuration, style: Style) -> ModuleNode:
+    repeated = replace(
+        expert(config, style), name=f"0-{config.experts - 1}" if config.experts > 1 else "0", repeat=config.experts
+    )
+    parts = [linear("router", config.experts, config.width, style.ffn_bias), group("experts", "ModuleList", repeated)]
+    if config.common:
+        parts.append(_feed_forward("shared_experts", config, style, config.common * config.expert_width))
     return group("feed_forward", "Experts", *parts)
 
 
@@ -158,130 +163,132 @@ BUCKETS = 32
 """Distances that T5 tells apart."""
 
 
-def tree(one: Configuration) -> ModuleNode:
+def tree(config: Configuration) -> ModuleNode:
     """The tree of the network. Raises :class:`core.errors.OutOfRange` for numbers that make none."""
-    check(one)
-    style = STYLES[one.style]
-    if one.kind == "encoder-decoder":
-        shared = [] if style.own_words else [group("embeddings", "Embeddings", _words(one))]
-        sides = (("encoder", one.layers), ("decoder", one.decoder_layers))
+    check(config)
+    style = STYLES[config.style]
+    if config.kind == "encoder-decoder":
+        shared = [] if style.own_words else [group("embeddings", "Embeddings", _words(config))]
+        sides = (("encoder", config.layers), ("decoder", config.decoder_layers))
         children = shared + [
-            group(name, name.capitalize(), *_side(one, style, layers, words=style.own_words, cross=name == "decoder"))
+            group(
+                name, name.capitalize(), *_side(config, style, layers, words=style.own_words, cross=name == "decoder")
+            )
             for name, layers in sides
         ]
     else:
-        children = _side(one, style, one.layers, words=True)
-    children += _head(one, style)
+        children = _side(config, style, config.layers, words=True)
+    children += _head(config, style)
     if style.mask_vector:
-        children.insert(0, vectors("mask", "Vector", ("weight", (one.width,))))
+        children.insert(0, vectors("mask", "Vector", ("weight", (config.width,))))
     return group("", "Network", *children)
 
 
-def used(one: Configuration) -> int:
+def used(config: Configuration) -> int:
     """Parameters that one token goes through: all but the experts that it does not use."""
-    idle = expert(one, STYLES[one.style]).parameters * (one.experts - one.active) if one.experts else 0
-    sides = [one.layers, one.decoder_layers] if one.kind == "encoder-decoder" else [one.layers]
-    layers = sum(1 if one.shared and depth > one.dense else depth - one.dense for depth in sides)
-    return tree(one).parameters - idle * layers
+    idle = expert(config, STYLES[config.style]).parameters * (config.experts - config.active) if config.experts else 0
+    sides = [config.layers, config.decoder_layers] if config.kind == "encoder-decoder" else [config.layers]
+    layers = sum(1 if config.shared and depth > config.dense else depth - config.dense for depth in sides)
+    return tree(config).parameters - idle * layers
 
 
-def _words(one: Configuration) -> ModuleNode:
-    return table("words", one.vocabulary, one.word_width)
+def _words(config: Configuration) -> ModuleNode:
+    return table("words", config.vocabulary, config.word_width)
 
 
-def _side(one: Configuration, style: Style, layers: int, *, words: bool, cross: bool = False) -> list[ModuleNode]:
+def _side(config: Configuration, style: Style, layers: int, *, words: bool, cross: bool = False) -> list[ModuleNode]:
     """The only side of a network, or one of two: its own tables and norms, and the layers."""
-    own = [_words(one)] if words else []
-    own += _tables(one, style)
+    own = [_words(config)] if words else []
+    own += _tables(config, style)
     if style.word_norm:
-        own.append(norm("norm", one.word_width, style))
+        own.append(norm("norm", config.word_width, style))
     embeddings = [group("embeddings", "Embeddings", *own)] if own else []
-    if one.word_width != one.width:
-        widen = linear("widen", one.width, one.word_width, True)
+    if config.word_width != config.width:
+        widen = linear("widen", config.width, config.word_width, True)
         embeddings.append(group("embeddings_widened", "Embeddings", widen))
-    return [*embeddings, *_stack(one, style, layers, cross=cross)]
+    return [*embeddings, *_stack(config, style, layers, cross=cross)]
 
 
-def _tables(one: Configuration, style: Style) -> list[ModuleNode]:
+def _tables(config: Configuration, style: Style) -> list[ModuleNode]:
     tables = []
-    if one.scheme == "learned" and one.positions:
-        tables.append(table("positions", one.positions + style.offset, one.word_width))
-    if one.scheme == "axial":
-        quarter = one.word_width // 4
-        tables.append(table("positions_far", one.axial, quarter))
-        tables.append(table("positions_near", one.positions // one.axial, one.word_width - quarter))
-    if one.segments and (style.own_words or one.kind != "encoder-decoder"):
-        tables.append(table("segments", one.segments, one.word_width))
+    if config.scheme == "learned" and config.positions:
+        tables.append(table("positions", config.positions + style.offset, config.word_width))
+    if config.scheme == "axial":
+        quarter = config.word_width // 4
+        tables.append(table("positions_far", config.axial, quarter))
+        tables.append(table("positions_near", config.positions // config.axial, config.word_width - quarter))
+    if config.segments and (style.own_words or config.kind != "encoder-decoder"):
+        tables.append(table("segments", config.segments, config.word_width))
     return tables
 
 
-def _stack(one: Configuration, style: Style, layers: int, *, cross: bool) -> list[ModuleNode]:
+def _stack(config: Configuration, style: Style, layers: int, *, cross: bool) -> list[ModuleNode]:
     parts = []
-    if one.scheme == "relative":
-        parts.append(group("attention_bias", "RelativeAttention", table("distances", BUCKETS, one.heads)))
-    if one.scheme == "distances" and one.positions:
-        parts.append(table("distances", 2 * one.positions, one.width))
+    if config.scheme == "relative":
+        parts.append(group("attention_bias", "RelativeAttention", table("distances", BUCKETS, config.heads)))
+    if config.scheme == "distances" and config.positions:
+        parts.append(table("distances", 2 * config.positions, config.width))
         if style.distance_norm:
-            parts.append(norm("distances_norm", one.width, style))
-    parts.append(_layers(one, style, layers, cross=cross))
+            parts.append(norm("distances_norm", config.width, style))
+    parts.append(_layers(config, style, layers, cross=cross))
     if style.convolution:
-        three = (("weight", (one.width, one.width, 3)), ("bias", (one.width,)))
+        three = (("weight", (config.width, config.width, 3)), ("bias", (config.width,)))
         parts.append(
-            group("convolution", "Convolution", vectors("conv", "Conv1d", *three), norm("norm", one.width, style))
+            group("convolution", "Convolution", vectors("conv", "Conv1d", *three), norm("norm", config.width, style))
         )
     if style.final_norm:
-        parts.append(norm("final_norm", _end(one, style), style))
+        parts.append(norm("final_norm", _end(config, style), style))
     return parts
 
 
-def _layers(one: Configuration, style: Style, layers: int, *, cross: bool) -> ModuleNode:
+def _layers(config: Configuration, style: Style, layers: int, *, cross: bool) -> ModuleNode:
     """The layers, those that are alike as one run. A shared one stands once."""
-    kinds = ((bool(one.experts) and at >= one.dense, at >= layers - one.hashed) for at in range(layers))
+    kinds = ((bool(config.experts) and at >= config.dense, at >= layers - config.hashed) for at in range(layers))
     runs, first = [], 0
     for (experts, hashed), alike in groupby(kinds):
         count = len(list(alike))
-        found = block(one, style, cross=cross, experts=experts, hashed=hashed)
-        if one.shared:
-            found = replace(found, name="0")
-            return ModuleNode("layers", "ModuleList", f"one layer, used {layers} times", (found,)).counted()
+        node = block(config, style, cross=cross, experts=experts, hashed=hashed)
+        if config.shared:
+            node = replace(node, name="0")
+            return ModuleNode("layers", "ModuleList", f"one layer, used {layers} times", (node,)).counted()
         last = first + count - 1
-        runs.append(replace(found, name=f"{first}-{last}" if count > 1 else str(first), repeat=count))
+        runs.append(replace(node, name=f"{first}-{last}" if count > 1 else str(first), repeat=count))
         first = last + 1
     return group("layers", "ModuleList", *runs)
 
 
-def _end(one: Configuration, style: Style) -> int:
+def _end(config: Configuration, style: Style) -> int:
     """Numbers of a token behind the last layer."""
-    return 2 * one.width if style.two_streams else one.width
+    return 2 * config.width if style.two_streams else config.width
 
 
-def _head(one: Configuration, style: Style) -> list[ModuleNode]:
+def _head(config: Configuration, style: Style) -> list[ModuleNode]:
     """What stands on top: nothing, a pooler, a matrix that writes words, or several of these."""
-    if one.head == "none":
+    if config.head == "none":
         return []
-    pooler = linear("pooler", one.width, one.width, True)
-    if one.head == "pooler":
+    pooler = linear("pooler", config.width, config.width, True)
+    if config.head == "pooler":
         return [pooler]
-    if one.head == "replaced":
-        dense = linear("dense", one.width, one.width, True)
-        return [group("predictions", "ReplacedWordHead", dense, linear("score", 1, one.width, True))]
-    if one.head == "words":
-        return [_written("lm_head", one, style, _end(one, style), style.head_bias)]
-    entering = one.word_width
-    parts = [linear("dense", entering, _end(one, style), style.ffn_bias), norm("norm", entering, style)]
-    masked = group("predictions", "MaskedWordHead", *parts, _written("words", one, style, entering, True))
-    match one.head:
+    if config.head == "replaced":
+        dense = linear("dense", config.width, config.width, True)
+        return [group("predictions", "ReplacedWordHead", dense, linear("score", 1, config.width, True))]
+    if config.head == "words":
+        return [_written("lm_head", config, style, _end(config, style), style.head_bias)]
+    entering = config.word_width
+    parts = [linear("dense", entering, _end(config, style), style.ffn_bias), norm("norm", entering, style)]
+    masked = group("predictions", "MaskedWordHead", *parts, _written("words", config, style, entering, True))
+    match config.head:
         case "masked-pooler":
             return [pooler, masked]
         case "pretraining":
-            return [pooler, masked, linear("classifier", 2, one.width, True)]
+            return [pooler, masked, linear("classifier", 2, config.width, True)]
     return [masked]
 
 
-def _written(name: str, one: Configuration, style: Style, entering: int, bias: bool) -> ModuleNode:
+def _written(name: str, config: Configuration, style: Style, entering: int, bias: bool) -> ModuleNode:
     """The matrix that writes words; tied to the words that are read where the two are of one width."""
-    matrix = linear(name, one.vocabulary, entering, bias)
-    if not one.tied or entering != one.word_width:
+    matrix = linear(name, config.vocabulary, entering, bias)
+    if not config.tied or entering != config.word_width:
         return matrix
-    owner = "decoder." if style.own_words and one.kind == "encoder-decoder" else ""
+    owner = "decoder." if style.own_words and config.kind == "encoder-decoder" else ""
     return replace(matrix, ties=(("weight", f"{owner}embeddings.words.weight"),)).counted()

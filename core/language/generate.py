@@ -192,7 +192,7 @@ def repetition(ids: Sequence[int], n: int = 3) -> float:
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
-RUNS = (1, 2, 3, 4)
+NGRAM_SIZES = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +220,11 @@ def summary(written: Sequence[GenerationStep]) -> Summary:
     spreads = [step.spread for step in written if step.spread is not None]
     ids = [step.token.id for step in written]
     if not spreads:
-        return Summary(len(ids), None, None, None, tuple(repetition(ids, n) for n in RUNS))
+        return Summary(len(ids), None, None, None, tuple(repetition(ids, n) for n in NGRAM_SIZES))
     return Summary(
         len(ids),
         -math.log(2) * sum(s.surprisal for s in spreads) / len(spreads),
         sum(s.entropy for s in spreads) / len(spreads),
         sum(s.kept for s in spreads) / len(spreads),
-        tuple(repetition(ids, n) for n in RUNS),
+        tuple(repetition(ids, n) for n in NGRAM_SIZES),
     )

@@ -66,25 +66,28 @@ def lost(cut: Cut) -> Lost:
     for index, token in enumerate(cut.tokens):
         if token.start < 0 or token.end <= token.start or not token.text:
             continue
-        source, shown = text[token.start : token.end], token.text
-        if index not in cut.unknown and not token.special and source != shown:
+        source, readable_text = text[token.start : token.end], token.text
+        if index not in cut.unknown and not token.special and source != readable_text:
             readable = "".join(sign for sign in source if unicodedata.category(sign) not in ("Cc", "Cf"))
             dropped += len(source) - len(readable)
-            changes = _changes(readable, shown)
+            changes = _changes(readable, readable_text)
             if changes is None:
-                rewritten.append((source, shown))
+                rewritten.append((source, readable_text))
             else:
                 capitals, accents = capitals + changes[0], accents + changes[1]
-        place = decoded.find(shown, cursor, cursor + len(shown) + _NEAR)
-        if place < 0:
+        index_in_decoded = decoded.find(readable_text, cursor, cursor + len(readable_text) + _NEAR)
+        if index_in_decoded < 0:
             at = max(at, token.end)
             continue
-        before, after = text[at : token.start], decoded[cursor:place]
+        before, after = text[at : token.start], decoded[cursor:index_in_decoded]
         dropped += sum(not sign.isspace() for sign in before)
-        one, other = len([c for c in before if c.isspace()]), len(after)
+        spaces_before, spaces_after = len([c for c in before if c.isspace()]), len(after)
         if (not after or after.isspace()) and before != after:
-            blanks_in, blanks_out = blanks_in + (other > one), blanks_out + (other < one)
-        at, cursor = max(at, token.end), place + len(shown)
+            blanks_in, blanks_out = (
+                blanks_in + (spaces_after > spaces_before),
+                blanks_out + (spaces_after < spaces_before),
+            )
+        at, cursor = max(at, token.end), index_in_decoded + len(readable_text)
     rest = text[at:]
     dropped += sum(not sign.isspace() for sign in rest)
     blanks_out += any(sign.isspace() for sign in rest) and not decoded[cursor:]
@@ -95,7 +98,7 @@ def lost(cut: Cut) -> Lost:
 def _changes(source: str, shown: str) -> tuple[int, int] | None:
     """Capitals and accents that went; None where something else became of ``source``."""
     low = source.lower()
-    capitals = sum(one != other for one, other in zip(source, low, strict=False))
+    capitals = sum(letter != lowered for letter, lowered in zip(source, low, strict=False))
     if low == shown:
         return capitals, 0
     bare = _bare(low)

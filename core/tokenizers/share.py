@@ -51,7 +51,7 @@ def shares() -> tuple[Share, ...]:
         for size in system.sizes
         if size.name in anatomy.trees(system.slug)
     ]
-    return tuple(sorted(found, key=lambda one: (-one.share, one.system.lower(), one.size)))
+    return tuple(sorted(found, key=lambda share_: (-share_.share, share_.system.lower(), share_.size)))
 
 
 def _share(slug: str, name: str, size: str, default: bool) -> Share:

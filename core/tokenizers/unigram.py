@@ -91,65 +91,65 @@ def lattice(text: str, scores: Mapping[str, float], longest: int | None = None) 
     return Lattice(text, tuple(edges))
 
 
-def best(found: Lattice) -> Path:
+def best(lattice: Lattice) -> Path:
     """Viterbi's path; of two equally good paths to a gap, the one whose last token starts earlier."""
-    return nbest(found, 1)[0]
+    return nbest(lattice, 1)[0]
 
 
-def nbest(found: Lattice, count: int) -> tuple[Path, ...]:
+def nbest(lattice: Lattice, count: int) -> tuple[Path, ...]:
     """The ``count`` best segmentations, best first; fewer where there are no more."""
     # (score, edge, place among the best of the gap where the edge starts); the first None is the empty segmentation.
-    kept: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
-    for ending in found.into()[1:]:
-        ways = [
-            (score + edge.score, edge, place) for edge in ending for place, (score, _, _) in enumerate(kept[edge.start])
+    paths: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
+    for ending in lattice.into()[1:]:
+        candidates = [
+            (score + edge.score, edge, rank) for edge in ending for rank, (score, _, _) in enumerate(paths[edge.start])
         ]
-        ways.sort(key=lambda way: -way[0])  # stable: earlier starts first among equals
-        kept.append([(score, edge, place) for score, edge, place in ways[:count]])
-    return tuple(_walked(kept, place) for place in range(len(kept[-1])))
+        candidates.sort(key=lambda way: -way[0])  # stable: earlier starts first among equals
+        paths.append([(score, edge, rank) for score, edge, rank in candidates[:count]])
+    return tuple(_walked(paths, rank) for rank in range(len(paths[-1])))
 
 
-def _walked(kept: list[list[tuple[float, Edge | None, int]]], place: int) -> Path:
-    score, edge, before = kept[-1][place]
+def _walked(paths: list[list[tuple[float, Edge | None, int]]], rank: int) -> Path:
+    score, edge, before = paths[-1][rank]
     edges = []
     while edge is not None:
         edges.append(edge)
-        _, edge, before = kept[edge.start][before]
+        _, edge, before = paths[edge.start][before]
     return Path(tuple(reversed(edges)), score)
 
 
-def total(found: Lattice, alpha: float = 1.0) -> float:
+def total(lattice: Lattice, alpha: float = 1.0) -> float:
     """log of the sum of P(x)^alpha over all segmentations."""
-    return _forward(found, alpha)[-1]
+    return _forward(lattice, alpha)[-1]
 
 
-def ways(found: Lattice) -> int:
+def ways(lattice: Lattice) -> int:
     """How many segmentations there are."""
     counts = [1]
-    for ending in found.into()[1:]:
+    for ending in lattice.into()[1:]:
         counts.append(sum(counts[edge.start] for edge in ending))
     return counts[-1]
 
 
-def weights(found: Lattice) -> tuple[float, ...]:
+def weights(lattice: Lattice) -> tuple[float, ...]:
     """For each edge the probability that a segmentation sampled from P(x) contains it."""
-    ahead = _forward(found, 1.0)
-    size = len(found.text)
+    ahead = _forward(lattice, 1.0)
+    size = len(lattice.text)
     behind = [-inf] * size + [0.0]
     leaving: list[list[Edge]] = [[] for _ in range(size + 1)]
-    for edge in found.edges:
+    for edge in lattice.edges:
         leaving[edge.start].append(edge)
     for gap in range(size - 1, -1, -1):
         behind[gap] = float(np.logaddexp.reduce([edge.score + behind[edge.end] for edge in leaving[gap]]))
-    return tuple(exp(ahead[edge.start] + edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges)
+    return tuple(exp(ahead[edge.start] + edge.score + behind[edge.end] - ahead[-1]) for edge in lattice.edges)
 
 
-def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:
+def sample(lattice: Lattice, random: Random, alpha: float = 1.0) -> Path:
     """One segmentation sampled with probability proportional to P(x)^alpha."""
-    ahead = _forward(found, alpha)
-    ending = found.into()
+    ahead = _forward(lattice, alpha)
+    ending = lattice.into()
     edges: list[Edge] = []
-    gap = len(found.text)
+    gap = len(lattice.text)
     while gap:
         chances = [exp(ahead[edge.start] + alpha * edge.score - ahead[gap]) for edge in ending[gap]]
         edge = random.choices(ending[gap], chances)[0]
@@ -158,8 +158,8 @@ def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:
     return Path(tuple(reversed(edges)), sum(edge.score for edge in edges))
 
 
-def _forward(found: Lattice, alpha: float) -> list[float]:
+def _forward(lattice: Lattice, alpha: float) -> list[float]:
     sums = [0.0]
-    for ending in found.into()[1:]:
+    for ending in lattice.into()[1:]:
         sums.append(float(np.logaddexp.reduce([sums[edge.start] + alpha * edge.score for edge in ending])))
     return sums

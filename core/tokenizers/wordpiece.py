@@ -51,9 +51,9 @@ def match(word: str, vocabulary: Container[str]) -> Match:
     while start < len(word):
         for end in range(len(word), start, -1):
             piece = (PREFIX if start else "") + word[start:end]
-            found = piece in vocabulary
-            tries.append(Try(start, end, piece, found))
-            if found:
+            matched = piece in vocabulary
+            tries.append(Try(start, end, piece, matched))
+            if matched:
                 pieces.append(piece)
                 start = end
                 break

@@ -81,8 +81,8 @@ def lines(corpus: Path, name: str) -> Iterator[str]:
     path = open_file(corpus, name)
     whole = 0
     try:
-        with path.open("rb") as found:
-            for line in found:
+        with path.open("rb") as stream:
+            for line in stream:
                 yield line.decode("utf-8").rstrip("\r\n")
                 whole += 1
     except UnicodeDecodeError as error:

@@ -97,9 +97,9 @@ def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
             yield from (text for _, text, held in lines if held)
 
 
-def of_code(checkpoint: Checkpoint, given: Labeled) -> Numbers:
+def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
     """Passages whose code is found, in percent, and bits per byte of a text under its own code."""
-    label, lines = given
+    label, lines = labeled_lines
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
     def rows() -> Iterator[list[int]]:
@@ -146,10 +146,10 @@ def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
     width = reformer.positions_of(model)
     windows = measures.half_windows(len(ids), width)
     spent = sum(float(reformer.surprisals(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
-    found = {"bits per byte": spent / (len(ids) - 1)}
+    measured = {"bits per byte": spent / (len(ids) - 1)}
     for rounds, share in shares(model, ids[:width]).items():
-        found[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
-    return found
+        measured[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
+    return measured
 
 
 def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
@@ -162,12 +162,14 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
     for rounds in reformer.ROUNDS:
         keep: dict[int, reformer.Hashed] = {}
         reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, keep=keep)
-        found = [
-            hashing.caught(hashing.full_weights(one.vectors[head]), hashing.seen(one.buckets[head], chunk))[2 * chunk :]
-            for one in keep.values()
+        per_head = [
+            hashing.caught(hashing.full_weights(layer.vectors[head]), hashing.seen(layer.buckets[head], chunk))[
+                2 * chunk :
+            ]
+            for layer in keep.values()
             for head in range(heads)
         ]
-        out[rounds] = float(torch.cat(found).mean())
+        out[rounds] = float(torch.cat(per_head).mean())
     return out
 
 
@@ -180,9 +182,11 @@ def by_reading(checkpoint: Checkpoint, books: Sequence[Sequence[int]]) -> Number
     for book in books:
         for start in range(0, len(book) - width + 1, width):
             ids = book[start : start + width]
-            found = {"": reformer.surprisals(model, ids), ", 4 rounds": reformer.surprisals(model, ids, rounds=4)}
+            surprisals = {"": reformer.surprisals(model, ids), ", 4 rounds": reformer.surprisals(model, ids, rounds=4)}
             ends = zip(read, reformer.by_context(model, ids, read, ENDS), strict=True)
-            means = {way: float(each.mean()) for way, each in found.items()} | {f", {n} read": end for n, end in ends}
+            means = {way: float(each.mean()) for way, each in surprisals.items()} | {
+                f", {n} read": end for n, end in ends
+            }
             for way, value in means.items():
                 spent.setdefault(f"bits per byte{way}", []).append(value)
     return {way: float(np.mean(values)) for way, values in spent.items()}

@@ -19,7 +19,7 @@ DIFFERENCE = "difference.safetensors"
 """File of what training added to a trunk (`core.checkpoints.bundled`)."""
 
 
-def new_config(settings: dict[str, Any], **given: Any) -> Any:
+def new_config(settings: dict[str, Any], **overrides: Any) -> Any:
     """transformers' configuration of ``settings["type"]``, whose other entries are its fields; no dropout.
 
     Raises:
@@ -29,7 +29,7 @@ def new_config(settings: dict[str, Any], **given: Any) -> Any:
 
     fields = {name: value for name, value in settings.items() if name not in ("type", "attn_implementation")}
     try:
-        config = AutoConfig.for_model(settings["type"], **fields | given)
+        config = AutoConfig.for_model(settings["type"], **fields | overrides)
     except ValueError as error:
         raise RecipeError(f"There is no model of the type {settings['type']!r} in transformers.") from error
     for name in _dropouts(config):
@@ -45,7 +45,7 @@ def _dropouts(config: Any) -> list[str]:
     ]
 
 
-def new_model(settings: dict[str, Any], head: str, **given: Any) -> Any:
+def new_model(settings: dict[str, Any], head: str, **overrides: Any) -> Any:
     """A model with random weights by `new_config`, of transformers' class ``AutoModelFor<head>``.
 
     Attention is eager, which on short rows is faster than the fused kernel, unless the recipe's
@@ -54,12 +54,12 @@ def new_model(settings: dict[str, Any], head: str, **given: Any) -> Any:
     import transformers
 
     auto = getattr(transformers, f"AutoModelFor{head}")
-    config = new_config(settings, **given)
-    made = auto.from_config(config, attn_implementation=settings.get("attn_implementation", "eager"))
-    for module in made.modules():
+    config = new_config(settings, **overrides)
+    model = auto.from_config(config, attn_implementation=settings.get("attn_implementation", "eager"))
+    for module in model.modules():
         if type(getattr(module, "act", None)).__name__ == "NewGELUActivation":
             module.act = nn.GELU(approximate="tanh")  # the same function, in one kernel
-    return made
+    return model
 
 
 def ship_model(model: Any, folder: Path) -> None:
@@ -75,12 +75,12 @@ def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     """Saves tensors in float16 (whole numbers as they are)."""
     from safetensors.torch import save_file
 
-    made = {
+    shipped = {
         name: (value.detach().to(torch.float16) if value.is_floating_point() else value).contiguous().cpu()
         for name, value in tensors.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(made, path, metadata={"format": "pt"})
+    save_file(shipped, path, metadata={"format": "pt"})
 
 
 def finished(name: str, stages: Path, file: str = WHOLE) -> Path:

@@ -56,8 +56,8 @@ class Objective(ABC):
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        found: torch.device = next(self.model.parameters()).device
-        return found
+        device_of_weights: torch.device = next(self.model.parameters()).device
+        return device_of_weights
 
     @abstractmethod
     def read(self) -> None:

@@ -41,10 +41,10 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
                     "weight_decay": decay if parameter.ndim == 2 and not table else 0.0,
                 }
             )
-    made: list[torch.optim.Optimizer] = [torch.optim.AdamW(adam, betas=betas)]
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(adam, betas=betas)]
     if muon:
-        made.append(torch.optim.Muon(muon, momentum=0.95, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
-    return made
+        optimizers.append(torch.optim.Muon(muon, momentum=0.95, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
+    return optimizers
 
 
 def set_rate(optimizers: list[torch.optim.Optimizer], used: float, warmup: float = 0.02) -> None:

@@ -115,15 +115,15 @@ class Bridged:
 
     def _english(self, side: Split) -> dict[bytes, set[bytes]]:
         """The English sides, held out or not, of every sentence that translates a held-out one."""
-        found: dict[bytes, set[bytes]] = {digest(normal(other)): set() for _, other in side.test()}
+        bridges_of: dict[bytes, set[bytes]] = {digest(normal(other)): set() for _, other in side.test()}
         for english, other in side.pairs():
-            bridges = found.get(digest(normal(other)))
+            bridges = bridges_of.get(digest(normal(other)))
             if bridges is not None:
                 bridge = digest(normal(english))
                 bridges.add(bridge)
                 if held_out(english, side.every):
                     self._held.add(bridge)
-        return found
+        return bridges_of
 
     def test(self) -> Iterator[Pair]:
         """Pairs joined by held-out English sentences alone."""
@@ -163,12 +163,12 @@ def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
     """
     if task.startswith("repair"):
         side = 0 if task.endswith("en") else 1
-        seen: set[bytes] = set()
+        digests: set[bytes] = set()
         for pair in pairs:
             key = digest(pair[side])
-            if key not in seen:
-                yield corrupted(pair[side], len(seen)), pair[side]
-                seen.add(key)
+            if key not in digests:
+                yield corrupted(pair[side], len(digests)), pair[side]
+                digests.add(key)
     else:
         for english, other in pairs:
             yield (english, other) if task.startswith("en-") else (other, english)
@@ -201,19 +201,19 @@ class Fusion(NamedTuple):
 
 def cut(sentence: str) -> Fusion | None:
     """The sentence cut at its first connective, or None where the rule does not fit."""
-    found = _CUT.match(sentence)
-    if found is None:
+    match = _CUT.match(sentence)
+    if match is None:
         return None
-    first, second = found["first"], found["second"]
+    first, second = match["first"], match["second"]
     words = len(first.split()), len(second.split())
     if min(words) < LEAST_WORDS or max(words) > MOST_WORDS or _FALSE_START.match(first) or _FALSE_END.search(first):
         return None
-    return Fusion(f"{first}. {second[0].upper()}{second[1:]}{found['end']}", sentence, found["connective"])
+    return Fusion(f"{first}. {second[0].upper()}{second[1:]}{match['end']}", sentence, match["connective"])
 
 
 def fusions(sentences: Iterable[str]) -> Iterator[Fusion]:
     """All sentences that can be cut, in order."""
     for sentence in sentences:
-        made = cut(sentence)
-        if made is not None:
-            yield made
+        fusion = cut(sentence)
+        if fusion is not None:
+            yield fusion

@@ -42,8 +42,8 @@ class Ragged:
 
     def row(self, item: int) -> list[int]:
         """The tokens of one row."""
-        found: list[int] = self.flat[self.offsets[item] : self.offsets[item + 1]].tolist()
-        return found
+        tokens: list[int] = self.flat[self.offsets[item] : self.offsets[item + 1]].tolist()
+        return tokens
 
     def rows(self, index: Ints, width: int, fill: int) -> Ints:
         """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
@@ -104,9 +104,9 @@ def _load(path: Path) -> Any:
         return Tokenizer.from_file(str(path))
     if path.suffix == ".json":
         return json.loads(path.read_text("utf-8"))
-    found = np.load(path, mmap_mode="r")
+    array = np.load(path, mmap_mode="r")
     stem, rows, _ = path.name.partition(".offsets.")
-    return Ragged(np.load(path.with_name(f"{stem}.tokens.npy"), mmap_mode="r"), found) if rows else found
+    return Ragged(np.load(path.with_name(f"{stem}.tokens.npy"), mmap_mode="r"), array) if rows else array
 
 
 def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
@@ -119,7 +119,7 @@ def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
 def encoded(tokenizer: Any, texts: Iterable[str], *, special: bool = True) -> Iterator[list[int]]:
     """The ids of each text, with the tokenizer's ``special`` tokens or without."""
     for part in batched(texts):
-        yield from (made.ids for made in tokenizer.encode_batch_fast(part, add_special_tokens=special))
+        yield from (encoding.ids for encoding in tokenizer.encode_batch_fast(part, add_special_tokens=special))
 
 
 HELD = 4000
@@ -156,12 +156,12 @@ def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ra
                             origin.append(number)
                             yield ids
 
-        found = Ragged.of(train())
-        corpus.require(len(found), "training", recipe.sources)
+        texts = Ragged.of(train())
+        corpus.require(len(texts), "training", recipe.sources)
         corpus.require(len(held), "measuring", recipe.sources)
         order = np.arange(len(held))
         np.random.default_rng(recipe.seed).shuffle(order)
-        return {"train": found, "source": np.array(origin), "test": Ragged.of(held[row] for row in order[:HELD])}
+        return {"train": texts, "source": np.array(origin), "test": Ragged.of(held[row] for row in order[:HELD])}
 
-    found = stored(cache, (recipe.sources, recipe.data), make)
-    return found["train"], found["source"], found["test"]
+    data = stored(cache, (recipe.sources, recipe.data), make)
+    return data["train"], data["source"], data["test"]

@@ -38,7 +38,7 @@ def new_xlnet(settings: dict[str, Any], vocabulary: int, **special: int) -> Any:
         special: ids of special tokens by the configuration's names.
     """
     has_memory = "mem_len" in settings
-    made = models.new_model(
+    model = models.new_model(
         settings,
         "CausalLM",
         vocab_size=vocabulary,
@@ -49,13 +49,13 @@ def new_xlnet(settings: dict[str, Any], vocabulary: int, **special: int) -> Any:
         **special,
     )
     unused = [
-        value for layer in made.transformer.layer for value in (layer.rel_attn.seg_embed, layer.rel_attn.r_s_bias)
+        value for layer in model.transformer.layer for value in (layer.rel_attn.seg_embed, layer.rel_attn.r_s_bias)
     ]
     if has_memory:
-        unused.append(made.transformer.mask_emb)
+        unused.append(model.transformer.mask_emb)
     for value in unused:
         nn.init.zeros_(value.requires_grad_(False))
-    return made
+    return model
 
 
 class Flat(nn.Module):
@@ -82,13 +82,13 @@ def flatten(model: Any) -> Any:
 
 def whole(model: Any) -> Any:
     """A copy of a model, flattened or not, with the parameters that transformers gives it."""
-    made = type(model)(copy.deepcopy(model.config))
-    own = made.state_dict()
-    given = {
+    copied = type(model)(copy.deepcopy(model.config))
+    own = copied.state_dict()
+    state = {
         name.replace("parametrizations.", "").removesuffix(".original"): v for name, v in model.state_dict().items()
     }
-    made.load_state_dict({name: value.view(own[name].shape) for name, value in given.items()})
-    return made
+    copied.load_state_dict({name: value.view(own[name].shape) for name, value in state.items()})
+    return copied
 
 
 def content(model: Any, ids: Tensor, memory: list[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
@@ -107,12 +107,12 @@ def content(model: Any, ids: Tensor, memory: list[Tensor] | None = None) -> tupl
     length, before = ids.shape[1], 0 if memory is None else memory[0].shape[1]
     table = trunk.relative_positional_encoding(length, before + length, device=ids.device)[:, 0]
     bias = UNSEEN * torch.ones(length, before + length, device=ids.device).triu(before + 1)
-    kept: list[Tensor] = []
+    cached: list[Tensor] = []
     for number, layer in enumerate(trunk.layer):
         keys = states if memory is None else torch.cat([memory[number], states], dim=1)
-        kept.append(keys[:, -model.config.mem_len :].detach())
+        cached.append(keys[:, -model.config.mem_len :].detach())
         states, _ = _layer(layer, states, None, keys, table, bias, None, None)
-    return states, kept
+    return states, cached
 
 
 def targets(model: Any, ids: Tensor, blind: Tensor, place: Tensor) -> Tensor:
@@ -129,24 +129,24 @@ def targets(model: Any, ids: Tensor, blind: Tensor, place: Tensor) -> Tensor:
     trunk = model.transformer
     states = trunk.word_embedding(ids)
     rows, length = ids.shape
-    asked: Tensor = trunk.mask_emb.expand(rows, place.shape[1], -1)
+    queries: Tensor = trunk.mask_emb.expand(rows, place.shape[1], -1)
     table = trunk.relative_positional_encoding(length, length, device=ids.device)[:, 0]
     own = torch.eye(length, dtype=torch.bool, device=ids.device)
     bias = UNSEEN * (blind & ~own)[:, None].float()
-    bias_asked = UNSEEN * blind.gather(1, place[..., None].expand(-1, -1, length))[:, None].float()
+    query_bias = UNSEEN * blind.gather(1, place[..., None].expand(-1, -1, length))[:, None].float()
     for layer in trunk.layer:
-        states, asked = _layer(layer, states, asked, states, table, bias, bias_asked, place)
-    return asked
+        states, queries = _layer(layer, states, queries, states, table, bias, query_bias, place)
+    return queries
 
 
 def _layer(
     layer: Any,
     states: Tensor,
-    asked: Tensor | None,
+    queries: Tensor | None,
     keys: Tensor,
     table: Tensor,
     bias: Tensor,
-    bias_asked: Tensor | None,
+    query_bias: Tensor | None,
     place: Tensor | None,
 ) -> tuple[Tensor, Any]:
     """Both streams through one layer; keys and values are those of the content stream."""
@@ -154,16 +154,16 @@ def _layer(
     k, v = _heads(keys, own.k), _heads(keys, own.v)
     r = _heads(table[None], own.r)[0].transpose(1, 2)  # (heads, size, distances)
 
-    def attend(given: Tensor, bias: Tensor, place: Tensor | None) -> Tensor:
-        q = _heads(given, own.q)
+    def attend(hidden: Tensor, bias: Tensor, place: Tensor | None) -> Tensor:
+        q = _heads(hidden, own.q)
         by_distance = ((q + own.r_r_bias[:, None]) * own.scale) @ r
         scores = ((q + own.r_w_bias[:, None]) * own.scale) @ k.transpose(2, 3)
         scores = scores + shifted(by_distance, keys.shape[1], place) + bias.to(scores.dtype)
         mixed = (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).flatten(2)
-        read: Tensor = layer.ff(own.layer_norm(mixed @ own.o.flatten(1).T + given))
+        read: Tensor = layer.ff(own.layer_norm(mixed @ own.o.flatten(1).T + hidden))
         return read
 
-    return attend(states, bias, None), None if asked is None else attend(asked, bias_asked, place)  # type: ignore[arg-type]
+    return attend(states, bias, None), None if queries is None else attend(queries, query_bias, place)  # type: ignore[arg-type]
 
 
 def _heads(states: Tensor, matrix: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import links, search
 from core.catalogue import glossary
-from core.catalogue.glossary import Place, Term
+from core.catalogue.glossary import Term, TryLink
 from core.ui.glossary import href
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info
@@ -71,7 +71,7 @@ def _card(chosen: Term, state: PageState) -> None:
             st.button("All terms", icon=":material/close:", key=state.key("close"), on_click=partial(_close, state))
 
 
-def _try(place: Place) -> None:
+def _try(place: TryLink) -> None:
     page_link(place.page, f"**Try:** {plain(place.label)}", dict(place.query), icon=":material/play_arrow:")
 
 

@@ -38,5 +38,5 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
     if recipe.kind not in OBJECTIVES:
         raise AtlasError(f"No objective trains the kind {recipe.kind!r}; use one of: {', '.join(OBJECTIVES)}.")
     module, name = OBJECTIVES[recipe.kind]
-    made: Objective = getattr(import_module(f"core.training.objectives.{module}"), name)(recipe, corpus, cache)
-    return made
+    objective: Objective = getattr(import_module(f"core.training.objectives.{module}"), name)(recipe, corpus, cache)
+    return objective

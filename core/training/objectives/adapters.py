@@ -78,9 +78,9 @@ class Tuned(nn.Module):
     def scores(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
         """(rows, answers)."""
         states = self.trunks[task](**inputs).last_hidden_state
-        seen = inputs["attention_mask"][..., None].to(states.dtype)
-        found: Tensor = self.heads[task]((states * seen).sum(1) / seen.sum(1))
-        return found
+        attended = inputs["attention_mask"][..., None].to(states.dtype)
+        scored: Tensor = self.heads[task]((states * attended).sum(1) / attended.sum(1))
+        return scored
 
 
 class AdaptersObjective(Objective):
@@ -102,14 +102,14 @@ class AdaptersObjective(Objective):
         self._by_task = {task: Epochs(recipe.seed, partial(self._plan, task)) for task in self.tasks}
 
     def new_model(self) -> Any:
-        answers = {task: len(told["answers"]) for task, told in self.tasks.items()}
+        answers = {task: len(settings["answers"]) for task, settings in self.tasks.items()}
         self.tuned = self.recipe.model.get("tune") == "all"
         trunk = encoder(self.folder)
         return Tuned(trunk, answers) if self.tuned else AdapterBert(trunk, answers, int(self.recipe.model["size"]))
 
     def _plan(self, task: str, rng: np.random.Generator) -> list[Ints]:
         passes = [source.passes for source in sources_of(self.recipe, task)]
-        shares = {name: float(told.get("share", 1.0)) for name, told in self.tasks.items()}
+        shares = {name: float(settings.get("share", 1.0)) for name, settings in self.tasks.items()}
         most = int(self.recipe.step_tokens * shares[task] / sum(shares.values()))
         items = batches.mix(self.train[task].source, passes, rng)
         length = batches.round_up(self.train[task].lengths)[items]
@@ -145,14 +145,14 @@ class AdaptersObjective(Objective):
 
     def measure(self) -> dict[str, float]:
         """Right answers in percent for each task, on the same held-out texts each time."""
-        found: dict[str, float] = {}
-        for task, told in self.tasks.items():
+        accuracies: dict[str, float] = {}
+        for task, settings in self.tasks.items():
             right: dict[str, list[bool]] = {}
-            for batch in measured(self.rows, self.test[task], str(told["form"]), MEASURED, self.device):
+            for batch in measured(self.rows, self.test[task], str(settings["form"]), MEASURED, self.device):
                 for name, scores in self.scores(batch, task).items():
                     right.setdefault(name, []).extend((scores.argmax(-1) == batch["answers"]).tolist())
-            found |= {f"{task} {_SPOKEN[name]}": 100 * float(np.mean(hits)) for name, hits in right.items()}
-        return found
+            accuracies |= {f"{task} {_SPOKEN[name]}": 100 * float(np.mean(hits)) for name, hits in right.items()}
+        return accuracies
 
     def export(self, folder: Path) -> None:
         """Each task in a file of its own, float16; the encoder and its tokeniser stay in their package."""
@@ -214,10 +214,10 @@ class Texts:
 
 def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
     """The sources of a task; what stands behind the slash of a source's task is its answer."""
-    found = tuple(source for source in recipe.sources if source.task.partition("/")[0] == task)
-    if not found:
+    sources = tuple(source for source in recipe.sources if source.task.partition("/")[0] == task)
+    if not sources:
         raise AtlasError(f"The recipe {recipe.slug} has no source for the task {task!r}.")
-    return found
+    return sources
 
 
 def read(
@@ -254,7 +254,7 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
 
     Texts outside ``shortest`` .. ``longest`` tokens are left out. Raises `CorpusError` where no text is left.
     """
-    told = recipe.model["tasks"][task]
+    settings = recipe.model["tasks"][task]
     every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
     sources = sources_of(recipe, task)
 
@@ -262,7 +262,7 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
         rows: list[list[int]] = []
         marks: list[tuple[int, int]] = []
         for number, source in enumerate(sources):
-            form, answers = str(told["form"]), list(told["answers"])
+            form, answers = str(settings["form"]), list(settings["answers"])
             texts = list(read(folder, source, form, answers, every=every, held_out=held_out))
             for text, ids in zip(texts, encoded(tokenizer, (t.text for t in texts), special=False), strict=True):
                 if shortest <= len(ids) <= longest:
@@ -271,19 +271,19 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
         corpus.require(len(rows), "measuring" if held_out else "training", sources)
         return {"texts": Ragged.of(rows), "marks": np.array(marks)}
 
-    found = stored(cache, (task, sources, recipe.data, told["form"], told["answers"], held_out), make)
-    return Texts(found["texts"], found["marks"][:, 0], found["marks"][:, 1])
+    data = stored(cache, (task, sources, recipe.data, settings["form"], settings["answers"], held_out), make)
+    return Texts(data["texts"], data["marks"][:, 0], data["marks"][:, 1])
 
 
 def evenly(texts: Texts, most: int) -> Ints:
     """Rows that are measured: about as many from each source, spread evenly over it, at most ``most``."""
     sources = np.unique(texts.source)
     each = max(1, most // len(sources))
-    found = []
+    chosen = []
     for number in sources:
         rows = np.flatnonzero(np.asarray(texts.source) == number)
-        found.append(rows[np.unique(np.linspace(0, len(rows) - 1, min(each, len(rows))).round().astype(np.int64))])
-    return np.concatenate(found)
+        chosen.append(rows[np.unique(np.linspace(0, len(rows) - 1, min(each, len(rows))).round().astype(np.int64))])
+    return np.concatenate(chosen)
 
 
 class Rows:

@@ -90,16 +90,18 @@ class BilingualObjective(Objective):
             split = parallel.Split(pairs, int(data["hold_out_every"]))
             some = islice(split.train(), 0, None, int(data["tokenizer_every"]))
             tokenizer = wordpiece((text for pair in some for text in pair), int(data["vocabulary"]), XLM, accents=True)
-            made = {"tokenizer": tokenizer}
+            data_of = {"tokenizer": tokenizer}
             for side, own in (("train", split.train), ("test", split.test)):
                 rows = list(self._both(tokenizer, own()))
                 corpus.require(len(rows), "training" if side == "train" else "measuring", sources)
-                made |= {f"{side}-{number}": Ragged.of(pair[number] for pair in rows) for number in (0, 1)}
-            return made
+                data_of |= {f"{side}-{number}": Ragged.of(pair[number] for pair in rows) for number in (0, 1)}
+            return data_of
 
-        found = stored(self.cache, (sources[0].file, data, self.positions), make)
-        self.tokenizer = found["tokenizer"]
-        self.train, self.test = (Sides((found[f"{side}-0"], found[f"{side}-1"])) for side in ("train", "test"))
+        stored_data = stored(self.cache, (sources[0].file, data, self.positions), make)
+        self.tokenizer = stored_data["tokenizer"]
+        self.train, self.test = (
+            Sides((stored_data[f"{side}-0"], stored_data[f"{side}-1"])) for side in ("train", "test")
+        )
         self.fixed = np.zeros(self.tokenizer.get_vocab_size(), dtype=bool)
         self.fixed[: len(XLM)] = True
         self.keys = self.cost = np.concatenate([self.train.lengths(TASKS[task]) for task in self.tasks])
@@ -108,8 +110,8 @@ class BilingualObjective(Objective):
         """Pairs as tokens; those too long for the model are left out."""
         room = self.positions - 2
         for part in batched(pairs):
-            made = [encoded(tokenizer, texts, special=False) for texts in zip(*part, strict=True)]
-            yield from (pair for pair in zip(*made, strict=True) if all(0 < len(ids) <= room for ids in pair))
+            tokens = [encoded(tokenizer, texts, special=False) for texts in zip(*part, strict=True)]
+            yield from (pair for pair in zip(*tokens, strict=True) if all(0 < len(ids) <= room for ids in pair))
 
     def new_model(self) -> BilingualModel:
         return BilingualModel(self.recipe.model, self.tokenizer.get_vocab_size())
@@ -125,8 +127,8 @@ class BilingualObjective(Objective):
         return rows(self.train, shown, self.fixed, self.draws(step, index))
 
     def scores(self, batch: Batch) -> Tensor:
-        given = (batch[name] for name in ("ids", "real", "langs", "positions", "chosen"))
-        return self.model(*given).float()  # type: ignore[no-any-return]
+        inputs = (batch[name] for name in ("ids", "real", "langs", "positions", "chosen"))
+        return self.model(*inputs).float()  # type: ignore[no-any-return]
 
     def loss(self, batch: Batch) -> Tensor:
         return functional.cross_entropy(self.scores(batch), batch["labels"])
@@ -134,15 +136,15 @@ class BilingualObjective(Objective):
     def measure(self) -> dict[str, float]:
         """Loss (nats) and top-1 (percent) of masked tokens of held-out pairs and of each of their sentences alone."""
         some = batches.some(len(self.test), MEASURED)
-        found: dict[str, float] = {}
+        measures: dict[str, float] = {}
         for task, shown in TASKS.items():
             hits = Hits()
             for index, draws in batches.measured(some, self.test.lengths(shown)[some]):
                 batch = self.here(rows(self.test, [(shown, int(pair)) for pair in index], self.fixed, draws))
                 hits.add(self.scores(batch), batch["labels"])
             shares = hits.shares()
-            found |= {f"{name} {NAMES[task]}": shares[name] for name in ("loss", "top-1")}
-        return found
+            measures |= {f"{name} {NAMES[task]}": shares[name] for name in ("loss", "top-1")}
+        return measures
 
 
 def rows(

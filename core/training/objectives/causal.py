@@ -96,8 +96,8 @@ class CausalModel(nn.Module):
 
     def __init__(self, settings: dict[str, Any], vocabulary: int, end: int) -> None:
         super().__init__()
-        given = {"vocab_size": vocabulary, "bos_token_id": end, "eos_token_id": end}
-        self.full: Any = models.new_model(settings, "CausalLM", **given)
+        special = {"vocab_size": vocabulary, "bos_token_id": end, "eos_token_id": end}
+        self.full: Any = models.new_model(settings, "CausalLM", **special)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(rows, length) ids to (rows, length, width) states that the output layer reads."""
@@ -162,11 +162,11 @@ class CausalObjective(NextToken):
         def make() -> dict[str, Any]:
             texts = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
             tokenizer = byte_bpe(texts, int(recipe.data["vocabulary"]))
-            made: dict[str, Any] = {"tokenizer": tokenizer}
+            made_data: dict[str, Any] = {"tokenizer": tokenizer}
             for side in ("train", "test"):
                 rows = encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test")))
-                made[side] = stream(rows, self.width, side, recipe.sources)
-            return made
+                made_data[side] = stream(rows, self.width, side, recipe.sources)
+            return made_data
 
         data = stored(self.cache, (recipe.sources, recipe.data), make)
         self.tokenizer, self.train, self.test = (data[name] for name in ("tokenizer", "train", "test"))

@@ -62,11 +62,13 @@ class DenoiseObjective(Objective):
         """Loss (nats a token) of held-out chunks under each corruption, and the mean of the five as ``loss``."""
         some = batches.some(len(self.test), MEASURED)
         size = batches.round_up(self.test.lengths + 1, ROUND)[some]
-        found: dict[str, float] = {}
+        losses: dict[str, float] = {}
         for kind in CORRUPTIONS:
-            made = (rows(self.test, index, draws, self.width, kind) for index, draws in batches.measured(some, size))
-            found[f"loss {kind}"] = mean_nats(self, made)
-        return {"loss": sum(found.values()) / len(found), **found}
+            masked_rows = (
+                rows(self.test, index, draws, self.width, kind) for index, draws in batches.measured(some, size)
+            )
+            losses[f"loss {kind}"] = mean_nats(self, masked_rows)
+        return {"loss": sum(losses.values()) / len(losses), **losses}
 
 
 def rows(text: Documents, index: Ints, draws: list[np.random.Generator], width: int, kind: str | None = None) -> Batch:
@@ -147,9 +149,9 @@ class RespellObjective(PairsObjective):
 
     def new_model(self) -> EncoderDecoder:
         ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
-        made = EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
-        look_near(made.full)
-        return made
+        model = EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+        look_near(model.full)
+        return model
 
     def batch(self, step: int) -> Batch:
         """Antspeak has batches of its own: one row of it would double the length of all the others."""
@@ -171,15 +173,15 @@ class RespellObjective(PairsObjective):
     def measure(self) -> dict[str, float]:
         """Cross-entropy (nats per byte) of held-out sentences under each noise and without; their mean as ``loss``."""
         texts = sorted((to_text(self.held.row(row)) for row in range(min(SENTENCES, len(self.held)))), key=len)
-        found: dict[str, float] = {}
+        losses: dict[str, float] = {}
         for kind in (*NOISES, None):
             pairs = [(noisy(text, kind, seed=seed) if kind else text, text) for seed, text in enumerate(texts)]
             parts = (byte_rows(pairs[start : start + 50]) for start in range(0, len(pairs), 50))
-            found[f"loss {kind or 'clean'}"] = mean_nats(self, parts)
-        return {"loss": sum(found.values()) / len(found), **found}
+            losses[f"loss {kind or 'clean'}"] = mean_nats(self, parts)
+        return {"loss": sum(losses.values()) / len(losses), **losses}
 
 
 def byte_rows(pairs: list[tuple[str, str]]) -> Batch:
     """Noisy and clean texts as a batch of bytes."""
-    given, wanted = (Ragged.of([to_ids(pair[side]) for pair in pairs]) for side in (0, 1))
-    return shifted(given, wanted, 0, 0)
+    inputs, outputs = (Ragged.of([to_ids(pair[side]) for pair in pairs]) for side in (0, 1))
+    return shifted(inputs, outputs, 0, 0)

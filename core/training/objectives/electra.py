@@ -89,8 +89,8 @@ class ElectraObjective(EncoderObjective):
         guess = self.model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
         text, replaced, judged = replace(self.train.words, batch, guess)
         verdict = self.model(text, batch["types"], batch["real"]).float()
-        found = functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float())
-        return functional.cross_entropy(guess, batch["labels"]) + WEIGHT * found
+        detection = functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float())
+        return functional.cross_entropy(guess, batch["labels"]) + WEIGHT * detection
 
     def measure(self) -> dict[str, float]:
         return replaced_tokens(self.model, self.test)
@@ -137,19 +137,19 @@ def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5)
     dice = torch.Generator(device).manual_seed(0)
     hits = total = caught = replaced_all = left = original_all = 0
     for batch in held.measured(device):
-        guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
-        hits += int((guess.argmax(1) == batch["labels"]).sum())
-        total += len(guess)
-        text, replaced, judged = replace(held.words, batch, guess, dice)
+        scores = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
+        hits += int((scores.argmax(1) == batch["labels"]).sum())
+        total += len(scores)
+        text, replaced, judged = replace(held.words, batch, scores, dice)
         verdict = model(text, batch["types"], batch["real"]) > least
         caught += int((verdict & replaced & judged).sum())
         replaced_all += int((replaced & judged).sum())
         left += int((~verdict & ~replaced & judged).sum())
         original_all += int((~replaced & judged).sum())
-    found, kept = 100 * caught / max(1, replaced_all), 100 * left / max(1, original_all)
+    recall, specificity = 100 * caught / max(1, replaced_all), 100 * left / max(1, original_all)
     return {
         "generator top-1": 100 * hits / total,
-        "replaced found": found,
-        "original left": kept,
-        "balanced accuracy": (found + kept) / 2,
+        "replaced found": recall,
+        "original left": specificity,
+        "balanced accuracy": (recall + specificity) / 2,
     }

@@ -70,8 +70,8 @@ class EncoderModel(nn.Module):
 
     def read(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
         """What the encoder returns: ``last_hidden_state`` (rows, length, width), ``pooler_output`` where it has one."""
-        given = {"token_type_ids": types} if self.typed else {}
-        return self.full.base_model(input_ids=ids, attention_mask=real, **given)
+        segments = {"token_type_ids": types} if self.typed else {}
+        return self.full.base_model(input_ids=ids, attention_mask=real, **segments)
 
     def words(self, hidden: Tensor) -> Tensor:
         """(n, width) states to (n, vocabulary) scores."""
@@ -121,9 +121,9 @@ class EncoderObjective(Objective):
     def loss(self, batch: Batch) -> Tensor:
         words, pair = self.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
         loss = functional.cross_entropy(words.float(), batch["labels"])
-        asked = batch["answers"] != NO_LABEL
-        if pair is not None and asked.any():
-            loss = loss + functional.cross_entropy(pair.float()[asked], batch["answers"][asked])
+        paired = batch["answers"] != NO_LABEL
+        if pair is not None and paired.any():
+            loss = loss + functional.cross_entropy(pair.float()[paired], batch["answers"][paired])
         return loss
 
     def measure(self) -> dict[str, float]:
@@ -139,15 +139,15 @@ class EncoderObjective(Objective):
 def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
     """Loss (nats), top-1 and top-5 of the chosen tokens and right answers about pairs, both in percent."""
     hits = Hits()
-    right = asked = 0
+    right = paired = 0
     for batch in held.measured(next(model.parameters()).device):
         words, pair = model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
         hits.add(words, batch["labels"])
         if pair is not None:
             known = batch["answers"] != NO_LABEL
             right += int((pair.argmax(1) == batch["answers"])[known].sum())
-            asked += int(known.sum())
-    return hits.shares() | ({"pairs": 100 * right / asked} if asked else {})
+            paired += int(known.sum())
+    return hits.shares() | ({"pairs": 100 * right / paired} if paired else {})
 
 
 # One layer of a BERT, and its word vectors factorized, as the start of an ALBERT (Lan et al., 2020)
@@ -184,9 +184,9 @@ def share(albert: Any, bert: Any, layer: int) -> None:
     widen.weight.copy_(math.sqrt(full / width) * theirs.LayerNorm.weight[:, None] * basis.T)
     widen.bias.copy_(theirs.LayerNorm.bias)
     shared, source = albert.albert.encoder.albert_layer_groups[0].albert_layers[0], bert.bert.encoder.layer[layer]
-    mine, given = shared.attention, source.attention
-    _copy((getattr(mine, name), getattr(given.self, name)) for name in ("query", "key", "value"))
-    _copy((getattr(mine, name), getattr(given.output, name)) for name in ("dense", "LayerNorm"))
+    own_attention, attention = shared.attention, source.attention
+    _copy((getattr(own_attention, name), getattr(attention.self, name)) for name in ("query", "key", "value"))
+    _copy((getattr(own_attention, name), getattr(attention.output, name)) for name in ("dense", "LayerNorm"))
     _copy(
         (
             (shared.ffn, source.intermediate.dense),
@@ -233,12 +233,12 @@ class DistilObjective(EncoderObjective):
         return EncoderModel(student)
 
     def loss(self, batch: Batch) -> Tensor:
-        given = batch["ids"], batch["types"], batch["real"]
+        inputs = batch["ids"], batch["types"], batch["real"]
         chosen, real = batch["chosen"], batch["real"].bool()
         with torch.no_grad():
-            known = self.teacher.to(batch["ids"].device).read(*given).last_hidden_state
+            known = self.teacher.to(batch["ids"].device).read(*inputs).last_hidden_state
             soft = (self.teacher.words(known[chosen]).float() / TEMPERATURE).log_softmax(-1)
-        states = self.model.read(*given).last_hidden_state
+        states = self.model.read(*inputs).last_hidden_state
         scores = self.model.words(states[chosen]).float()
         likeness = functional.cosine_similarity(states[real].float(), known[real].float(), dim=-1)
         return (

@@ -40,9 +40,14 @@ class HashedModel(nn.Module):
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
         positions = math.prod(settings["axial_pos_shape"])
-        given = {"vocab_size": FIRST + 256, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
+        special = {"vocab_size": FIRST + 256, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
         self.full: Any = models.new_model(
-            settings, "CausalLM", max_position_embeddings=positions, is_decoder=True, tie_word_embeddings=False, **given
+            settings,
+            "CausalLM",
+            max_position_embeddings=positions,
+            is_decoder=True,
+            tie_word_embeddings=False,
+            **special,
         )
         self.full.lm_head.bias.requires_grad_(False)  # transformers keeps it and never adds it
 

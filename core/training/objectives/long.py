@@ -86,8 +86,8 @@ def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> tor
     from core.sparse.layout import Sparsity
 
     kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
-    seen = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)
-    return seen[:length, :length]
+    allowed = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)
+    return allowed[:length, :length]
 
 
 class LongObjective(Objective):
@@ -109,8 +109,8 @@ class LongObjective(Objective):
             return stream(encoded(self.tokenizer, texts(name == "test"), special=False), 0, name, recipe.sources)
 
         key = (recipe.sources, recipe.data)
-        found = stored(self.cache, key, lambda: {name: side(name) for name in ("train", "test")})
-        self.train, self.test = found["train"], found["test"]
+        data = stored(self.cache, key, lambda: {name: side(name) for name in ("train", "test")})
+        self.train, self.test = data["train"], data["test"]
         counts = np.bincount(self.train, minlength=len(self.pieces.special))
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         self.lengths = [int(length) for length in recipe.data["lengths"]]
@@ -159,11 +159,11 @@ class LongObjective(Objective):
     def measure(self) -> dict[str, float]:
         """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full, masks fixed."""
         batch = self.here(self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed)))
-        found: dict[str, float] = {}
+        measures: dict[str, float] = {}
         for name, allowed in (("sparse", self.pattern(1024, 0).to(self.device)), ("full", None)):
             each = [self.model(batch["ids"][[row]], batch["mask"][[row]], allowed).argmax(-1) for row in range(4)]
-            found[f"{name} top-1"] = 100 * float((torch.cat(each) == batch["labels"]).float().mean())
-        return found
+            measures[f"{name} top-1"] = 100 * float((torch.cat(each) == batch["labels"]).float().mean())
+        return measures
 
     def export(self, folder: Path) -> None:
         """Writes the difference to the short-text model, with the position rows that it lacks."""
@@ -281,10 +281,10 @@ class WindowObjective(Objective):
                 yield [token for ids in rows for token in ids]
 
         def make() -> dict[str, Any]:
-            made = {"train": Ragged.of(books(False)), "test": Ragged.of(books(True))}
+            data = {"train": Ragged.of(books(False)), "test": Ragged.of(books(True))}
             for side, what in (("train", "training"), ("test", "measuring")):
-                corpus.require(int((made[side].lengths >= max(self.lengths)).sum()), what, recipe.sources)
-            return made
+                corpus.require(int((data[side].lengths >= max(self.lengths)).sum()), what, recipe.sources)
+            return data
 
         found = stored(self.cache, (recipe.sources, recipe.data), make)
         self.train, self.test = found["train"], found["test"]

@@ -68,11 +68,11 @@ class Nearness:
             parts.append(self._vectors(ids, torch.ones_like(ids)))
         self.words = torch.cat(parts)  # (vocabulary, d)
 
-    def _vectors(self, ids: Tensor, seen: Tensor) -> Tensor:
+    def _vectors(self, ids: Tensor, attended: Tensor) -> Tensor:
         """Unit mean vectors (rows, d) of texts (rows, length), of the positions where ``seen`` is 1."""
         with torch.no_grad(), optimizers.mixed(ids.device.type):
-            states = self.encoder(input_ids=ids, attention_mask=seen).last_hidden_state
-        return functional.normalize((states.float() * seen[..., None]).sum(1), dim=-1)
+            states = self.encoder(input_ids=ids, attention_mask=attended).last_hidden_state
+        return functional.normalize((states.float() * attended[..., None]).sum(1), dim=-1)
 
     def cosines(self, ids: Tensor, mask: Tensor) -> Tensor:
         """(rows, length) ids and masked positions, which are left out, to (rows, vocabulary) cosines."""
@@ -112,9 +112,9 @@ def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
         unwanted: (n, m) tokens that should not be guessed; -1 stands for none.
         floor: probability up to which one costs nothing.
     """
-    found = logs.gather(1, unwanted.clamp(min=0)).exp().clamp(max=1 - 1e-4)
-    some = (unwanted >= 0) & (found > floor)
-    return -(torch.log1p(-found) * some).sum() / len(logs)
+    probabilities = logs.gather(1, unwanted.clamp(min=0)).exp().clamp(max=1 - 1e-4)
+    counted = (unwanted >= 0) & (probabilities > floor)
+    return -(torch.log1p(-probabilities) * counted).sum() / len(logs)
 
 
 class MaskedObjective(Objective):
@@ -151,13 +151,13 @@ class MaskedObjective(Objective):
             return MaskedModel(config, trunk, rank, int(settings["embedding_rank"]), start, cut, reached)
 
         cut = self._cut(model(0), trunk) if "cut" in settings else None
-        made = model(int(settings["rank"]), cut)
+        masked_model = model(int(settings["rank"]), cut)
         self.share = float(settings.get("teacher", 0.0))
         self.echo, self.floor = float(settings.get("echo", 0.0)), float(settings.get("echo_floor", 0.0))
         self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self.beta = float(settings.get("nearness", 0.0))
         self.nearness = self.near_words() if self.teacher is not None and self.beta else None
-        return made
+        return masked_model
 
     def near_words(self) -> Nearness:
         from transformers import BertModel
@@ -208,13 +208,13 @@ class MaskedObjective(Objective):
         places = batch["mask"].nonzero()[:, 0]
         if self.teacher is not None:
             with torch.no_grad():
-                guess = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
+                scores_of_teacher = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
                 if self.nearness is not None:
-                    near = self.nearness.cosines(batch["ids"], batch["mask"])[places]
-                    known = together(guess, near, self.beta, batch["context"][places])
+                    cosines = self.nearness.cosines(batch["ids"], batch["mask"])[places]
+                    target_distribution = together(scores_of_teacher, cosines, self.beta, batch["context"][places])
                 else:
-                    known = guess.softmax(-1)
-            loss = (1 - self.share) * loss - self.share * (known * logs).sum(-1).mean()
+                    target_distribution = scores_of_teacher.softmax(-1)
+            loss = (1 - self.share) * loss - self.share * (target_distribution * logs).sum(-1).mean()
         if self.echo:
             loss = loss + self.echo * unlikelihood(logs, batch["context"][places], self.floor)
         return loss

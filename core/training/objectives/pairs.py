@@ -63,10 +63,10 @@ def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints 
     return batches.tensors(ids=ids, real=(ids != pad).astype(np.int64), given=given, labels=labels)
 
 
-def mean_nats(objective: Objective, made: Iterable[Batch]) -> float:
+def mean_nats(objective: Objective, batches_of: Iterable[Batch]) -> float:
     """Mean loss over the target's tokens of all batches."""
     nats = count = 0.0
-    for batch in made:
+    for batch in batches_of:
         known = int((batch["labels"] != IGNORE).sum())
         nats += float(objective.loss(objective.here(batch))) * known
         count += known
@@ -81,9 +81,9 @@ class EncoderDecoder(nn.Module):
         given: fields of the configuration that follow from the data.
     """
 
-    def __init__(self, settings: dict[str, Any], **given: Any) -> None:
+    def __init__(self, settings: dict[str, Any], **fields: Any) -> None:
         super().__init__()
-        self.full: Any = models.new_model(settings, "Seq2SeqLM", **given)
+        self.full: Any = models.new_model(settings, "Seq2SeqLM", **fields)
         # T5's tied output vectors are the size of embeddings: it scales what they read (Raffel et al., 2020)
         self.scale = (
             self.full.config.d_model**-0.5 if getattr(self.full.config, "scale_decoder_outputs", False) else 1.0
@@ -114,9 +114,9 @@ class PairsObjective(Objective):
     pad: int
     start: int
 
-    def take(self, found: dict[str, Any]) -> None:
+    def take(self, data: dict[str, Any]) -> None:
         """Plans batches of what was stored: ``inputs``, ``outputs`` and the ``task`` of each row."""
-        self.inputs, self.outputs, self.origin = found["inputs"], found["outputs"], found["task"]
+        self.inputs, self.outputs, self.origin = data["inputs"], data["outputs"], data["task"]
         left, right = (batches.round_up(side.lengths) for side in (self.inputs, self.outputs))
         self.keys, self.cost = left * 4096 + right, left + right
 
@@ -171,8 +171,8 @@ class Seq2SeqObjective(PairsObjective):
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
         """The two sides of pairs as tokens."""
-        given = encoded(tokenizer, (prefix(task) + left for left, _ in pairs))
-        return zip(given, encoded(tokenizer, (right for _, right in pairs)), strict=True)
+        inputs = encoded(tokenizer, (prefix(task) + left for left, _ in pairs))
+        return zip(inputs, encoded(tokenizer, (right for _, right in pairs)), strict=True)
 
     def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
         """Held-out pairs of tasks that are not trained."""
@@ -184,13 +184,13 @@ class Seq2SeqObjective(PairsObjective):
 
     def measure(self) -> dict[str, float]:
         """Cross-entropy (nats per output token) on at most `MEASURED` held-out pairs of each task."""
-        found: dict[str, float] = {}
+        losses: dict[str, float] = {}
         for task, pairs in self.test.items():
             if pairs:
                 left, right = zip(*self.both(self.tokenizer, task, pairs), strict=True)
                 batch = shifted(Ragged.of(left), Ragged.of(right), self.pad, self.start)
-                found[f"loss {task}"] = float(self.loss(self.here(batch)))
-        return found
+                losses[f"loss {task}"] = float(self.loss(self.here(batch)))
+        return losses
 
 
 def token(language: str) -> str:
@@ -310,15 +310,15 @@ class JoinedObjective(PairsObjective):
         longest = int(self.recipe.data["longest"])
 
         def make() -> dict[str, Any]:
-            made: dict[str, Any] = {}
+            data: dict[str, Any] = {}
             for side in ("", "test-"):
                 some = list(made_fusions(self.corpus, self.recipe, held_out=bool(side)))
                 parts = encoded(self.tokenizer, (fusion.parts for fusion in some))
                 wholes = encoded(self.tokenizer, (fusion.whole for fusion in some))
                 rows = [(a, b) for a, b in zip(parts, wholes, strict=True) if max(len(a), len(b)) <= longest]
-                made[f"{side}inputs"] = Ragged.of(part for part, _ in rows)
-                made[f"{side}outputs"] = Ragged.of(whole[1:] for _, whole in rows)  # the decoder starts from [CLS]
-            return made | {"task": np.zeros(len(made["inputs"]), dtype=np.int64)}
+                data[f"{side}inputs"] = Ragged.of(part for part, _ in rows)
+                data[f"{side}outputs"] = Ragged.of(whole[1:] for _, whole in rows)  # the decoder starts from [CLS]
+            return data | {"task": np.zeros(len(data["inputs"]), dtype=np.int64)}
 
         found = stored(self.cache, (self.recipe.sources, self.recipe.data), make)
         self.take(found)
