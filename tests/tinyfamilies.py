@@ -294,15 +294,15 @@ def answer_of(model: Any, question: Question) -> Tensor:
     from core.language.fill_mask import masked_logits
     from core.language.permuted import at_once
 
-    ids, place = question.inputs["input_ids"], question.place
+    ids, position = question.inputs["input_ids"], question.position
     with torch.inference_mode():
         match question.checkpoint.spec.kind:
             case "masked-lm":
-                scores = masked_logits(model, ids, (place,))[0]
+                scores = masked_logits(model, ids, (position,))[0]
             case "permutation-lm":
-                scores = at_once(model, ids, (place,))[0]
+                scores = at_once(model, ids, (position,))[0]
             case "replaced-token":
-                verdict = model(**question.inputs).logits[0, place]
+                verdict = model(**question.inputs).logits[0, position]
                 scores = torch.stack([verdict, torch.zeros(())])
             case _ if model.config.model_type == "reformer":
                 from core.sparse.reformer import next_scores

@@ -8,8 +8,8 @@ mT5 (Xue et al., 2020) scores the vocabulary with a matrix of its own. transform
 whatever the configuration says, and so counts V x d_model too few.
 
 ELMo (Peters et al., 2018, section 3.4) reads words as letters: vectors of letters, convolutions over one to seven of
-them, highways, one projection. Two stacks of LSTMs read the sentence, one from the left and one from the right, and
-never see each other; each layer's two outputs are put side by side. A task takes a weighted sum of the three layers,
+them, highways, one projection. Two stacks of LSTMs, one from the left and one from the right, read the sentence
+independently; each layer's two outputs are concatenated. A task takes a weighted sum of the three layers,
 
     ELMo_k = γ Σ_j s_j h_kj,   s = softmax of three learned numbers,
 
@@ -25,7 +25,7 @@ Every layer has one of three masks; none of them has parameters. With layers cou
     column          where i - 2 is a multiple of 4
     row             in all others
 
-Every image token sees all of the text, the text sees itself causally and never the image. What the paper calls
+Every image token attends to the whole text, the text to itself causally and never to the image. What the paper calls
 embeddings and unembeddings are separate here. The parts that it does not spell out (a norm before each block and one at
 the end, positions of the text, a feed-forward block of 4 d with biases) are those of GPT-2; only its total, "12.0e9
 effective parameters" at d = 3,968, tells them apart, and too coarsely. The autoencoder that makes the image's tokens is
@@ -193,15 +193,15 @@ class DallEAttention(nn.Module):
 
 
 class DallERowAttention(DallEAttention):
-    """An image token looks back to its own place one row up."""
+    """An image token attends to earlier tokens, back to its own column one row up."""
 
 
 class DallEColumnAttention(DallEAttention):
-    """An image token looks at its own place in all rows above; computed on the transposed image."""
+    """An image token attends to its own column in all rows above; computed on the transposed image."""
 
 
 class DallEConvolutionalAttention(DallEAttention):
-    """An image token looks at a neighbourhood of 11 x 11, as far as it is written."""
+    """An image token attends to a neighborhood of 11 x 11, as far as it is generated."""
 
 
 _ATTENTION: dict[str, type[DallEAttention]] = {

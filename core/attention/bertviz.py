@@ -121,7 +121,7 @@ def render(
         causal = is_causal(first)
         params["head"] = shown[0] if shown else None
         params["bidirectional"] = not causal
-        params["together"] = causal  # what comes after the query is told by its place in the part
+        params["together"] = causal  # later keys are found by their position in the part
     return page(
         title=title,
         style=colors(theme) + own("bertviz.css"),

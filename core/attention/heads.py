@@ -102,12 +102,12 @@ class HeadSums:
 
     def add(self, found: AttentionMap) -> None:
         """Take in a map of the same number of layers and heads as those before."""
-        places = _places(found)
-        where = np.stack([*places.values()])  # (scores, Q, K)
+        patterns = _patterns(found)
+        where = np.stack([*patterns.values()])  # (scores, Q, K)
         # One product of matrices for all scores is tens of times as fast as a masked sum for each.
         weights = np.asarray(found.weights, dtype=np.float32).reshape(found.layers * found.heads, -1)
         totals = (where.reshape(len(where), -1).astype(np.float32) @ weights.T).astype(np.float64)
-        for name, total, rows in zip(places, totals, where.any(2).sum(1), strict=True):
+        for name, total, rows in zip(patterns, totals, where.any(2).sum(1), strict=True):
             self._take(name, total.reshape(found.layers, found.heads), int(rows))
         allowed = found.allowed
         if allowed is None and found.kind == "decoder":
@@ -148,7 +148,7 @@ def _separators(found: AttentionMap) -> list[int]:
     return [i for i, token in enumerate(found.key_tokens) if i and token in SEPARATORS]
 
 
-def _places(found: AttentionMap) -> dict[str, Where]:
+def _patterns(found: AttentionMap) -> dict[str, Where]:
     """For each score but ``spread`` the keys of each query that count."""
     queries, keys = found.weights.shape[2:]
     everywhere = np.ones((queries, keys), dtype=np.bool_)
@@ -163,7 +163,7 @@ def _places(found: AttentionMap) -> dict[str, Where]:
     before = np.tri(queries, keys, start - 1, dtype=np.bool_)
     itself = np.eye(queries, keys, start, dtype=np.bool_)
     copies = _copies(found)
-    places = {
+    patterns = {
         "previous": np.eye(queries, keys, start - 1, dtype=np.bool_),
         "self": itself,
         "same token": copies & ~itself,
@@ -173,15 +173,15 @@ def _places(found: AttentionMap) -> dict[str, Where]:
         "punctuation": everywhere & np.array([is_punctuation(token) for token in found.key_tokens], dtype=np.bool_),
     }
     if found.kind == "encoder":
-        places["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
+        patterns["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
     if found.kind == "decoder":
         # Column j + 1 of what counts is column j of the earlier copies; the token itself is not "what came after".
-        places["induction"] = np.roll(copies & before, 1, axis=1) & before
+        patterns["induction"] = np.roll(copies & before, 1, axis=1) & before
         visible = np.tri(queries, keys, dtype=np.bool_)
-        places = {name: where & visible for name, where in places.items()}
+        patterns = {name: where & visible for name, where in patterns.items()}
     if found.kind == "query":  # which does not attend to its own token
-        places = {name: where & before for name, where in places.items() if name != "self"}
-    return places
+        patterns = {name: where & before for name, where in patterns.items() if name != "self"}
+    return patterns
 
 
 def _start(found: AttentionMap) -> int:

@@ -46,7 +46,7 @@ ROLES = ("previous", "next", "self", "same token", "first", "punctuation")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WordLook:
+class WordAttention:
     """How one model attends over a sentence, in words."""
 
     slug: str
@@ -84,7 +84,7 @@ def part_of(text: str, first: int, last: int) -> str:
     return cleaned[found[begin].start : found[end - 1].end]
 
 
-def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook:
+def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordAttention:
     """Run ``checkpoint`` over ``text``.
 
     Args:
@@ -97,14 +97,14 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
     words, spec = words_of(text), checkpoint.spec
     if spec.offers("rewrites") and task is not None:
         maps = over_words(checkpoint, text, task, _answer(checkpoint, text, task))
-        return WordLook(spec.slug, maps.own, maps.cross)
+        return WordAttention(spec.slug, maps.own, maps.cross)
     _check_places(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
     target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("classifies texts") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
     belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
     _check_places(checkpoint, able=bool(belongs.any()))
-    return WordLook(spec.slug, in_words(trace.own, words, words, belongs, belongs))
+    return WordAttention(spec.slug, in_words(trace.own, words, words, belongs, belongs))
 
 
 def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
@@ -116,14 +116,14 @@ def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
         )
 
 
-def strongest(look: WordLook, role: str) -> tuple[int, int] | None:
+def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     """Layer and head, from 0, with the highest score ``role``; None where the model cannot attend there.
 
     Measured over the treebank where that was done, so that the head stays when the sentence changes; else on this
     sentence.
     """
-    found = look.found
-    grid: Any = rolefiles.roles(look.slug).get(role)
+    found = attention.found
+    grid: Any = rolefiles.roles(attention.slug).get(role)
     if grid is None or grid.shape != (found.layers, found.heads):
         grid = scores(found).grids.get(role)
     return None if grid is None else _place(grid, int(grid.argmax()))
@@ -167,7 +167,7 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
 
     Raises:
         InputUnusable: its tokenizer does not say where its tokens stand.
-        InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.word_maps.look`.
+        InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.word_maps.word_attention`.
     """
     tokenizer: Any = checkpoint.tokenizer
     words, written = words_of(text), split(answer)

@@ -4,9 +4,9 @@ Everything comes from the model's own query-key vectors at one layer and head, a
 
     caught   Σ_j w_ij over the keys j that i meets, w the weights of full attention with the same vectors
     found    1 where the key with the largest weight is among them
-    pairs    the share of all causal pairs that are met: what caught would be if hashing were blind to content
+    pairs    the share of all causal pairs that share a bucket: what caught would be if hashing were blind to content
 
-The first two chunks of the text are left out of all three: there nearly everything is met in any order.
+The first two chunks of the text are left out of all three: there nearly every pair shares a bucket in any order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST = 160
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What so many rounds of hashing see; shares from 0 to 1."""
+    """What so many rounds of hashing catch; shares from 0 to 1."""
 
     rounds: int
     caught: float
@@ -46,7 +46,7 @@ class Buckets:
     """Each byte as a character or a code."""
     buckets: NDArray[np.int64]  # (r, n)
     order: NDArray[np.int64]  # (r, n'): sorted positions, filling (n and above) last
-    met: NDArray[np.bool_]  # (n, n): query by key, over all rounds
+    same_bucket: NDArray[np.bool_]  # (n, n): query by key, over all rounds
     chunk: int
     count: int
     """Buckets that there are."""
@@ -103,7 +103,7 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
         labels=tuple(label(checkpoint.tokenizer, i) for i in ids),
         buckets=buckets.numpy(),
         order=hashing.order_of(buckets, chunk).numpy(),
-        met=hashing.seen(buckets, chunk).numpy(),
+        same_bucket=hashing.seen(buckets, chunk).numpy(),
         chunk=chunk,
         count=count,
         rows=tuple(_row(weights, drawn(number), chunk) for number in reformer.ROUNDS),
@@ -112,24 +112,24 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
 
 def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
     n = len(weights)
-    met = hashing.seen(buckets, chunk)
+    same_bucket = hashing.seen(buckets, chunk)
     late = slice(min(2 * chunk, n - 1), n)
     best = weights.argmax(-1, keepdim=True)
-    places = met.sum(-1) / met.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
+    places = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
     return Rounds(
         rounds=len(buckets),
-        caught=float(hashing.caught(weights, met)[late].mean()),
-        found=float(met.gather(1, best)[late].float().mean()),
+        caught=float(hashing.caught(weights, same_bucket)[late].mean()),
+        found=float(same_bucket.gather(1, best)[late].float().mean()),
         pairs=float(places[late].mean()),
     )
 
 
-def shares(met: NDArray[np.bool_], cell: int) -> NDArray[np.float64]:
-    """(n, n) pairs to (cells, cells): the share of each cell's pairs that are met."""
-    n = len(met)
+def shares(same_bucket: NDArray[np.bool_], cell: int) -> NDArray[np.float64]:
+    """(n, n) pairs to (cells, cells): the share of each cell's pairs that share a bucket."""
+    n = len(same_bucket)
     count = -(-n // cell)
     padded = np.zeros((count * cell, count * cell))
-    padded[:n, :n] = met
+    padded[:n, :n] = same_bucket
     whole = np.zeros_like(padded)
     whole[:n, :n] = 1
     split = (count, cell, count, cell)

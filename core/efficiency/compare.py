@@ -177,20 +177,20 @@ def compare(
     layers, heads, positions = shape_of(model)
     settings = {"sparse": sparsity, "full": None}
 
-    def run(way: str, progress: LayerProgress) -> Run:
-        return forward(model, long.ids, long.masks, settings[way], progress=progress)
+    def run(variant: str, progress: LayerProgress) -> Run:
+        return forward(model, long.ids, long.masks, settings[variant], progress=progress)
 
     forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
-    names = {way: f"{way.capitalize()} attention over {n:,} tokens" for way in settings}
+    names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
     runs = _passes(names, tuple(names), run, progress)
     sparse, full = (
         _measured(
-            runs[way],
+            runs[variant],
             total_scores(n, layers, heads, setting),
             total_scores(n, 1, heads, setting),
             attention_peak(model, long.ids, setting),
         )
-        for way, setting in settings.items()
+        for variant, setting in settings.items()
     )
     masks = _masked_words(checkpoint, long, [runs["sparse"][0], runs["full"][0]], k, by=1, apart=(0, 1))
     return Comparison(n, positions, layers, heads, masks, sparse, full)
@@ -218,19 +218,21 @@ def compare_windows(
     layers, heads, positions = shape_of(model)
     globals_of: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
 
-    def run(way: str, progress: LayerProgress) -> Run:
-        return forward(model, long.ids, long.masks, side, globals_of[way], full=way == "full", progress=progress)
+    def run(variant: str, progress: LayerProgress) -> Run:
+        return forward(
+            model, long.ids, long.masks, side, globals_of[variant], full=variant == "full", progress=progress
+        )
 
     forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
-    names = {way: f"{name.capitalize()} over {n:,} tokens" for way, name in WAYS.items()}
+    names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in WAYS.items()}
     runs = _passes(names, ("chosen", "full"), run, progress)
     window, full = (
-        _measured(runs[way], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
-        for way, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
+        _measured(runs[variant], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
+        for variant, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
     )
     ways = list(WAYS)
     apart = (ways.index("chosen"), ways.index("none"))
-    masks = _masked_words(checkpoint, long, [runs[way][0] for way in WAYS], k, by=apart[0], apart=apart)
+    masks = _masked_words(checkpoint, long, [runs[variant][0] for variant in WAYS], k, by=apart[0], apart=apart)
     return Comparison(n, positions, layers, heads, masks, window, full)
 
 
@@ -243,20 +245,20 @@ def _passes(
     """A pass of each way in ``names``; of the ``timed`` ones three, by turns, where they are quick."""
     passes = 0
 
-    def run_once(way: str) -> Run:
+    def run_once(variant: str) -> Run:
         nonlocal passes
         begun, passes = passes, passes + 1
 
         def layer_done(layer: int, layers: int) -> None:
             if progress is not None:
-                progress(min(1.0, (begun + layer / layers) / len(names)), names[way])
+                progress(min(1.0, (begun + layer / layers) / len(names)), names[variant])
 
-        return run(way, layer_done)
+        return run(variant, layer_done)
 
-    runs = {way: [run_once(way)] for way in names}
-    if sum(runs[way][0].seconds for way in timed) < _QUICK_SECONDS:
-        for way in (*timed, *timed):
-            runs[way].append(run_once(way))
+    runs = {variant: [run_once(variant)] for variant in names}
+    if sum(runs[variant][0].seconds for variant in timed) < _QUICK_SECONDS:
+        for variant in (*timed, *timed):
+            runs[variant].append(run_once(variant))
     return runs
 
 

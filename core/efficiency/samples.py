@@ -3,9 +3,9 @@
 Each log says once what the keeper's dog is called (the clue) and asks for it once (the mask). What differs is how far
 apart the two are, and so which part of the pattern can connect them:
 
-    near      the clue stands in the sentence before the mask: the window sees it
-    start     the clue opens the log: the first block is global, every block sees it
-    middle    the clue stands in the middle of the log, far from the mask: random blocks may see it, or two steps may
+    near      the clue stands in the sentence before the mask: the window contains it
+    start     the clue opens the log: the first block is global, every block attends to it
+    middle    the clue stands in the middle of the log, far from the mask: random blocks may have it, or two steps may
 
 Legend: an entry is one day of the log, two or three sentences of about 40 tokens.
 """
@@ -60,6 +60,6 @@ def build(name: str, length: int, count: Callable[[str], int]) -> str:
     while (left := left - count(following := entry(len(days)))) >= 0:
         days.append(following)
     # The question stands at three quarters of the log, away from the last block, which is global.
-    asked = len(days) * 3 // 4
-    told = {"near": asked, "start": 0, "middle": len(days) * 3 // 8}[name]
-    return " ".join([*days[:told], CLUE, *days[told:asked], QUESTION, *days[asked:]])
+    mask_at = len(days) * 3 // 4
+    clue_at = {"near": mask_at, "start": 0, "middle": len(days) * 3 // 8}[name]
+    return " ".join([*days[:clue_at], CLUE, *days[clue_at:mask_at], QUESTION, *days[mask_at:]])

@@ -6,7 +6,7 @@ any length (where few blocks are left, fewer are drawn), and the instance is as 
 
     full       softmax(q kᵀ / √d) v                                          n² scores
     by mask    the same, with −∞ where the pattern says no                   n² scores, of which few count
-    gathered   for each block of queries, only the blocks of keys it sees    about (w + g + r) b n scores
+    gathered   for each block of queries, only the blocks it attends to    about (w + g + r) b n scores
 
 The last two give the same numbers; a test holds them together.
 

@@ -5,12 +5,13 @@ point alike fall into one bucket more often than not:
 
 .. math:: h(x) = \arg\max\,[xR;\,-xR]
 
-Positions are sorted by bucket, then by place, and cut into chunks of m. A query sees the keys of its own chunk and of
-the one before, never itself unless nothing else is left, and never a later place. With several rounds each has its own
-rotation; what any round sees is seen, and the rounds are joined by their weights. The rounds stand end to end: before
-the first chunk of a round comes the last one of the round before, and before the very first chunk the very last.
+Positions are sorted by bucket, then by position, and cut into chunks of m. A query attends to the keys of its own
+chunk and of the one before, to itself only where nothing else is left, and never to a later position. With several
+rounds each has its own rotation; a pair counts where any round has it, and the rounds are joined by their weights.
+The rounds stand end to end: before the first chunk of a round comes the last one of the round before, and before the
+very first chunk the very last.
 
-transformers lets a query see both chunks whole, whatever the buckets in them.
+transformers lets a query attend to both whole chunks, whatever the buckets in them.
 
 Legend: H heads, n positions, d head width, r rounds, b buckets, m tokens of a chunk.
 """
@@ -68,20 +69,21 @@ def seen(buckets: Tensor, chunk: int) -> Tensor:
     return with_itself(counts(buckets, chunk)) > 0
 
 
-def with_itself(met: Tensor) -> Tensor:
+def with_itself(same_bucket: Tensor) -> Tensor:
     """(..., n, n) counts of meetings, with one of itself for a position that meets nothing else."""
-    return met + torch.diag_embed((~(met > 0).any(-1)).to(met))
+    return same_bucket + torch.diag_embed((~(same_bucket > 0).any(-1)).to(same_bucket))
 
 
-def weights(vectors: Tensor, met: Tensor) -> Tensor:
+def weights(vectors: Tensor, same_bucket: Tensor) -> Tensor:
     r"""(..., n, d) shared vectors and (..., n, n) meetings, :func:`with_itself`, to the weights of all rounds together.
 
-    Rounds are joined by their sums, so that a key that is met m times counts m times:
+    Rounds are joined by their sums, so that a key that shares the bucket in m rounds counts m times:
 
     .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
     """
-    logs = torch.arange(int(met.max()) + 1).log()  # few numbers: looked up, as logarithms of n² numbers take long
-    return torch.softmax(_scores(vectors) + logs[met.long()], dim=-1)
+    # few numbers, which are looked up: logarithms of n² numbers take long
+    logs = torch.arange(int(same_bucket.max()) + 1).log()
+    return torch.softmax(_scores(vectors) + logs[same_bucket.long()], dim=-1)
 
 
 def full_weights(vectors: Tensor) -> Tensor:
@@ -101,9 +103,9 @@ def _scores(vectors: Tensor) -> Tensor:
     return scores
 
 
-def caught(weights: Tensor, met: Tensor) -> Tensor:
+def caught(weights: Tensor, same_bucket: Tensor) -> Tensor:
     """(n,) share of each position's full attention weight (n, n) on keys that it meets."""
-    return (weights * met).sum(-1)
+    return (weights * same_bucket).sum(-1)
 
 
 def scores(n: int, chunk: int, rounds: int) -> int:

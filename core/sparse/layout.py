@@ -108,7 +108,7 @@ class Sparsity:
 
         Returns:
             rows: the R blocks of queries that are not global, shape (R,).
-            seen: the blocks that each of them sees, shape (R, M), filled up with −1 where a row sees fewer.
+            seen: the blocks that each of them attends to, shape (R, M), filled up with −1 where there are fewer.
         """
         kinds = self.kinds(n, layer, head)
         ends = set(self.global_at(len(kinds)))

@@ -3,7 +3,7 @@ r"""Reformer run over its own modules, with rounds and seed of the hashing chose
 transformers seeds torch's generator for all when a configuration names a ``hash_seed``, and fills a text up to whole
 chunks. A model that many visitors share must not throw their dice: here the buckets are computed from rotations of our
 own generator (:mod:`core.sparse.hashing`) and given to the library's layers, which do the rest. Filling comes last
-in every order: it has a bucket of its own, and no real position looks ahead. The numbers are the library's; a test
+in every order: it has a bucket of its own, and no real position attends ahead. The numbers are the library's; a test
 holds both together.
 
 Layers are reversible: from a layer's two outputs its inputs come back,
@@ -160,7 +160,7 @@ class Encoded:
     """Every weight of one pass, brought from buckets and chunks to tokens by tokens."""
 
     weights: tuple[Tensor, ...]  # L tensors (1, H, n, n)
-    met: tuple[Tensor, ...]
+    same_bucket: tuple[Tensor, ...]
     """Likewise, True where a weight was computed."""
 
 
@@ -171,7 +171,7 @@ def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SE
     run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
     layers = model.reformer.encoder.layers
-    weights, met = [], []
+    weights, same_bucket = [], []
     for index, layer in enumerate(layers):
         read = layer.attention.layer_norm(second)
         hashed = run.hashed(index, read)
@@ -179,7 +179,7 @@ def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SE
             own = hashed.first(run.n)
             times = with_itself(counts(own.buckets, chunk))  # (H, n, n)
             weights.append(weights_of(own.vectors, times)[None])
-            met.append((times > 0)[None])
+            same_bucket.append((times > 0)[None])
         else:
             text = read[0, : run.n]
             local = layer.attention.self_attention
@@ -187,15 +187,15 @@ def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SE
             close = near(run.n, int(model.config.local_attn_chunk_length))
             scores = (query @ key.mT) * query.shape[-1] ** -0.5
             weights.append(torch.softmax(scores.masked_fill_(~close, -torch.inf), dim=-1)[None])
-            met.append(close.expand(1, heads, -1, -1))
+            same_bucket.append(close.expand(1, heads, -1, -1))
         if index + 1 < len(layers):  # nobody asks here what the last layer gives
             first = first + run.mixed(index, read, hashed)
             second = second + layer.feed_forward(first)
-    return Encoded(tuple(weights), tuple(met))
+    return Encoded(tuple(weights), tuple(same_bucket))
 
 
 def near(n: int, chunk: int) -> Tensor:
-    """(n, n) True where local attention sees: the own chunk and the one before, nothing ahead; all of a short text."""
+    """(n, n) True where local attention is allowed: own and previous chunk, nothing ahead; all of a short text."""
     at = torch.arange(n) // (chunk if n > chunk else n)
     apart = at[:, None] - at[None, :]
     return ((apart == 0) | (apart == 1)) & torch.ones(n, n, dtype=torch.bool).tril()

@@ -1,7 +1,7 @@
 r"""Sliding-window attention with global tokens (Longformer: Beltagy et al., 2020, arXiv 2004.05150), twice.
 
-A token :math:`i` that is not global sees the window :math:`|i - j| \le w` and the global tokens :math:`G`; a global one
-sees all, with projections of its own:
+A token :math:`i` that is not global attends to the window :math:`|i - j| \le w` and the global tokens :math:`G`; a
+global one attends to all, with projections of its own:
 
 .. math:: h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt d}\right)[V_G\;V_{i-w..i+w}]
 
@@ -13,7 +13,7 @@ Legend: R rows, H heads, n tokens, d head width, w one side of the window, g glo
 
 Window and global tokens as a layout: which cells of the picture are computed, how many scores, how many steps.
 
-A token sees another when they are at most w tokens apart, or one of the two is global. Exact counts, no torch.
+A token attends to another when they are at most w tokens apart, or one of the two is global. Exact counts, no torch.
 
 Legend: n tokens, w one side of the window, g global tokens.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
-    """(n, n) True where a token (row) may see another (column): window, global columns, global rows."""
+    """(n, n) True where a token (row) may attend to another (column): window, global columns, global rows."""
     import torch
 
     return torch.from_numpy(patterns.mask(patterns.union(patterns.window(side), patterns.global_at(global_at)), n))
@@ -45,7 +45,7 @@ def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
 def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
     """(B, w, g + 3w) True where a query of a block must not meet a key: beyond the window or the text, or global.
 
-    The global keys come first and are met by all; inside the window they would count twice.
+    The global keys come first and every query attends to them; inside the window they would count twice.
     """
     import torch
 

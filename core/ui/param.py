@@ -103,7 +103,7 @@ class Control(Param[T]):
         state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
         return chosen
 
-    def _look(self, state: PageState, slot: str) -> dict[str, Any]:
+    def _common(self, state: PageState, slot: str) -> dict[str, Any]:
         """What all widgets take."""
         return {
             "key": state.key(slot),
@@ -142,14 +142,14 @@ class Choice(Control[str]):
         raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
-        options, look = list(self.options), self._look(state, slot) | {"format_func": self.options.__getitem__}
+        options, common = list(self.options), self._common(state, slot) | {"format_func": self.options.__getitem__}
         if self.style == "menu":
             menu: Callable[..., str] = st.selectbox
-            return menu(self.label, options, index=options.index(value), **look)
+            return menu(self.label, options, index=options.index(value), **common)
         if self.width == "stretch":
-            look["width"] = "content"  # whole rather than clipped in a row of others
+            common["width"] = "content"  # whole rather than clipped in a row of others
         draw: Callable[..., str] = st.segmented_control if self.style == "row" else st.pills
-        return draw(self.label, options, default=value, required=True, **look)
+        return draw(self.label, options, default=value, required=True, **common)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,13 +222,13 @@ class Words(Control[tuple[str, ...]]):
         return words[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
-        options, look = list(self.options), self._look(state, slot)
-        look |= {"default": value, "format_func": self.options.__getitem__}
+        options, common = list(self.options), self._common(state, slot)
+        common |= {"default": value, "format_func": self.options.__getitem__}
         if self.style == "menu":
-            look |= {"max_selections": self.most, "placeholder": self.placeholder}
-            chosen = st.multiselect(self.label, options, **look)
+            common |= {"max_selections": self.most, "placeholder": self.placeholder}
+            chosen = st.multiselect(self.label, options, **common)
         else:
-            chosen = st.pills(self.label, options, selection_mode="multi", **look | {"width": "content"})
+            chosen = st.pills(self.label, options, selection_mode="multi", **common | {"width": "content"})
         taken = tuple(chosen if self.as_chosen else (word for word in options if word in chosen))
         return taken if self.may_be_empty else taken or self.default
 
@@ -262,7 +262,7 @@ class _Number(Control[T]):
             None if value is None else number(value),
             step=self.step,
             format=self.format,
-            **self._look(state, slot),
+            **self._common(state, slot),
             **({"placeholder": self.placeholder} if self.placeholder else {}),
         )
         return self.default if chosen is None else number(chosen)
@@ -306,7 +306,7 @@ class Integer(_Number[int]):
             range(self.low, self.high + 1, self.step),
             format_func=lambda number: (self.format or "%d") % number,
             persist_state="page",
-            **self._look(state, slot),
+            **self._common(state, slot),
         )
 
 
@@ -380,7 +380,7 @@ class Toggle(Control[bool]):
 
     def widget(self, state: PageState, slot: str, value: bool) -> bool:
         toggle: Callable[..., bool] = st.toggle
-        return toggle(self.label, value, **self._look(state, slot) | {"width": "content"})
+        return toggle(self.label, value, **self._common(state, slot) | {"width": "content"})
 
     def written(self, value: bool) -> str:
         return self.on if value else "no"
@@ -412,13 +412,13 @@ class Text(Control[str]):
         return str(st.session_state.get(state.key(slot or self.name), self.value(state)) or "")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
-        look: dict[str, Any] = self._look(state, slot) | {"max_chars": self.most, "placeholder": self.placeholder}
+        common: dict[str, Any] = self._common(state, slot) | {"max_chars": self.most, "placeholder": self.placeholder}
         draw: Callable[..., str | None] = st.text_area
         if self.height is None:
-            draw, look["icon"] = st.text_input, self.icon
+            draw, common["icon"] = st.text_input, self.icon
         else:
-            look["height"] = self.height
-        typed = draw(self.label, self.standing(state, slot), **look) or ""
+            common["height"] = self.height
+        typed = draw(self.label, self.standing(state, slot), **common) or ""
         if self.samples:
             key = state.key(slot)
             with st.popover("Samples"):

@@ -141,8 +141,8 @@ def _kept(groups: Sequence[int], seed: int) -> NDArray[np.bool_]:
     """(n,) True for words of the third of the sentences that is kept for the test."""
     every = sorted(set(groups))
     order = np.random.default_rng(seed).permutation(len(every))
-    kept = {every[i] for i in order[: max(1, len(every) // 3)]}
-    return np.array([group in kept for group in groups])
+    test_groups = {every[i] for i in order[: max(1, len(every) // 3)]}
+    return np.array([group in test_groups for group in groups])
 
 
 def _fit(

@@ -88,18 +88,18 @@ def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:
 
     Axes of components keep their meaning when they are mirrored and lose it when they are turned.
     """
-    kept: list[Plane] = []
+    aligned: list[Plane] = []
     for plane in planes:
         points = plane.points
-        if kept:
-            before = kept[-1].points
+        if aligned:
+            before = aligned[-1].points
             if turn:
                 left, _, right = np.linalg.svd(points.T @ before)
                 points = points @ left @ right
             else:
                 points = points * np.where((points * before).sum(axis=0) < 0, -1.0, 1.0)
-        kept.append(Plane(points, plane.shares))
-    return tuple(kept)
+        aligned.append(Plane(points, plane.shares))
+    return tuple(aligned)
 
 
 def planes(stops: Sequence[NDArray[np.floating]], seed: int | None) -> tuple[Plane, ...]:

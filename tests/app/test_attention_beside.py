@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.attention.word_maps import look, strongest
+from core.attention.word_maps import strongest, word_attention
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from tests.app.test_attention_page import page, widget
@@ -32,7 +32,7 @@ def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
     from core import checkpoints
 
     for slug in ("minilm", "atlas-gpt-2"):
-        best = strongest(look(checkpoints.load(slug), "The cat sat."), "previous")
+        best = strongest(word_attention(checkpoints.load(slug), "The cat sat."), "previous")
         assert best is not None
         boxes = [box.value for box in at.selectbox if box.key and f".{slug}." in box.key]
         assert boxes == [best[0] + 1, best[1] + 1]
@@ -63,14 +63,14 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from core.ui.attention import beside as section
 
-    real = section.word_look
+    real = section.word_attention
 
     def without(checkpoint: Checkpoint, text: str, task: str | None) -> object:
         if checkpoint.spec.slug == "dir-tiny-gpt2":
             raise InputUnusable("No places here.")
         return real(checkpoint, text, task)
 
-    monkeypatch.setattr(section, "word_look", without)
+    monkeypatch.setattr(section, "word_attention", without)
     at = beside(beside=TINY, text="The cat sat.")
     assert at.warning[0].value == "No places here\\."
     assert len(at.get("plotly_chart")) >= 3

@@ -18,7 +18,7 @@ from core.attention.architectures.layout import listed, stacks
 from core.attention.capture import capture, continued
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens, trajectory
-from core.attention.word_maps import look
+from core.attention.word_maps import word_attention
 from core.errors import AtlasError, NoAttentionMatrix
 from core.vectors import positions
 from core.vectors.nearest import table
@@ -93,7 +93,7 @@ def test_every_view_has_an_answer_or_a_sentence(name: str) -> None:
     text = text_for(checkpoint)
     views: list[Callable[[], object]] = [
         lambda: trajectory(checkpoint, text),
-        lambda: look(checkpoint, PLAIN),
+        lambda: word_attention(checkpoint, PLAIN),
         lambda: read(checkpoint, PLAIN),
         lambda: positions.distance_terms(checkpoint, PLAIN),
         lambda: positions.position_embeddings(checkpoint),
@@ -120,7 +120,7 @@ STATE = {"hidden_size": 16, "num_hidden_layers": 2, "attention_hidden_size": 16}
 def test_layers_without_attention_are_refused_in_a_sentence() -> None:
     mixed = tinyhosts.build("decoder jamba", "causal-lm", MIXED)
     rwkv = tinyhosts.build("decoder rwkv", "causal-lm", STATE, eager=False)
-    for run in (look, capture):
+    for run in (word_attention, capture):
         with pytest.raises(NoAttentionMatrix, match="1 of this model's 2 layers have attention"):
             run(mixed, PLAIN)
         with pytest.raises(NoAttentionMatrix, match="RWKV carries a state"):

@@ -179,7 +179,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
 def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
     question = prepare_question(checkpoint, PLAIN)
-    assert (question.task, question.answers, question.place) == ("sentiment", ("negative", "positive"), 0)
+    assert (question.task, question.answers, question.position) == ("sentiment", ("negative", "positive"), 0)
     assert question.tokens[:2] == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
         rank(checkpoint, PLAIN, task="speech")
@@ -257,7 +257,7 @@ def test_other_answers_of_the_same_text() -> None:
     with torch.inference_mode():
         written = t5.model.generate(third.inputs["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
     assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
-    assert prepare_question(bert, MASKED).place == 3
+    assert prepare_question(bert, MASKED).position == 3
     judge = tinyfamilies.make("electra-judge")
     assert switch_off(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 

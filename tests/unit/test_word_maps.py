@@ -13,7 +13,7 @@ from core.attention import capture
 from core.attention.roles import rolefiles
 from core.attention.tokens import belonging, word_weights
 from core.attention.trace import AttentionMap
-from core.attention.word_maps import WordLook, in_words, look, sharpest, strongest, words_of
+from core.attention.word_maps import WordAttention, in_words, sharpest, strongest, word_attention, words_of
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.figures.heads import Row, word_bars
 from core.language.types import Token
@@ -57,7 +57,7 @@ def test_the_rest_and_what_was_never_computed() -> None:
     found = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
     belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
     words = words_of("a b c")
-    made = WordLook("x", in_words(found, words, words, belongs, belongs))
+    made = WordAttention("x", in_words(found, words, words, belongs, belongs))
     assert made.found.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
     assert made.found.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
     assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])
@@ -66,7 +66,7 @@ def test_the_rest_and_what_was_never_computed() -> None:
 @pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
 def test_every_branch_has_the_words_of_the_sentence_as_axes(checkpoint_dir: Path, slug: str, kind: str) -> None:
     checkpoint = checkpoints.load(f"dir-tiny-{slug}")
-    made = look(checkpoint, TEXT)
+    made = word_attention(checkpoint, TEXT)
     assert made.found.kind == kind
     assert made.found.key_tokens == made.found.query_tokens == ("The", "cat", "sat", ".")
     rows = made.found.weights.sum(-1) + made.rest
@@ -82,7 +82,7 @@ def test_a_tokeniser_without_places_is_told(checkpoint_dir: Path) -> None:
     checkpoint = checkpoints.load("dir-tiny-bert")
     slow = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False), spec=checkpoint.spec)
     with pytest.raises(InputUnusable, match="does not say where in the text its tokens stand"):
-        look(slow, TEXT)  # type: ignore[arg-type]
+        word_attention(slow, TEXT)  # type: ignore[arg-type]
 
 
 def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
     weights = np.full((1, 2, n, n), 1 / n, dtype=np.float32)
     weights[0, 1] = np.roll(np.eye(n), -1, axis=1)  # head 2 looks at the word before
     words = tuple("abcd")
-    made = WordLook("nobody", AttentionMap("encoder", words, words, weights))
+    made = WordAttention("nobody", AttentionMap("encoder", words, words, weights))
     assert strongest(made, "previous") == (0, 1)
     assert sharpest(made.found) == (0, 1)
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.array([[0.9, 0.1]])})
@@ -98,7 +98,7 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.zeros((3, 3))})  # of another model
     assert strongest(made, "previous") == (0, 1)
     lower = AttentionMap("decoder", words, words, np.tri(n, dtype=np.float32)[None, None] / n)
-    assert strongest(WordLook("nobody", lower), "next") is None
+    assert strongest(WordAttention("nobody", lower), "next") is None
 
 
 def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:

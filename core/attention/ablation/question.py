@@ -46,7 +46,7 @@ class Question:
     checkpoint: Checkpoint
     inputs: dict[str, Tensor]
     """One row, named as the forward pass takes it."""
-    place: int
+    position: int
     """Where the answer is read among ``tokens``; 0 where it is read from all of them."""
     tokens: tuple[str, ...]
     """Labels of what is read on the side that answers: the decoder's, of an encoder-decoder."""
@@ -115,25 +115,25 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
 
     if not masked.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
-    ids, place = row_of(masked.ids), masked.positions[0]
+    ids, position = row_of(masked.ids), masked.positions[0]
     if checkpoint.spec.offers("two streams"):
         import numpy as np
 
         rank = np.zeros(len(masked.ids), dtype=np.int64)
         rank[list(masked.positions)] = 1
-        more = permuted.streams(ids, rank, (place,))
+        more = permuted.streams(ids, rank, (position,))
     else:
         more = {"attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    return Question(checkpoint, {"input_ids": ids, **more}, place, labels(checkpoint.tokenizer, masked.ids))
+    return Question(checkpoint, {"input_ids": ids, **more}, position, labels(checkpoint.tokenizer, masked.ids))
 
 
 def _verdict(checkpoint: Checkpoint, text: str) -> Question:
     judged = detect(checkpoint, text)
     ids = [token.id for token in judged.after]
     ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
-    place = max(ordinary, key=judged.probabilities.__getitem__)
+    position = max(ordinary, key=judged.probabilities.__getitem__)
     tokens = labels(checkpoint.tokenizer, ids)
-    return Question(checkpoint, {"input_ids": row_of(ids)}, place, tokens, answers=VERDICTS)
+    return Question(checkpoint, {"input_ids": row_of(ids)}, position, tokens, answers=VERDICTS)
 
 
 def _class(checkpoint: Checkpoint, text: str, task: str) -> Question:
@@ -161,7 +161,7 @@ def _output(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question
 
 
 class Reader:
-    """A model of one's own that answers one question; only what it says at the question's place is computed."""
+    """A model of one's own that answers one question; only its output at the question's position is computed."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -185,7 +185,7 @@ class Reader:
     def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
         if isinstance(back, _Given):
             return back
-        back.last_hidden_state = back.last_hidden_state[:, [self.question.place]]
+        back.last_hidden_state = back.last_hidden_state[:, [self.question.position]]
         return back
 
     def answers(self, rows: int = 1) -> Tensor:
@@ -216,16 +216,16 @@ class Reader:
             return scores.log_softmax(-1)
 
     def _scores(self, given: dict[str, Tensor], states: Tensor | None) -> Tensor:
-        ids, place = given["input_ids"], self.question.place
+        ids, position = given["input_ids"], self.question.position
         found: Tensor
         if self._hashes:
             from core.sparse.reformer import states as hashed
 
-            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place] if states is None else states)
+            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
         elif self._windowed:
             from core.sparse.longformer import states as windowed
 
-            found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
+            found = self.model.lm_head(windowed(self.model, ids)[:, position] if states is None else states)
         elif self.question.task is not None:
             task = self.question.task
             found = self.model.answer(given, task).logits if states is None else self.model.tasks[task].head(states)
@@ -251,7 +251,7 @@ def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
     """The ``k`` most probable answers of one row (V,)."""
     found = logs.topk(min(k, len(logs)))
     ids = tuple(int(i) for i in found.indices.tolist())
-    return MaskPrediction(question.place, names(question, ids), tuple(found.values.exp().tolist()), ids)
+    return MaskPrediction(question.position, names(question, ids), tuple(found.values.exp().tolist()), ids)
 
 
 def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:

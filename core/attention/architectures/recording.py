@@ -38,12 +38,12 @@ def twin(model: nn.Module) -> nn.Module:
     return _twin_of(model, {})
 
 
-def _twin_of(module: nn.Module, made: dict[int, nn.Module]) -> nn.Module:
+def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
     """The copy of a module and all below it; ``made`` has those that exist, by the identity of the original."""
-    if id(module) in made:
-        return made[id(module)]
+    if id(module) in copies:
+        return copies[id(module)]
     new: nn.Module = object.__new__(type(module))
-    made[id(module)] = new
+    copies[id(module)] = new
     # one step for the interpreter, so that no other thread can come between
     own = dict(vars(module))
     own.pop(_INSTALLED, None)
@@ -53,7 +53,7 @@ def _twin_of(module: nn.Module, made: dict[int, nn.Module]) -> nn.Module:
     for name in ("_parameters", "_buffers"):
         own[name] = dict(own[name])
     own["_modules"] = {
-        name: None if child is None else _twin_of(child, made) for name, child in dict(own["_modules"]).items()
+        name: None if child is None else _twin_of(child, copies) for name, child in dict(own["_modules"]).items()
     }
     vars(new).update(own)
     return new
@@ -63,11 +63,11 @@ def private_twin(checkpoint: Checkpoint) -> Any:
     """A twin that computes as the app does; BigBird's attention is full."""
     import torch
 
-    made: Any = twin(checkpoint.model)
-    if has(made.config, "blocks"):
+    copies: Any = twin(checkpoint.model)
+    if has(copies.config, "blocks"):
         with torch.device("meta"):  # the new modules' own numbers are dropped for the shared ones
-            made.base_model.set_attention_type("original_full")
-    return made
+            copies.base_model.set_attention_type("original_full")
+    return copies
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     from core.sparse.reformer import encode
 
     found = encode(model, ids)
-    met = frozen(np.concatenate([layer.numpy() for layer in found.met]))
-    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), met, note=map_note("buckets"))
+    same_bucket = frozen(np.concatenate([layer.numpy() for layer in found.same_bucket]))
+    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), same_bucket, note=map_note("buckets"))
 
 
 def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:

@@ -1,7 +1,7 @@
 r"""The logit lens: what each layer would already predict, read through the model's own head (nostalgebraist 2020).
 
-With :math:`h^{(l)}` the state after layer l at the place of the answer, N the norm after the last layer (where there is
-one) and g the model's own head,
+With :math:`h^{(l)}` the hidden state after layer l at the position of the answer, N the norm after the last layer
+(where there is one) and g the model's own head,
 
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \bigl( g(N(h^{(l)})) \bigr)
 
@@ -60,12 +60,12 @@ class LensTrajectory:
     probabilities: tuple[float, ...]
     """(L + 1,) of that answer after each layer."""
     ranks: tuple[int, ...]
-    """(L + 1,) its place among all answers, from 1; as many answers as are more probable stand before it."""
+    """(L + 1,) its rank among all answers, from 1; as many answers as are more probable stand before it."""
     answers: int
     """V."""
     tokens: tuple[str, ...]
     """Labels of what is read on the side that answers."""
-    place: int
+    position: int
     """Where among them the answer is read."""
 
 
@@ -87,7 +87,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         tuple(int(count) + 1 for count in before),
         logs.shape[-1],
         question.tokens,
-        question.place,
+        question.position,
     )
 
 
@@ -112,14 +112,14 @@ def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ..
 
 
 def states(question: Question) -> Tensor:
-    """(L + 1, w) states that the head would read at the question's place: of the embeddings, of each layer.
+    """(L + 1, w) states that the head would read at the question's position: of the embeddings, of each layer.
 
     Raises:
         InputUnusable: the architecture's layers are not known here.
     """
     import torch
 
-    checkpoint, place = question.checkpoint, question.place
+    checkpoint, position = question.checkpoint, question.position
     model = private_twin(checkpoint)
     if question.task is not None:
         return _means(question, model)
@@ -129,7 +129,7 @@ def states(question: Question) -> Tensor:
         raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
     found = by_layer_of(checkpoint, model, question.inputs)
     # XLNet's query stream, which answers, has a row for each target and no others
-    found = found[:, 0 if "target_mapping" in question.inputs else place]
+    found = found[:, 0 if "target_mapping" in question.inputs else position]
     if plan.final and exists(model, stack.prefix + plan.final):
         with torch.inference_mode():
             norm: Any = model.get_submodule(stack.prefix + plan.final)
@@ -144,9 +144,9 @@ def _means(question: Question, model: Any) -> Tensor:
     import torch
 
     with torch.inference_mode(), through(question.checkpoint, question.task, model):
-        kept = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
+        hidden_states = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
     seen = question.inputs["attention_mask"][0].bool()
-    return torch.stack([state[0, seen].mean(0) for state in kept])
+    return torch.stack([state[0, seen].mean(0) for state in hidden_states])
 
 
 def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:

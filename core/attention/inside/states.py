@@ -3,14 +3,15 @@ r"""The states of every token after every layer, as each architecture has them.
 Entry 0 is what comes into the first block; the last one has been through the norm that follows all blocks, where there
 is one. A Reformer's two streams stand side by side.
 
-What the first block reads, taken apart: the sum of embeddings, and what follows it.
+The input of the first block, decomposed: the sum of embeddings, and what follows it.
 
 .. math:: X_t = E[w_t] + P[t] + G[s_t], \qquad h^{(0)}_t = \mathrm{norm}(X_t)
 
 for BERT (Devlin et al. 2018): a vector for the entry of the vocabulary, one for the position, one for the text of a
-pair. Others leave some out: RoBERTa has one text, GPT-2 no norm here, T5 no places; XLM adds a vector for the language.
+pair. Others leave some out: RoBERTa has one text, GPT-2 no norm here, T5 no position embeddings; XLM adds a language
+embedding.
 
-Legend: L layers, n tokens, w width (twice that of a stream in a Reformer).
+Legend: L layers, n tokens, w hidden size (twice that of a stream in a Reformer).
 """
 
 from __future__ import annotations
@@ -54,20 +55,20 @@ def by_layer(
         if has(stack.config, "window"):
             return _windowed(model, attention_layers(checkpoint)["encoder"], inputs)
         if not checkpoint.spec.offers("rewrites"):
-            kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
+            hidden_states: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
         elif side == "encoder":
             read = {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
-            kept = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
+            hidden_states = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
         else:
-            kept = run(model, inputs, output_hidden_states=True).decoder_hidden_states
+            hidden_states = run(model, inputs, output_hidden_states=True).decoder_hidden_states
         if "target_mapping" in inputs:  # XLNet gives both streams by turns
-            kept = kept[1::2]
-        if len({state.shape[-1] for state in kept}) > 1:
+            hidden_states = hidden_states[1::2]
+        if len({state.shape[-1] for state in hidden_states}) > 1:
             raise InputUnusable(
                 f"{checkpoint.spec.name} projects its states to another size behind the last layer, so that layers "
                 "cannot be compared here. Models whose states have one size work, such as GPT-2."
             )
-        return torch.stack([state[0] for state in kept])
+        return torch.stack([state[0] for state in hidden_states])
 
 
 def _windowed(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:

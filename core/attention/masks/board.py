@@ -75,12 +75,12 @@ class Board:
 def lay(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
     """The mask with the cells in ``flips`` turned over; cells that it does not have are passed over."""
     pattern = patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys))
-    kept = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]
+    valid = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]
     allowed = pattern.copy()
-    allowed.flat[list(kept)] ^= True
+    allowed.flat[list(valid)] ^= True
     for matrix in (pattern, allowed):
         matrix.setflags(write=False)
-    return Board(axes, pattern, allowed, kept)
+    return Board(axes, pattern, allowed, valid)
 
 
 def count(choice: Choice, axes: Axes) -> int:

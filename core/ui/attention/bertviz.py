@@ -57,8 +57,14 @@ def bertviz_views(view: View) -> None:
         layers = _shown(LAYERS, found.layers, f"{spec.slug}.{found.kind}", view)
         heads = _shown(HEADS, found.heads, f"{spec.slug}.{found.kind}", view)
     count = {"layers": len(layers), "heads": len(heads)}
-    look, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
-    about = (spec.slug, look, layers, heads, [state.values.get(p.name) for p in BERTVIZ.params if p not in _INSIDE])
+    appearance, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
+    about = (
+        spec.slug,
+        appearance,
+        layers,
+        heads,
+        [state.values.get(p.name) for p in BERTVIZ.params if p not in _INSIDE],
+    )
     first, now = _chosen(drawing, f"bertviz.{drawing}.{found.kind}", layers, heads, about, view)
 
     def page(numbers: Numbers, bits: Bits = 8) -> str:
@@ -66,7 +72,7 @@ def bertviz_views(view: View) -> None:
             trace,
             drawing,
             kind=found.kind,
-            theme=look,
+            theme=appearance,
             title=title,
             include_layers=[layer - 1 for layer in layers],
             include_heads=[head - 1 for head in heads],

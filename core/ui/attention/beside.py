@@ -15,8 +15,7 @@ from core import checkpoints, links, session
 from core.attention.heads import meaning
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
-from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, sharpest, strongest, words_of
-from core.attention.word_maps import look as word_look
+from core.attention.word_maps import MOST_WORDS, ROLES, WordAttention, part_of, sharpest, strongest, words_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
@@ -84,7 +83,7 @@ class _Shown:
     """One model as it is drawn; layer and head from 0."""
 
     spec: CheckpointSpec
-    look: WordLook
+    read: WordAttention
     layer: int
     head: int
 
@@ -117,12 +116,12 @@ def beside(view: View) -> None:
     if not shown:
         return
     _bars(shown, sentence, state)
-    shares = (f"{plain(one.spec.name)} {percent(float(np.mean(one.look.rest[one.layer, one.head])))}" for one in shown)
-    decoder = any(one.look.found.kind == "decoder" for one in shown)
+    shares = (f"{plain(one.spec.name)} {percent(float(np.mean(one.read.rest[one.layer, one.head])))}" for one in shown)
+    decoder = any(one.read.found.kind == "decoder" for one in shown)
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
     for one in shown:
-        if one.look.cross is not None:
-            _cross_map(one.spec, one.look.cross, view)
+        if one.read.cross is not None:
+            _cross_map(one.spec, one.read.cross, view)
             break
 
 
@@ -204,9 +203,9 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     """A column: which head (changed in ``heads``), and its map with the chosen word's row framed."""
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
-    look = session.computed("Running the model", word_look, spec.slug, text, task)
-    found, best = look.found, strongest(look, role)
-    usual = best or strongest(look, "previous") or (0, 0)
+    read = session.computed("Running the model", word_attention, spec.slug, text, task)
+    found, best = read.found, strongest(read, role)
+    usual = best or strongest(read, "previous") or (0, 0)
     picture = st.container()
     with st.container(horizontal=True):
         for side, size in enumerate((found.layers, found.heads)):
@@ -246,7 +245,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
         st.caption(plain(found.note))
     if best is None:
         view.note("Never", score=meaning(role), other=meaning("previous"))
-    return _Shown(spec, look, layer, head)
+    return _Shown(spec, read, layer, head)
 
 
 def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> None:
@@ -256,9 +255,9 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
         Row(
             one.spec.name,
             accent(one.spec.branch),
-            one.look.found.weights[one.layer, one.head, word],
-            one.look.found.computed(one.layer, one.head)[word],
-            float(one.look.rest[one.layer, one.head, word]),
+            one.read.found.weights[one.layer, one.head, word],
+            one.read.found.computed(one.layer, one.head)[word],
+            float(one.read.rest[one.layer, one.head, word]),
         )
         for one in shown
     ]

@@ -16,7 +16,7 @@ import streamlit as st
 from core import session
 from core.attention import combine
 from core.attention.trace import AttentionMap
-from core.attention.word_maps import answer_of, look, over_words
+from core.attention.word_maps import answer_of, over_words, word_attention
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
@@ -111,7 +111,7 @@ def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap
         raise InputUnusable(view.words.part("Two sentences"))
     note = view.words.part("Less than one")
     ours, theirs = (
-        replace(session.computed("", look, slug, chosen.text, adapters).found, note=note)
+        replace(session.computed("", word_attention, slug, chosen.text, adapters).found, note=note)
         for slug, adapters in ((spec.slug, chosen.adapters), (other.slug, None))
     )
     return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))

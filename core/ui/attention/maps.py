@@ -131,20 +131,24 @@ def all_maps(view: View) -> None:
         shown = _shown(together, found, chosen, view)
     if shown is None:
         return
-    look, title = theme().name, f"{spec.name}: {TOGETHER.options[together]}"
+    appearance, title = theme().name, f"{spec.name}: {TOGETHER.options[together]}"
     signed, single = together in _SIGNED, shown.layers == shown.heads == 1
-    about = (spec.slug, look, chosen.text, chosen.second, chosen.task)
+    about = (spec.slug, appearance, chosen.text, chosen.second, chosen.task)
     layer, head = (0, 0) if single else _opened(shown, about, view)
 
     def page(name: Name, layer: int | None, head: int | None, bits: Bits = 8) -> str:
         return grid.render(shown, theme=name, title=title, difference=signed, layer=layer, head=head, bits=bits)
 
     def picture() -> str:
-        return head_svg(shown, 0, 0, theme=look, title=title) if single else all_svg(shown, theme=look, title=title)
+        return (
+            head_svg(shown, 0, 0, theme=appearance, title=title)
+            if single
+            else all_svg(shown, theme=appearance, title=title)
+        )
 
     tokens = len(shown.query_tokens)
     framed(
-        page(look, layer, head),
+        page(appearance, layer, head),
         height=grid.height(shown),
         alt=view.words.part(
             "Alt", shown=TOGETHER.options[together], layers=shown.layers, heads=shown.heads, tokens=tokens

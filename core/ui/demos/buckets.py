@@ -58,7 +58,7 @@ def hashing_demo(view: DemoView) -> None:
         _sorted_bytes(view, found)
     with right:
         cell = max(1, -(-len(found.labels) // _CELLS))
-        figure = figures.meetings(buckets.shares(found.met, cell), cell, theme=theme())
+        figure = figures.meetings(buckets.shares(found.same_bucket, cell), cell, theme=theme())
         view.picture("meetings", figure, None, note="Shared", rounds=rounds, cell=cell)
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
     caught = found.rows[0].caught

@@ -39,38 +39,38 @@ def draw(view: DemoView) -> None:
     state = view.state
     text = TEXT.draw(state, tag="codes")
     decoding = effective(decoding_controls(state, FEW))
-    hidden = switch(state)
-    if not hidden:
+    covered = switch(state)
+    if not covered:
         state.set(step=None)  # all continuations stand beside each other
     with sentences():
         doing = "Generating under each code"
-        made = {label: view.computed(doing, _continued, text, label, decoding) for label in listed(view.spec)}
+        continuations = {label: view.computed(doing, _continued, text, label, decoding) for label in listed(view.spec)}
         prompt = clean(text, newlines=True)
-        if not hidden or _covered(view, prompt, made, decoding):
-            _continuations(view, prompt, made)
+        if not covered or _covered(view, prompt, continuations, decoding):
+            _continuations(view, prompt, continuations)
     st.divider()
     with sentences():
-        _verdict(view, hidden)
+        _verdict(view, covered)
     view.how_it_works()
     explain_decoding(view)
 
 
-def _continuations(view: DemoView, prompt: str, made: Mapping[str, str]) -> None:
+def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]) -> None:
     """A card for each code."""
-    for at, (label, text) in enumerate(made.items()):
+    for at, (label, text) in enumerate(continuations.items()):
         if at % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
         with columns[at % _COLUMNS]:
             _card(view, label, prompt, text)
-    view.table("continuations", [{"code": label, "continuation": text} for label, text in made.items()])
+    view.table("continuations", [{"code": label, "continuation": text} for label, text in continuations.items()])
     view.try_and_notice()
 
 
-def _covered(view: DemoView, prompt: str, made: Mapping[str, str], decoding: Decoding) -> bool:
+def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], decoding: Decoding) -> bool:
     """One continuation at a time, for a guess at its code; whether all of them have been uncovered."""
     state = view.state
     asked = (prompt, decoding)
-    order = list(made)
+    order = list(continuations)
     # The order of the codes would tell which is which; the same question is always shuffled alike.
     Random(crc32(repr(view.question(*asked)).encode())).shuffle(order)
     slot = state.key("codes.step")
@@ -80,16 +80,16 @@ def _covered(view: DemoView, prompt: str, made: Mapping[str, str], decoding: Dec
 
     def judge(guess: str) -> str:
         # Two codes may have led to the same words, and nobody could tell them apart.
-        alike = [label for label in made if made[label] == made[code]]
+        alike = [label for label in continuations if continuations[label] == continuations[code]]
         under = " and under ".join(f"“{label}”" for label in alike)
         return f"{'Right' if guess in alike else 'Wrong'}: it was generated under {under}."
 
     place = st.empty()
-    shown = view.uncovered(view.words.label("which"), judge, *asked, code, choices=tuple(made), on=True)
+    shown = view.uncovered(view.words.label("which"), judge, *asked, code, choices=tuple(continuations), on=True)
     with place.container():
-        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", prompt, made[code])
+        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", prompt, continuations[code])
     walk(slot, step, len(order), "continuation")
-    return all(was_shown(state, view.question(*asked, label)) for label in made)
+    return all(was_shown(state, view.question(*asked, label)) for label in continuations)
 
 
 def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
@@ -99,14 +99,14 @@ def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
         st.html(paragraph([(prompt, ""), (continuation, underlined(view.accent))], "line-height:1.6"))
 
 
-def _verdict(view: DemoView, hidden: bool) -> None:
+def _verdict(view: DemoView, covered: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
     found = view.computed("Scoring under each code", classify, text)
     ranked = sorted(zip(found.labels, found.probabilities, found.bits, strict=True), key=lambda row: -row[1])
     names, values, bits = zip(*ranked, strict=True)
     label = view.words.label("guess")
-    if view.uncovered(label, lambda guess: choice(guess, names, values), text, choices=found.labels, on=hidden):
+    if view.uncovered(label, lambda guess: choice(guess, names, values), text, choices=found.labels, on=covered):
         rows = [{"code": name, "probability": value, "bits per byte": cost} for name, value, cost in ranked]
         view.chances("codes", names, values, rows)
         view.say("Verdict", code=plain(found.best), tokens=found.tokens, bits=f"{min(bits):.2f}")

@@ -202,7 +202,7 @@ def draw(view: DemoView) -> None:
         kind = _corruption_menu(view, task)
         with st.popover("Decoding"):  # 40 bytes would be too few for a sentence
             decoding = decoding_controls(state, LENGTH.with_(default=BYTES) if task.respells else LENGTH)
-        hidden = switch(state)
+        covered = switch(state)
     samples = task_samples(task)
     box = TEXT.with_(default=samples[0])
     _another_task(state, box, task)
@@ -214,7 +214,7 @@ def draw(view: DemoView) -> None:
     original = clean(typed, MAX_CHARS)
     request = translate.prepare(checkpoint, source, task.slug)
     with right:
-        run, shown = _generate(view, request, source, decoding, hidden, None if kind == NO_CORRUPTION else original)
+        run, shown = _generate(view, request, source, decoding, covered, None if kind == NO_CORRUPTION else original)
     if shown and run.steps:
         output = run.steps[-1].text
         if task.respells:
@@ -270,7 +270,7 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str) -> str:
 
 
 def _generate(
-    view: DemoView, request: Request, source: str, decoding: Decoding, hidden: bool, original: str | None
+    view: DemoView, request: Request, source: str, decoding: Decoding, covered: bool, original: str | None
 ) -> tuple[steps.Run, bool]:
     """The generated text, and whether it is shown.
 
@@ -295,10 +295,10 @@ def _generate(
         decoding.strategy,
         lambda ids: translate.rewrite(checkpoint, source, task, decoding, forced=ids),
         lambda ids: along(checkpoint, translate.start(checkpoint, source, task), ids),
-        draw=None if hidden else draw_text,
+        draw=None if covered else draw_text,
         button=stop,
     )
-    shown = not hidden or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
+    shown = not covered or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
     if run.steps and shown:
         draw_text(run.steps[-1].text, False)
     chosen = f" {view.words.part('By hand', step=len(forced))}" if forced else ""

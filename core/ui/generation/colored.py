@@ -104,7 +104,7 @@ def drafted_html(
     prompt: str,
     drafted: Drafted,
     wording: Wording,
-    look: str = "rounds",
+    coloring: str = "rounds",
     bits: Sequence[RoundBits] = (),
     *,
     growing: bool = False,
@@ -125,10 +125,10 @@ def drafted_html(
                 kind, said, here = "rejected", "drafted and rejected", known.rejected if known else None
             else:
                 kind, said, here = "dropped", "drafted after a rejection, dropped", None
-            parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {said}", look, here))
+            parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {said}", coloring, here))
         for token, here in zip(round_.written[round_.accepted :], of[round_.accepted :], strict=True):
             parts.append(
-                _drafted_span(wording.token(token), "own", f"round {number}: the target model's own", look, here)
+                _drafted_span(wording.token(token), "own", f"round {number}: the target model's own", coloring, here)
             )
     return _paragraph(prompt, "".join(parts), growing, "font-size:1.1rem;line-height:2.1;min-height:6.3em")
 
@@ -144,18 +144,18 @@ def _drafted_style(kind: str) -> str:
     }[kind]
 
 
-def _drafted_span(token: str, kind: str, title: str, look: str, bits: Bits | None) -> str:
+def _drafted_span(token: str, kind: str, title: str, coloring: str, bits: Bits | None) -> str:
     style = _drafted_style(kind)
     if bits is not None:
         title += f"; {_in_bits(bits)}"
-        if look != "rounds":
-            style += f";{_background(bits, look)};opacity:1"
+        if coloring != "rounds":
+            style += f";{_background(bits, coloring)};opacity:1"
     return _span(token, title, style, "⏎")
 
 
-def drafted_legend(look: str) -> str:
+def drafted_legend(coloring: str) -> str:
     """The four kinds of token; where the background shows bits, lines and frames alone distinguish the kinds."""
-    bare = "" if look == "rounds" else ";background:none;color:inherit"
+    bare = "" if coloring == "rounds" else ";background:none;color:inherit"
     kinds = {
         "accepted": "accepted",
         "own": "the target model's own",

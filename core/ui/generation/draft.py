@@ -108,20 +108,20 @@ def speculative_decoding(view: View) -> None:
         Decoding(penalty=common.penalty, no_repeat=common.no_repeat, stop=common.stop),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        look = LOOK.draw(state)
-        bits_legend(look)
+        coloring = LOOK.draw(state)
+        bits_legend(coloring)
         button = st.empty()  # above the text, which moves what is below it while it grows
     place = st.empty()
-    st.html(drafted_legend(look))
+    st.html(drafted_legend(coloring))
     drafted = _text(chosen, run, place, button)
     if drafted is None:
         return
     wording, bits = Wording(target.tokenizer), _bits(run, drafted)
-    html = drafted_html(chosen.text, drafted, wording, look, bits)
+    html = drafted_html(chosen.text, drafted, wording, coloring, bits)
     place.html(html)
-    parts = [html, f"<p>{drafted_legend(look)}</p>"]
-    if look != "rounds":
-        parts.append(f"<p>{view.words.part('Background', color=LOOKS[look].lower())}</p>")
+    parts = [html, f"<p>{drafted_legend(coloring)}</p>"]
+    if coloring != "rounds":
+        parts.append(f"<p>{view.words.part('Background', color=LOOKS[coloring].lower())}</p>")
     _counts(view, drafted, ahead)
     view.try_and_notice()
     _times(view, run, drafted, timer)

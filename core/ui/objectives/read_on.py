@@ -81,7 +81,7 @@ def _unified(inputs: Inputs) -> tuple[Stage, ...]:
 
 def _ordinary(inputs: Inputs) -> list[int]:
     """Positions of the tokens that are ordered: a typed token of the format is context from the start."""
-    return [place for place, token in enumerate(inputs.tokens) if not token.special]
+    return [position for position, token in enumerate(inputs.tokens) if not token.special]
 
 
 def drawn_order(inputs: Inputs) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ def drawn_order(inputs: Inputs) -> tuple[int, ...]:
 def _ask(view: View, inputs: Inputs) -> Options:
     """The row of tokens in their order, and buttons for orders with a name."""
     state = view.state
-    tokens = [inputs.tokens[place] for place in _ordinary(inputs)]
+    tokens = [inputs.tokens[position] for position in _ordinary(inputs)]
     count = len(tokens)
     drawn, linked = drawn_order(inputs), state.integers("order")
     # another text, or another seed, has another order: a dragged one holds for its own
@@ -136,10 +136,10 @@ def _ask(view: View, inputs: Inputs) -> Options:
     return {"order": ".".join(map(str, order))}
 
 
-def _chip(token: Token, place: int) -> dict[str, str]:
+def _chip(token: Token, position: int) -> dict[str, str]:
     return {
         "text": visible(token.text) or token.piece,
-        "title": f"token {place}: {token.piece}",
+        "title": f"token {position}: {token.piece}",
         "mark": "‿" if token.continuation else "",
     }
 
@@ -149,7 +149,7 @@ def permuted(inputs: Inputs) -> tuple[Stage, ...]:
     ordinary, whole = _ordinary(inputs), inputs.framed
     order = [ordinary[int(number)] + 1 for number in inputs.word("order").split(".")] if inputs.word("order") else []
     example = permutation.corrupt(whole, order, inputs.number("k"), inputs.fixed)
-    steps = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
+    steps = "; ".join(f"{step}. “{whole[position]}”" for step, position in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
     note = f"Predicted in this order: {steps}{more}. {inputs.say('Context')}"
     return (Stage(example, note=note, reveals=True),)

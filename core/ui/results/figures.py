@@ -39,17 +39,17 @@ def all_figures(view: View) -> None:
     for column, choice in zip(columns, FILTERS, strict=True):
         with column:
             wanted[choice.name] = choice.with_(options={EVERY: EVERY} | offered[choice.name]).draw(view.state)
-    kept = filtered(found, wanted)
-    pages = max(1, -(-len(kept) // ROWS))
+    selected = filtered(found, wanted)
+    pages = max(1, -(-len(selected) // ROWS))
     page = PAGE.with_(label=f"Page, of {pages}", high=pages)
     with last:
         number = page.draw(view.state, tag=".".join(wanted.values())) if pages > 1 else page.value(view.state)
-    view.note("Count", fitting=f"{len(kept):,}", every=f"{len(found):,}")
-    if not kept:
+    view.note("Count", fitting=f"{len(selected):,}", every=f"{len(found):,}")
+    if not selected:
         info(view.words.part("None fits"))
         return
-    result_table(kept[(number - 1) * ROWS : number * ROWS], caption="Published figures")
-    download_csv(figures_table(kept), "results", view.state.key("csv"))
+    result_table(selected[(number - 1) * ROWS : number * ROWS], caption="Published figures")
+    download_csv(figures_table(selected), "results", view.state.key("csv"))
 
 
 def _offered(found: Collection[Result]) -> dict[str, dict[str, str]]:

@@ -75,8 +75,8 @@ def _picture(view: View, case: Case, measure: Measure, found: Sequence[Result], 
         figure = scaling(points, axis, _colors(found), theme=theme())
         alt = scaling_alt(points, measure.title)
     else:
-        made = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
-        figure, alt = dots(made, axis, theme=theme()), dots_alt(made, measure.title)
+        marks = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
+        figure, alt = dots(marks, axis, theme=theme()), dots_alt(marks, measure.title)
     frozen = f" {view.words.part('Frozen')}" if any("frozen" in row.variant for row in found) else ""
     note = view.words.part(f"Picture: {case.kind}", frozen=frozen)
     Panel(slug, case.title, figure, alt, figures_table(found), note).draw(view.state)
@@ -112,11 +112,11 @@ def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot
 def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
     """One row for each model that both tables list."""
     former, later = ([row for row in found if row.table == table] for table in case.tables)
-    made = []
+    marks = []
     for row in later:
         match = next((old for old in former if (old.system, old.size) == (row.system, row.size)), None)
         if match is not None:
-            made.append(
+            marks.append(
                 Dot(
                     _label(row, with_system=True),
                     row.value,
@@ -127,7 +127,7 @@ def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[
                 )
             )
             former = [old for old in former if old is not match]
-    return made
+    return marks
 
 
 def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
@@ -137,12 +137,12 @@ def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[D
         if not row.system.endswith(" best"):  # what was best before a paper is no system, and another in each paper
             by_system.setdefault(row.system, []).append(row)
     best = max if measure.higher else min
-    made = []
+    marks = []
     for group in by_system.values():
         top = best(group, key=lambda row: row.value)
         others = tuple(sorted({row.value for row in group} - {top.value}))
-        made.append(Dot(top.label, top.value, top.printed, _color(top.system), others=others))
-    return sorted(made, key=lambda dot: dot.value, reverse=measure.higher)
+        marks.append(Dot(top.label, top.value, top.printed, _color(top.system), others=others))
+    return sorted(marks, key=lambda dot: dot.value, reverse=measure.higher)
 
 
 def _label(row: Result, *, with_system: bool, with_size: bool = True) -> str:

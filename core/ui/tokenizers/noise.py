@@ -59,9 +59,9 @@ def noise(view: View) -> None:
             state.set(rate=None)
         seed = SEED.draw(state)
     # Everything may be dropped: a space is what is left to tokenize.
-    damaged = noisy(text, kind, rate, seed) or " "
+    noised = noisy(text, kind, rate, seed) or " "
     pairs = tuple(
-        Pair(label(one), _texts(one, text), _texts(one, damaged), len(tokenized(one, damaged).unknown)) for one in shown
+        Pair(label(one), _texts(one, text), _texts(one, noised), len(tokenized(one, noised).unknown)) for one in shown
     )
     counts = "; ".join(f"{pair.reader}: {len(pair.clean)} clean, {len(pair.noisy)} noisy" for pair in pairs)
     Panel(
@@ -73,7 +73,7 @@ def noise(view: View) -> None:
             [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
         ),
     ).draw(state)
-    draw([block(tokenized(one, damaged)) for one in shown], key=state.key("runs.html"), title="A noisy text, tokenized")
+    draw([block(tokenized(one, noised)) for one in shown], key=state.key("runs.html"), title="A noisy text, tokenized")
     view.try_and_notice()
     _all_kinds(view, text, seed, shown)
     st.caption(terms(view.words.part("Sources")) + " " + cited(citation("byt5")))
@@ -88,16 +88,16 @@ def _all_kinds(view: View, text: str, seed: int, shown: tuple[Known, ...]) -> No
     records: list[dict[str, str | int | float | None]] = []
     rows: list[Row] = []
     for kind in KINDS:
-        damaged = noisy(text, cast(Noise, kind), _USUAL.get(cast(Noise, kind)), seed) or " "
+        noised = noisy(text, cast(Noise, kind), _USUAL.get(cast(Noise, kind)), seed) or " "
         cells = []
         for one in shown:
-            before, after = tokenized(one, text), tokenized(one, damaged)
+            before, after = tokenized(one, text), tokenized(one, noised)
             growth = after.count / max(1, before.count)
             cells.append((f"× {growth:.2f}", f"{len(after.unknown)} unknown" if after.unknown else ""))
             records.append(
                 {
                     "noise": KINDS[kind],
-                    "noisy text": damaged,
+                    "noisy text": noised,
                     "tokenizer": label(one),
                     "clean": before.count,
                     "noisy": after.count,

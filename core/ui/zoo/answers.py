@@ -37,7 +37,7 @@ class Picture:
 
 
 def draw_answers(
-    view: View, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], hidden: Sequence[int]
+    view: View, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], masked: Sequence[int]
 ) -> None:
     """Draw both; an answer that is a sentence says why there is none."""
     key = view.state.key("answers")
@@ -49,26 +49,26 @@ def draw_answers(
                 warning(answer, icon=":material/info:")
             else:
                 _sentence(view, spec, answer, f"{key}.{side}")
-    made = [() if isinstance(answer, str) else pictures(answer, words, hidden) for answer in answers]
-    scale = max((max(p.probabilities) for side in made for p in side if p.probabilities), default=1.0)
-    for number, row in enumerate(zip_longest(*(side[:_MOST_PICTURES] for side in made))):
+    sides = [() if isinstance(answer, str) else pictures(answer, words, masked) for answer in answers]
+    scale = max((max(p.probabilities) for side in sides for p in side if p.probabilities), default=1.0)
+    for number, row in enumerate(zip_longest(*(side[:_MOST_PICTURES] for side in sides))):
         for column, spec, picture, side in zip(st.columns(2, gap="large"), pair, row, ("left", "right"), strict=True):
             if picture is not None:
                 with column:
                     _bars(spec, picture, scale, f"{key}.{side}.{number}")
-    if max(map(len, made)) > _MOST_PICTURES:
+    if max(map(len, sides)) > _MOST_PICTURES:
         view.note("First masks", most=_MOST_PICTURES)
-    table = _table(pair, made)
+    table = _table(pair, sides)
     if table.rows:
         title = "Predictions of both models"
         table_menu(table, title, view.state.key("answers.table"), "answers-beside")
     view.try_and_notice(_lesson(answers))
 
 
-def pictures(answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> tuple[Picture, ...]:
+def pictures(answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> tuple[Picture, ...]:
     """The bars of one answer: one picture a mask; for a text, what could have come first, or each token written."""
     if isinstance(answer, Filled):
-        places = [i for i, word in enumerate(words) if word.mask or i in hidden]
+        places = [i for i, word in enumerate(words) if word.mask or i in masked]
         return tuple(
             Picture(_mask_name(number, words[place] if place is not None else None), guess.tokens, guess.probabilities)
             for number, (place, guess) in enumerate(zip_longest(places[: len(answer.guesses)], answer.guesses), 1)
@@ -191,9 +191,9 @@ def _lesson(answers: Sequence[Answer | str]) -> str:
     return "one side" if Filled in kinds else "different"
 
 
-def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> Table:
+def _table(pair: Pair, sides: Sequence[tuple[Picture, ...]]) -> Table:
     rows = []
-    for row in zip_longest(*made):
+    for row in zip_longest(*sides):
         ranks = max(len(picture.labels) for picture in row if picture is not None)
         what = next(picture.caption for picture in row if picture is not None)
         for rank in range(ranks):

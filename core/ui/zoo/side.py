@@ -68,10 +68,10 @@ def side_by_side(view: View) -> None:
         task = _task(pair, state)
     text = TEXT.draw(state)
     words = split(clean(text, MAX_CHARS))
-    hidden = _masked(words, pair, state)
-    answers = [_asked(spec, text, hidden, task) for spec in pair]
-    if _uncovered(state, pair, answers, words, hidden, (text, task)):
-        draw_answers(view, pair, answers, words, hidden)
+    masked = _masked(words, pair, state)
+    answers = [_asked(spec, text, masked, task) for spec in pair]
+    if _uncovered(state, pair, answers, words, masked, (text, task)):
+        draw_answers(view, pair, answers, words, masked)
     if others := [spec.name for spec in models if not spec.family.does]:
         view.note("Not compared", models=plain(", ".join(others)))
 
@@ -113,7 +113,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         state.set(mask=())
         return ()
     fixed = [i for i, word in enumerate(words) if not word.reads]
-    hidden = token_chips(
+    masked = token_chips(
         now,
         selected=st.session_state[slot],
         key=state.key("words"),
@@ -123,16 +123,16 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         disabled=fixed,
         held=[i for i in fixed if words[i].mask],
     )
-    st.session_state[slot] = hidden
-    state.set(mask=() if hidden == usual(words) else hidden)
-    return hidden
+    st.session_state[slot] = masked
+    state.set(mask=() if masked == usual(words) else masked)
+    return masked
 
 
-def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str | None) -> Answer | str:
+def _asked(spec: CheckpointSpec, text: str, masked: tuple[int, ...], task: str | None) -> Answer | str:
     """The answer of one model, or the sentence that says why there is none."""
     with st.spinner(f"Running {plain(spec.name)}"):
         try:
-            return session.computed("", answer_of, spec.slug, text, hidden, task if spec.offers("rewrites") else None)
+            return session.computed("", answer_of, spec.slug, text, masked, task if spec.offers("rewrites") else None)
         except AtlasError as error:
             return str(error)
 
@@ -142,7 +142,7 @@ def _uncovered(
     pair: Sequence[CheckpointSpec],
     answers: Sequence[Answer | str],
     words: Sequence[Word],
-    hidden: Sequence[int],
+    masked: Sequence[int],
     asked: object,
 ) -> bool:
     """Whether what the two models said may be drawn; else ask for a guess.
@@ -155,13 +155,13 @@ def _uncovered(
 
     def judge(guess: str) -> str:
         return " ".join(
-            f"{spec.name}: {_judged(guess, answer, words, hidden)}"
+            f"{spec.name}: {_judged(guess, answer, words, masked)}"
             for spec, answer in zip(pair, answers, strict=True)
             if not isinstance(answer, str)
         )
 
     texts = any(not isinstance(answer, Filled | Continued | Detection) for answer in there)
-    question = ("zoo", *(spec.slug for spec in pair), asked, tuple(hidden))
+    question = ("zoo", *(spec.slug for spec in pair), asked, tuple(masked))
     return uncovered(state, question, _label(there), judge, most=SENTENCE_CHARS if texts else GUESS_CHARS, on=True)
 
 
@@ -177,13 +177,13 @@ def _label(answers: Sequence[Answer]) -> str:
     return "Your guess at their outputs"
 
 
-def _judged(guess: str, answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> str:
+def _judged(guess: str, answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> str:
     """The verdict on a guess, given one model's answer."""
     if isinstance(answer, Filled | Continued):
-        first = next(iter(pictures(answer, words, hidden)), None)
+        first = next(iter(pictures(answer, words, masked)), None)
         return verdict(guess, first.labels, first.probabilities) if first else "No prediction here."
     if isinstance(answer, Detection):
-        (picture,) = pictures(answer, words, hidden)
+        (picture,) = pictures(answer, words, masked)
         best = max(range(len(picture.labels)), key=lambda i: picture.probabilities[i])
         right = same_word(guess, picture.labels[best])
         chance = percent(picture.probabilities[best])
