@@ -224,8 +224,8 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
 
 def _where(found: LensTrajectory) -> str:
     """The token whose hidden state the model's head reads, with those before it."""
-    shown = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
-    return f"{content('attention', 'lens').part('State', position=found.place + 1)} “{shown}”"
+    shown = " ".join(short(token, 20) for token in found.tokens[max(0, found.position - 2) : found.position + 1])
+    return f"{content('attention', 'lens').part('State', position=found.position + 1)} “{shown}”"
 
 
 def _answers(found: LensTrajectory, names: list[str]) -> Table:
