@@ -15,7 +15,16 @@ from core import checkpoints, links, session
 from core.attention.heads import meaning
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
-from core.attention.word_maps import MOST_WORDS, ROLES, WordAttention, part_of, sharpest, strongest, words_of
+from core.attention.word_maps import (
+    MOST_WORDS,
+    ROLES,
+    WordAttention,
+    part_of,
+    sharpest,
+    strongest,
+    word_attention,
+    words_of,
+)
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
