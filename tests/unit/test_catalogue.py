@@ -13,7 +13,7 @@ from core.errors import UnknownSystem
 
 NAMED = {
     *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm", "adapter-bert"),
-    *("elmo", "spanbert", "structbert", "ernie", "ernie-2.0", "megatron-bert", "clip", "modernbert"),
+    *("elmo", "spanbert", "structbert", "ernie", "ernie-2.0", "megatron-bert", "bloom", "clip", "modernbert"),
     *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
     *("transformer", "t5", "mt5", "byt5", "bart", "m2m-100", "bert2bert", "unilm"),
     *("bigbird", "longformer", "reformer"),
@@ -116,6 +116,7 @@ COUNTED = {
     "structbert": {"base": 109_482_240, "large": 335_141_888},
     "ernie": {"1.0-base-zh": 99_866_112},
     "ernie-2.0": {"base-en": 109_486_080},
+    "bloom": {"176B": 176_247_271_424},
     # with the paper's 30,522 word vectors; the library's default has 29,056
     "megatron-bert": {
         "336M": 333_640_704 + (30_522 - 29_056) * 1024,
