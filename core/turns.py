@@ -1,11 +1,11 @@
 """Cooperative scheduling of page runs: a few compute at a time, the one with the least attained service goes next.
 
-Python threads share one interpreter lock (GIL). torch releases it in every operation, and to get it back may wait for a
-whole switch interval (`core.interpreter`) per computing thread, so twenty runs at once take far longer than twenty in
-sequence. A run therefore needs a turn to compute: as many as the machine has processors. A run that loads, that waits
-for another run's result, or that ends passes its turn to the waiting run with the smallest (seconds computed - seconds
-waited). A long run does so at its steps (:meth:`Turns.step`): every forward pass of a live model, every layer of a
-t-SNE. A masked word thus waits for one step of the heaviest computation, not for its end.
+Python threads share one interpreter lock (GIL), and the machine has few processors, so runs that compute at the same
+time slow each other down. A run therefore needs a turn to compute: there are as many as processors. A run that waits
+for another run's result, or that ends, passes its turn to the waiting run with the smallest (seconds computed - a tenth
+of the seconds waited). A long run does so at its steps (:meth:`Turns.step`): every forward pass of a live model, every
+layer of a t-SNE, every pair of an attention flow. A masked word thus waits for one step of the heaviest computation,
+not for its end, however many visitors compute.
 
 At a step, and in the queue, a run also notices that its visitor has left or made a newer request, and ends.
 
@@ -27,6 +27,9 @@ T = TypeVar("T")
 
 LONG = 0.02
 """Seconds that a turn lasts at least: passing it on has a cost."""
+PATIENCE = 0.1
+"""Seconds computed that a second of waiting makes up for. Without it, long runs would starve while short ones come; at
+1 they would take turns with those that have just come."""
 ASK = 0.25
 """Seconds between two checks of a waiting run for a newer request."""
 
@@ -43,8 +46,8 @@ class _Run:
         self.keeps = 0
 
     def rank(self, now: float) -> float:
-        """Of a waiting run: seconds computed minus seconds waited. The smallest goes next."""
-        return self.spent - (now - self.since)
+        """Of a waiting run: seconds computed minus a share of those waited. The smallest goes next."""
+        return self.spent - PATIENCE * (now - self.since)
 
 
 class Turns:

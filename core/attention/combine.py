@@ -24,6 +24,7 @@ import numpy as np
 from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen, map_note
 from core.attention.views.page import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
+from core.turns import turns
 
 MOST_FOR_FLOW = 32
 """Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² flows."""
@@ -146,6 +147,7 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     weights = np.zeros((1, 1, n, n), np.float32)
     for query in range(n):
         for key in range(n):
+            turns.step()
             weights[0, 0, query, key] = maximum_flow(network, top * n + query, key).flow_value / UNITS
     reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:

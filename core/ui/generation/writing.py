@@ -1,5 +1,7 @@
 """Texts drawn while they are generated: sampled ones in one batch, beam search after them; results are cached.
 
+Visitors who open one link share one generation: the first one's grows, the others get it when it is complete.
+
 The button that stops it stands above the texts: one below them would move with every line, away from under a click.
 """
 
@@ -16,11 +18,12 @@ from core import session
 from core.language.generate import along, together
 from core.language.generate import steps as decode
 from core.language.types import Decoding, GenerationStep
+from core.turns import turns
 from core.ui.demos.steps import going
 from core.ui.generation.setup import Setup
 
 _PAUSE = 0.05
-"""Seconds between two pictures of a growing text."""
+"""Seconds between two drawings of a growing text, and as many more for each visitor who waits."""
 Steps = tuple[GenerationStep, ...]
 
 
@@ -58,25 +61,39 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         return [text or () for text in texts], True
     growing: dict[int, list[GenerationStep]] = {}
     st.session_state[part] = growing
-    drawn = dict.fromkeys(missing, 0.0)
-    rows = [number for number in missing if decodings[number].strategy != "beam"]
-    for row, step in together(checkpoint, start, [decodings[number] for number in rows]):
-        number = rows[row]
-        growing.setdefault(number, []).append(step)
-        if step.finished or time.monotonic() - drawn[number] > _PAUSE:
-            canvas.steps(number, growing[number], not step.finished)
+
+    def generate() -> list[Steps]:
+        drawn = dict.fromkeys(missing, 0.0)
+
+        def due(number: int) -> bool:
+            if time.monotonic() - drawn[number] < _PAUSE * (1 + turns.waiting):
+                return False
             drawn[number] = time.monotonic()
-    for number in (number for number in missing if number not in rows):
-        for step in decode(checkpoint, start, decodings[number]):
-            if time.monotonic() - drawn[number] > _PAUSE:
-                canvas.text(number, step.text)
-                drawn[number] = time.monotonic()
-        *steps, last = along(checkpoint, start, step.ids)
-        # the reason is the search's own: along its text everything is forced
-        growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
-        canvas.steps(number, growing[number], False)
-    for number in missing:
-        texts[number] = tuple(growing[number])
-        session.results.put(keys[number], texts[number])
+            return True
+
+        rows = [number for number in missing if decodings[number].strategy != "beam"]
+        for row, step in together(checkpoint, start, [decodings[number] for number in rows]):
+            number = rows[row]
+            growing.setdefault(number, []).append(step)
+            if due(number) or step.finished:
+                canvas.steps(number, growing[number], not step.finished)
+        for number in (number for number in missing if number not in rows):
+            for step in decode(checkpoint, start, decodings[number]):
+                if due(number):
+                    canvas.text(number, step.text)
+            *steps, last = along(checkpoint, start, step.ids)
+            # the reason is the search's own: along its text everything is forced
+            growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
+            canvas.steps(number, growing[number], False)
+        for number in missing:
+            session.results.put(keys[number], tuple(growing[number]))
+        return [tuple(growing[number]) for number in missing]
+
+    both = ("texts", *(keys[number] for number in missing))
+    for number, text in zip(missing, session.results.get_or_compute(both, generate), strict=True):
+        texts[number] = text
+        if number not in growing:  # generated for another visitor
+            canvas.steps(number, text, False)
+    session.results.forget(both)  # each text is stored by itself
     canvas.button.empty()
     return [text or () for text in texts], False
