@@ -57,7 +57,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where tests run in several workers: a file stays in one, whose fixtures are then made once.
 
     Two workers have a browser with an app each. They take journeys while there are any, which are collected first since
-    they take longest, and then what the others take from the beginning.
+    they take longest, and then what follows. Others begin at the end, with the page tests, of which one worker that has
+    loaded the models does most.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -67,7 +68,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _assign_work_unit(self, node: Any) -> None:
             travels = node in self.nodes[:2]
-            file = next((name for name in self.workqueue if travels or "tests/browser/" not in name), None)
+            files = list(self.workqueue) if travels else reversed(self.workqueue)
+            file = next((name for name in files if travels or "tests/browser/" not in name), None)
             if file is None:
                 return node.shutdown()
             self.workqueue.move_to_end(file, last=False)

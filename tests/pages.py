@@ -25,6 +25,13 @@ NASTY = {
     "one letter": "x",
 }
 """What somebody may type into any box."""
+FEW = {name: NASTY[name] for name in ("nothing", "very long", "marks of models")} | {
+    "much at once": " ".join(
+        NASTY[name]
+        for name in ("a script", "markdown and latex", "right to left", "turned round", "control characters")
+    )
+}
+"""The same in four, for a box whose text is read and drawn as in one that is given all of them."""
 
 
 def opened(page: str, /, **query: str) -> AppTest:

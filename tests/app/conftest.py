@@ -25,13 +25,14 @@ def _assets() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _field_terms() -> Iterator[None]:
-    """Whatever a page test draws is read against the term base, in the test that drew it."""
+def _every_run() -> Iterator[None]:
+    """Whatever a page test draws, in the test that drew it: no exception, and no words that the term base forbids."""
     run, read = AppTest._run, set[str]()
 
     def checked(at: AppTest, *given: Any, **named: Any) -> AppTest:
         run(at, *given, **named)
-        new = set(termbase.shown(at._tree)) - read
+        assert not at.exception, at.exception[0].value
+        new = {piece for text in termbase.shown(at._tree) for piece in termbase.pieces(text)} - read
         termbase.check(new, "a page")
         read.update(new)
         return at

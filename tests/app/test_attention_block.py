@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.attention.inside.block import block, wires
 from tests.app.test_attention_page import page as attention
-from tests.app.test_attention_page import widget
-from tests.app.test_branches import opened, shown
+from tests.pages import opened, shown, widget
 
 
 def page(**query: str) -> AppTest:
@@ -27,8 +26,7 @@ def formula(at: AppTest) -> str:
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    widget(at.button, label).click().run()  # type: ignore[attr-defined]
-    assert not at.exception
+    widget(at.button, label).click().run()
     return at
 
 
@@ -50,7 +48,7 @@ def test_next_and_back_walk_the_steps_and_end_with_them() -> None:
 def test_what_a_link_asks_for_in_vain_is_said() -> None:
     at = page(model="atlas-bert", layer="77")
     assert "it must lie from 1 to 4 here" in at.warning[0].value
-    assert widget(at.selectbox, "Layer").value == 1  # type: ignore[attr-defined]
+    assert widget(at.selectbox, "Layer").value == 1
     at = page(model="atlas-bert", step="no-such-step")
     assert "There is no step “no\\-such\\-step” in this block" in at.warning[0].value
     assert title(at) == "Weights"
@@ -65,16 +63,15 @@ def test_a_final_norm_without_a_layer_is_that_of_the_last() -> None:
     at = page(model="atlas-gpt-2", step="end-final-norm")
     assert not at.warning
     assert title(at) == "Final norm"
-    assert widget(at.selectbox, "Layer").value == 4  # type: ignore[attr-defined]
+    assert widget(at.selectbox, "Layer").value == 4
 
 
 def test_another_layer_and_another_side_keep_what_they_can() -> None:
     at = page(model="atlas-t5", side="decoder", step="cross-attention-scores")
-    widget(at.selectbox, "Layer").set_value(2).run()  # type: ignore[attr-defined]
+    widget(at.selectbox, "Layer").set_value(2).run()
     assert title(at) == "Scores"
     assert at.query_params["step"] == "cross-attention-scores"
-    widget(at.get("button_group"), "Side").set_value("encoder").run()  # type: ignore[attr-defined]
-    assert not at.exception
+    widget(at.get("button_group"), "Side").set_value("encoder").run()
     assert not at.warning
     assert title(at) == "Scores"
     assert at.query_params["step"] == "attention-scores"
@@ -100,9 +97,9 @@ def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
 
 def test_the_lens_has_a_text_of_its_own() -> None:
     at = page(model="minilm")
-    widget(at.text_input, "Text with a [MASK]").set_value("Paris is the capital of [MASK].").run()  # type: ignore[attr-defined]
+    widget(at.text_input, "Text with a [MASK]").set_value("Paris is the capital of [MASK].").run()
     assert "**“france”**" in shown(at)
-    widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()  # type: ignore[attr-defined]
+    widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
     assert "There is no mask in this text\\." in at.warning[0].value
     assert title(at) == "Weights"  # the block is still there
 
@@ -116,8 +113,7 @@ def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_t
     at = page(model="atlas-adapter-bert", asked=asked, task="genre")
     assert not at.warning
     assert "After the last layer: **“story”**" in shown(at)
-    widget(at.text_input, "Text").set_value("").run()  # type: ignore[attr-defined]
-    assert not at.exception
+    widget(at.text_input, "Text").set_value("").run()
 
 
 def test_long_words_of_a_sparse_model_are_drawn_light() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,7 +11,6 @@ from tests.words import words
 
 WORDS = content("search", "search")
 EMPTY, NOTHING = WORDS.part("Nothing typed"), WORDS.part("No match")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def found(at: AppTest) -> list[tuple[str, str]]:
@@ -24,7 +21,6 @@ def found(at: AppTest) -> list[tuple[str, str]]:
 def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
     at = opened(page, **({"tab": "facts"} if page == "encoder" else {}))
     at.text_input(key="atlas.search").set_value("sop").run()
-    assert not at.exception
     own = {page: "&go="}  # a link to the page where it stands is marked as a link
     assert ("glossary", "term=sentence-order-prediction" + own.get("glossary", "")) in found(at)
     assert ("encoder", "system=albert&tab=facts" + own.get("encoder", "")) in found(at)
@@ -49,7 +45,6 @@ def test_a_query_changes_nothing_on_the_page() -> None:
 
 def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
     at = opened("search", q="bert")
-    assert not at.exception
     headings = [heading.value for heading in at.subheader]
     assert headings[0] == "Systems"
     assert {"Live models", "Corrections"} <= set(headings)
@@ -61,7 +56,6 @@ def test_the_page_says_what_to_type_and_that_nothing_fits() -> None:
     assert EMPTY in words(shown(opened("search", q="   ")))
     assert NOTHING in words(shown(opened("search", q="zzqqxxyyvv")))
     at = opened("search", q="x" * 10_000)
-    assert not at.exception
     assert at.warning or NOTHING in words(shown(at))
 
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
-from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
-
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue, links
+from core import catalogue
 from core.catalogue.corrections import corrections
-from core.catalogue.results import names
-from core.ui.section import pages
 from tests.pages import html_of, opened, shown, widget
 
-ROOT = Path(__file__).resolve().parents[2]
 ALL = corrections()
 
 
@@ -26,7 +17,6 @@ def rows(at: AppTest) -> int:
 
 def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
     at = opened("sources")
-    assert not at.exception
     assert not at.warning
     assert rows(at) == len(ALL)
     assert f"{len(ALL)} corrections" in shown(at)
@@ -50,7 +40,7 @@ def test_filters_narrow_and_are_in_the_link() -> None:
 
 def test_a_link_opens_one_correction_and_leads_back() -> None:
     at = opened("sources", correction="distilbert-mnli")
-    assert "86.7" in shown(at).replace("\\", "")
+    assert "86.7" in shown(at)
     assert "79.72" in html_of(at)
     assert rows(at) == 2
     next(button for button in at.button if button.label == "All corrections").click().run()
@@ -69,25 +59,6 @@ def test_documents_and_citations_say_how_they_were_read() -> None:
     assert 10 < rows(at) < every
     at = opened("sources", tab="citations", evidence="from memory, unverified")
     assert rows(at) == 1
-
-
-@pytest.mark.parametrize("tab", ["corrections", "documents", "citations"])
-def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> None:
-    pages()  # whose links these are
-    table = html_of(opened("sources", tab=tab))
-    hrefs = {unescape(href) for href in re.findall(r'<a href="([^"]+)"', table)}
-    inside = [urlsplit(href) for href in hrefs if href.startswith("/")]
-    assert len(inside) >= 5
-    assert all(href.startswith(("/", "https://")) for href in hrefs)
-    for link in inside:
-        page = link.path.strip("/")
-        known = {
-            "system": {system.slug for system in catalogue.systems()},
-            "correction": {entry.id for entry in ALL},
-            "source": {f"00{n}" for n in range(5)},
-            "paper": set(names().papers),
-        }
-        assert links.read(page, dict(parse_qsl(link.query)), known)[1] == (), link.geturl()
 
 
 def test_facts_and_sources_show_the_same_correction() -> None:

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.vectors.occurrences import EXAMPLES
-from tests.app.test_branches import opened, shown
 from tests.app.test_zoo import html_of
+from tests.pages import opened, shown
 
 NASTY = {
     "nothing": "",
@@ -27,9 +27,7 @@ NASTY = {
 
 
 def page(**query: str) -> AppTest:
-    at = opened("vectors", **query)
-    assert not at.exception
-    return at
+    return opened("vectors", **({"model": "atlas-bert"} | query))
 
 
 def charts(at: AppTest) -> int:
@@ -42,7 +40,6 @@ def field(elements: Any, label: str) -> Any:
 
 def say(at: AppTest, kind: str, label: str, value: Any) -> AppTest:
     field(getattr(at, kind), label).set_value(value).run()
-    assert not at.exception
     return at
 
 
@@ -65,7 +62,7 @@ def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
     assert charts(at) == 1
 
 
-@pytest.mark.parametrize(("show", "layer"), [("near", "-1"), ("distances", "0"), ("depth", "3"), ("how", "6")])
+@pytest.mark.parametrize(("show", "layer"), [("near", "-1"), ("distances", "0"), ("depth", "3"), ("how", "3")])
 def test_what_stands_below(show: str, layer: str) -> None:
     at = page(show=show, layer=layer)
     assert not at.warning
@@ -78,14 +75,12 @@ def test_static_is_one_spot_and_tsne_is_another_map() -> None:
     at = page(map="neighbours", seed="3")
     assert "perplexity 3.7" in shown(at)
     field(at.button, "New seed").click().run()
-    assert not at.exception
     assert at.query_params["seed"] in ("4", ["4"])
 
 
 def test_a_ready_word_brings_its_sentences() -> None:
     at = page()
     field(at.button, "spring: season, water, metal, jump").click().run()
-    assert not at.exception
     assert field(at.text_area, "Sentences").value == EXAMPLES["spring"]
     assert at.query_params["word"] in ("spring", ["spring"])
     assert "text" not in at.query_params  # they are the ready ones
@@ -95,7 +90,6 @@ def test_a_ready_word_brings_its_sentences() -> None:
 def test_play_has_an_example_with_one_sentence_for_each_of_five_senses() -> None:
     at = page()
     field(at.button, "play: five senses, one sentence each").click().run()
-    assert not at.exception
     assert not at.warning
     lines = field(at.text_area, "Sentences").value.splitlines()
     assert [line.split(" | ")[0] for line in lines] == ["children", "theater", "music", "words", "game"]
@@ -123,7 +117,8 @@ def test_one_occurrence_and_none_at_all() -> None:
 @pytest.mark.parametrize("tab", ["word", "mix", "layers"])
 def test_nonsense_for_sentences_gets_a_sentence(tab: str) -> None:
     at = page(tab=tab, over="own", models="atlas-bert", model="atlas-bert")
-    for what, text in NASTY.items():  # one after the other, as a visitor would
+    few = ("nothing", "very long", "a script", "bars")
+    for what, text in NASTY.items() if tab == "word" else [(name, NASTY[name]) for name in few]:  # one after the other
         at = say(at, "text_area", "Sentences", text)
         assert "<script" not in html_of(at), what
         if what in ("nothing", "blanks", "very long"):
@@ -153,7 +148,6 @@ def test_weights_travel_in_the_link() -> None:
     at = page(tab="mix", model="atlas-bert", weights="80.0")  # of another model: even ones instead
     assert "share $s_0$ = 0.20" in " ".join(slider.label for slider in at.slider)
     field(at.button, "Learned: position").click().run()
-    assert not at.exception
     assert at.query_params["weights"]
     assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)
 
@@ -239,19 +233,11 @@ def test_nonsense_for_a_passage_gets_a_sentence(kind: str) -> None:
 @pytest.mark.parametrize(
     ("query", "refused"),
     [
-        ({"tab": "nowhere"}, 1),
-        ({"model": "gpt-9"}, 1),
-        ({"layer": "x"}, 1),
         ({"layer": "99"}, 1),  # held at the last
-        ({"map": "umap", "show": "all", "seed": "-1"}, 3),
-        ({"tab": "layers", "models": "a,b", "measure": "z"}, 2),
         ({"tab": "mix", "weights": "1.2.x", "gamma": "9"}, 2),
-        ({"tab": "sum", "number": "angle", "part": "0"}, 2),
         ({"tab": "sum", "part": "64"}, 0),  # no such token here: the usual one
-        ({"tab": "places", "kind": "axial", "width": "3", "order": "none", "heads": "0"}, 4),
         ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 4),
         ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 1),  # not of this kind: its first
-        ({"tab": "places", "asked": "nobody"}, 1),
     ],
     ids=str,
 )

@@ -12,8 +12,9 @@ from core import checkpoints, settings
 from core.content import content
 from core.ui.demos.orders import SAMPLES
 from tests import tiny
-from tests.app.test_branches import demos, opened, shown, survive_nonsense
+from tests.app.test_branches import demos, survive_nonsense
 from tests.app.test_decoder_demos import CARD
+from tests.pages import opened, shown
 
 pytestmark = pytest.mark.usefixtures("open_tables")
 
@@ -45,7 +46,6 @@ def press(at: AppTest, label: str) -> AppTest:
 
 def test_three_words_are_found_and_cost_something_in_three_orders() -> None:
     at = xlnet()
-    assert not at.exception
     assert not at.warning
     assert at.text_area[0].value == SAMPLES[0]
     assert len(at.multiselect[0].value) == 3
@@ -70,7 +70,6 @@ def test_the_order_can_be_turned_round_and_travels_in_the_link() -> None:
     assert first["original"].tolist() == ["cat", "mat"]
     assert "the ▣ sat on the ▢" in shown(at)
     press(at, "Right to left")
-    assert not at.exception
     assert at.multiselect[0].value == [6, 2]
     assert at.query_params["words"] == "6.2"
     assert at.dataframe[0].value["original"].tolist() == ["mat", "cat"]
@@ -87,7 +86,6 @@ def test_the_order_can_be_turned_round_and_travels_in_the_link() -> None:
 
 def test_its_own_guesses_can_be_fed_back() -> None:
     at = xlnet(text="The cat sat on the mat.", words="2.6", fed="own")
-    assert not at.exception
     assert not at.warning
     truth = xlnet(text="The cat sat on the mat.", words="2.6")
     own, fed = at.dataframe[0].value, truth.dataframe[0].value
@@ -104,21 +102,17 @@ def test_nonsense_gets_a_sentence_and_loses_nothing() -> None:
     at.text_area[0].set_value("The cat sat.").run()
     assert not at.warning
     at.multiselect[0].set_value([]).run()
-    assert not at.exception
     assert "No word is chosen for prediction" in shown(at)
     at = xlnet(text="The cat sat.", words="88.3.3.0")
-    assert not at.exception
     assert at.multiselect[0].value == [3]
     assert xlnet(words="x").warning  # refused in a sentence
 
 
 def test_masked_words_all_at_once_and_the_heads_of_a_known_text() -> None:
     at = xlnet(demo="masks", text="The cat [MASK] on the [MASK].")
-    assert not at.exception
     assert not at.warning
     assert sorted(set(at.dataframe[0].value["mask"])) == [1, 2]
     at = xlnet(tab="heads")
-    assert not at.exception
     assert not at.warning
     assert at.get("plotly_chart")
     at = xlnet(demo="text")  # it does not write
@@ -127,7 +121,6 @@ def test_masked_words_all_at_once_and_the_heads_of_a_known_text() -> None:
 
 def test_a_story_is_read_with_the_memory_and_without() -> None:
     at = xl(passage=LONG, segment="16")
-    assert not at.exception
     assert not at.warning
     assert at.text_area[0].value == LONG
     tokens, places, reach = (frame.value for frame in at.dataframe[:3])
@@ -143,31 +136,25 @@ def test_a_story_is_read_with_the_memory_and_without() -> None:
 
 def test_the_sample_is_longer_than_a_segment_and_the_memory_can_be_shorter() -> None:
     at = xl()
-    assert not at.exception
     assert at.text_area[0].value == content("demos", "memory").label("story")
     assert at.slider[0].value == at.slider[0].max == 48
     at.slider[0].set_value(3).run()
-    assert not at.exception
     assert at.query_params["memory"] == "3"
     at = xl(passage=LONG, memory="4000", segment="16")
-    assert not at.exception
     assert "it must lie from 1 to 48 here" in shown(at)
     assert at.slider[0].value == 48
 
 
 def test_a_short_text_has_nothing_to_remember_and_nonsense_loses_nothing() -> None:
     at = xl(passage="The cat sat.")
-    assert not at.exception
     assert "the memory stays empty" in shown(at)
     survive_nonsense(at)
 
 
 def test_it_also_writes_token_by_token_and_its_heads_reach_back() -> None:
     at = xl(demo="text", length="4", text=LONG)
-    assert not at.exception
     assert not at.warning
     at = xl(tab="heads", text="The cat sat on", length="5")
-    assert not at.exception
     assert not at.warning
 
 

@@ -118,13 +118,3 @@ def test_a_block_is_walked_by_keyboard_and_leads_to_the_tree_and_back(visitor: V
     expect(title).to_have_text("Keys")
     expect(box.get_by_role("option", selected=True)).to_contain_text("keys")
     visitor.settle()
-
-
-def test_the_lens_answers_below(visitor: Visitor) -> None:
-    page = visitor.open("/attention?tab=block&model=atlas-bert&text=The+cat+sat")
-    field = page.get_by_role("textbox", name="Text with a [MASK]")
-    expect(field).to_be_visible(timeout=4 * WAIT_MS)
-    field.fill("The old man sat down on the [MASK].")
-    field.press("Enter")
-    expect(page).to_have_url(re.compile("asked=The"))
-    expect(page.get_by_text("After the last layer:")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The page Attention in Chromium: from a table of heads to one, a word in three models, a recipe there and back."""
+"""The page Attention in Chromium: a recipe there and back, heads chosen inside pictures, and what is downloaded."""
 
 from __future__ import annotations
 
@@ -7,39 +7,9 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.conftest import WAIT_MS, Visitor, pick
-
-TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
-
-
-def chosen(page: Page, label: str, option: str) -> None:
-    """Take an option of the menu of that name."""
-    pick(page.get_by_role("combobox", name=label).first, option)
-
-
-def test_from_the_table_of_all_heads_to_one(visitor: Visitor) -> None:
-    page = visitor.open("/attention?tab=every&score=effect&kind=cross")
-    expect(page.get_by_text(re.compile(r"^\d+ of \d+ heads$"))).to_be_visible(timeout=2 * WAIT_MS)
-    chosen(page, "Branch", "Encoder-decoder")
-    expect(page).to_have_url(re.compile("branch=encoder-decoder"))
-    visitor.settle()
-    link = page.get_by_role("link", name=re.compile(r"^Layer \d+ of \d+, head \d+$")).first
-    layer, head = re.findall(r"Layer (\d+) of \d+, head (\d+)", link.inner_text())[0]
-    link.click()
-    expect(page.get_by_text("Strongest keys of each generated token")).to_be_visible(timeout=4 * WAIT_MS)
-    visitor.settle()
-    assert {f"layer={layer}", f"head={head}", "map=cross"} <= set(visitor.query.split("&"))
-    expect(page.get_by_role("radio", name="Cross-attention")).to_be_checked()
-
-
-def test_a_word_is_picked_in_three_models_at_once(visitor: Visitor) -> None:
-    page = visitor.open(f"/attention?tab=beside&beside={TINY}&text=The+cat+sat+on+the+mat.&word=2")
-    expect(page.locator("strong", has_text="What “cat” attends to")).to_be_visible(timeout=4 * WAIT_MS)
-    page.get_by_role("button", name=re.compile(r"^mat\b")).click()
-    expect(page.locator("strong", has_text="What “mat” attends to")).to_be_visible()
-    expect(page).to_have_url(re.compile("word=6"))
+from tests.browser.conftest import WAIT_MS, Visitor
 
 
 def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visitor, pick
+from tests.browser.conftest import Visitor
 
 
 def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) -> None:
@@ -29,12 +29,3 @@ def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) 
     page.get_by_role("radio", name="Tree", exact=True).click()
     expect(page.get_by_role("tree")).to_be_visible()
     expect(page).to_have_url(re.compile("drawing=tree"))
-
-
-def test_from_no_to_yes_at_400_pixels(telephone: Visitor) -> None:
-    page = telephone.open("/calculators?tab=fit&system=llama&device=l4&bits=32")
-    expect(page.get_by_role("heading", name=re.compile("^No: 28.0 GB"))).to_be_visible()
-    telephone.settle()
-    pick(page.get_by_role("combobox", name="Bits per weight"), "16")
-    expect(page.get_by_role("heading", name=re.compile("^Yes: 14.6 GB"))).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -133,7 +133,7 @@ def test_sixteen_bits_have_more_decimals(bare: BrowserContext) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (2, 3)])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1)])
 def test_each_head_has_its_own_gaps(bare: BrowserContext, shape: tuple[int, int]) -> None:
     allowed = np.random.default_rng(0).random((*shape, 8, 8)) < 0.5
     found = AttentionMap("encoder", TOKENS, TOKENS, _map().weights, allowed=allowed)

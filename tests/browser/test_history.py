@@ -133,8 +133,10 @@ def test_a_link_to_the_page_where_it_stands(traveller: Visitor) -> None:
     expect(card.get_by_role("heading")).to_have_text(first)
 
 
-def test_the_first_click_after_the_server_was_killed(chromium: Browser, models: Path, tmp_path: Path) -> None:
-    """Of two visitors: one stays where a click has led, one has gone back before."""
+def test_the_first_request_after_a_start_and_the_first_click_after_the_server_was_killed(
+    chromium: Browser, models: Path, tmp_path: Path
+) -> None:
+    """A copied link opens its view before any page has run. Of two visitors one stays where a click has led."""
     port = free_port()
     with ExitStack() as open_windows:
         tabs = [open_windows.enter_context(own_window(chromium)) for _ in range(2)]
@@ -142,6 +144,9 @@ def test_the_first_click_after_the_server_was_killed(chromium: Browser, models: 
         with app_process(models, tmp_path, port) as process:
             for backs, person in enumerate(people):
                 page = person.arrive("/glossary?q=bert")
+                expect(page).to_have_title("Glossary · Transformer Atlas")
+                expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Encoder-decoder")).to_be_visible()
+                asks(page, "bert")
                 letter(page, "B")
                 shows(page, "B")
                 for _ in range(backs):

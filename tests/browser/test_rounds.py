@@ -11,19 +11,19 @@ from tests.browser.conftest import Visitor
 
 
 def test_the_last_of_the_hidden_words_by_keyboard(traveller: Visitor) -> None:
-    page = traveller.open("/objectives?tab=rounds&question=8")
-    for number, question in list(enumerate(draw("masked", 0)))[7:]:
+    page = traveller.open("/objectives?tab=rounds&question=9")
+    for number, question in list(enumerate(draw("masked", 0)))[8:]:
         _asked(page, number)
         box = page.get_by_label("Your guess, then Enter")
         expect(box).to_be_visible()
-        if number == 7:
+        if number == 8:
             box.focus()
         expect(box).to_be_focused()  # from the second question on without a hand at the pointer
         page.keyboard.type("xyzzy" if number == 8 else question.answers[0])
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"Original: {question.answers[0]}")).to_be_visible()
         _on(page, number)
-    expect(page.get_by_role("table", name=re.compile(r"^You 2 and Atlas BERT \d of 3 answered"))).to_be_visible()
+    expect(page.get_by_role("table", name=re.compile(r"^You 1 and Atlas BERT \d of 2 answered"))).to_be_visible()
     traveller.settle()
     page.go_back()
     expect(page).to_have_url(re.compile("question=9"))
@@ -36,12 +36,12 @@ def test_the_last_of_the_hidden_words_by_keyboard(traveller: Visitor) -> None:
 
 
 def test_the_last_of_the_replaced_words_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=rounds&kind=replaced&round=4&question=8")
-    for number, question in list(enumerate(draw("replaced", 4)))[7:]:
+    page = visitor.open("/objectives?tab=rounds&kind=replaced&round=4&question=9")
+    for number, question in list(enumerate(draw("replaced", 4)))[8:]:
         _asked(page, number)
         chips = page.locator(".chip")
         expect(chips).to_have_count(len(question.choices))
-        if number == 7:
+        if number == 8:
             chips.first.focus()
         expect(chips.first).to_be_focused()
         for _ in range(question.place or 0):
@@ -49,7 +49,7 @@ def test_the_last_of_the_replaced_words_by_keyboard(visitor: Visitor) -> None:
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"Original: {question.answers[0]}, replaced by")).to_be_visible()
         _on(page, number)
-    expect(page.get_by_role("table", name=re.compile(r"^You 3 and Atlas ELECTRA \d of 3 answered"))).to_be_visible()
+    expect(page.get_by_role("table", name=re.compile(r"^You 2 and Atlas ELECTRA \d of 2 answered"))).to_be_visible()
 
 
 def _asked(page: Page, number: int) -> None:

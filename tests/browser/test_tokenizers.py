@@ -1,4 +1,4 @@
-"""Journeys through the tokenizers: type, come back by the link, save, on a telephone."""
+"""Journeys through the tokenizers: type, come back by the link, save."""
 
 from __future__ import annotations
 
@@ -46,13 +46,3 @@ def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visit
         page.get_by_role("button", name="Download CSV").last.click()
     assert saved.value.suggested_filename == "atlas-tokens.csv"
     assert ",'=," in Path(saved.value.path()).read_text(encoding="utf-8")
-
-
-def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
-    page = telephone.open("/tokenizers?tab=train&kind=wordpiece")
-    expect(page.get_by_role("figure", name=re.compile("^Tokens per 100 characters fall"))).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    for section in ("languages", "noise", "share"):
-        telephone.open(f"/tokenizers?tab={section}")
-        expect(page.get_by_role("figure").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -13,7 +13,10 @@ PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.
 """Every page's file and its path."""
 VIEWS = (
     *("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/attention?tab=grammar", "/zoo?tab=curves"),
-    *("/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert"),
+    *("/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert", "/compare?pins=bert,gpt-2"),
+    *("/compare?tab=trees&left=bert&right=t5", "/tokenizers?tab=train&kind=wordpiece", "/tokenizers?tab=languages"),
+    *("/tokenizers?tab=noise", "/tokenizers?tab=share", "/objectives?objective=epochs&epoch=13"),
+    "/calculators?tab=fit&system=llama&device=l4&bits=32",
 )
 """What a page shows beside its first view, where it is wide."""
 SECTIONS = [content("branch", section).title for section in ("demo", "heads", "tree", "facts")]
