@@ -26,7 +26,7 @@ _FRESH = "Give --fresh to start over without it."
 
 
 class StateError(AtlasError):
-    """A saved state from which the run cannot resume: damaged, of another recipe, or of other code."""
+    """A saved state from which the run cannot resume: corrupt, of another recipe, or of other code."""
 
 
 def identity(recipe: Recipe) -> str:
@@ -72,7 +72,7 @@ def restore(
         The saved progress; None where nothing is saved.
 
     Raises:
-        StateError: it is damaged, or does not fit.
+        StateError: it is corrupt, or does not fit.
     """
     path = folder / STATE
     if not path.is_file():
@@ -83,7 +83,7 @@ def restore(
             saved[name] for name in ("format", "recipe", "model", "optimizers", "progress")
         )
     except Exception as error:  # empty, half an archive, another pickle, no dictionary: each has its own error
-        raise StateError(f"The saved state {path} is damaged. {_FRESH}") from error
+        raise StateError(f"The saved state {path} is corrupt. {_FRESH}") from error
     if version != FORMAT:
         raise StateError(f"The saved state {path} has format {version}, but this version reads {FORMAT}. {_FRESH}")
     identity_now = identity(recipe)

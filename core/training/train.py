@@ -198,7 +198,7 @@ class Trainer:
         """Restores the saved state; False where there is none.
 
         Raises:
-            StateError: it is damaged, or belongs to another recipe or model.
+            StateError: it is corrupt, or belongs to another recipe or model.
         """
         progress = state.restore(self.folder, self.recipe, self.objective.model, self.optimizers)
         if progress is None:

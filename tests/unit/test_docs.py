@@ -20,7 +20,7 @@ MB = 10**6
 
 def allotted() -> dict[str, float]:
     """Megabytes of weights by checkpoint, from the table at the end of CONTRIBUTING."""
-    table = CONTRIBUTING.split("## The megabytes of the weights")[1]
+    table = CONTRIBUTING.split("## Size of the weights")[1]
     rows = re.findall(r"^\| `?([\w.-]+)`? \|.*\| ([\d.]+) \|$", table, re.MULTILINE)
     return {name: float(size) for name, size in rows}
 

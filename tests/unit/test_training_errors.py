@@ -249,12 +249,12 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for broken in (b"", whole[: len(whole) // 2], whole[:-30], b"no archive at all"):
         path.write_bytes(broken)
-        refused(tmp_path, "is damaged")
+        refused(tmp_path, "is corrupt")
     path.write_bytes(whole)
     change(tmp_path, model=None)
-    refused(tmp_path, "is damaged")
+    refused(tmp_path, "is corrupt")
     torch.save([1, 2], path)
-    refused(tmp_path, "is damaged")
+    refused(tmp_path, "is corrupt")
 
 
 def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_finished_run_is_only_written_again_and_fresh_starts_over(
     tiny_run(tmp_path, monkeypatch)
     monkeypatch.undo()
     (tmp_path / "state" / "state.pt").write_bytes(b"broken")
-    with pytest.raises(AtlasError, match="damaged"):
+    with pytest.raises(AtlasError, match="corrupt"):
         tiny_run(tmp_path, monkeypatch)
     monkeypatch.setattr(recipes, "load", lambda name: toy(tokens=160))
     monkeypatch.setattr(train, "build", lambda *_: Line())
