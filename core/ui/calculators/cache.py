@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import anatomy, catalogue
+from core.content import content
 from core.costs import Shape, cache_bytes, shape_of
 from core.costs.memory import cache_bytes_per_token
 from core.costs.shape import Stack
@@ -110,18 +111,20 @@ def _label(name: str) -> str:
 
 def _layout(stack: Stack) -> str:
     """What the layers cache for a token."""
+    words = content("calculators", "cache")
     if stack.constant:
-        return f"{stack.layers} layers × {stack.constant:,} values at any sequence length"
+        return words.part("Layout: constant", layers=stack.layers, values=f"{stack.constant:,}")
     if stack.kept != 2 * stack.kv_heads * stack.head_dim:
-        layout = f"{stack.layers} layers × a latent of {stack.kept} values"
+        layout = words.part("Layout: latent", layers=stack.layers, values=stack.kept)
     else:
         heads = f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else f"{stack.heads} heads"
         layout = f"{stack.layers} layers × {heads} × 2 × {stack.head_dim}"
     windows = sorted({span for span in stack.spans if span})
     if windows:
         count = sum(1 for span in stack.spans if span)
-        layout += f"; {count} layers attend to at most {', '.join(f'{span:,}' for span in windows)} tokens"
-    return layout + ("; the same again for the source sequence (cross-attention)" if stack.cross else "")
+        spans = ", ".join(f"{span:,}" for span in windows)
+        layout += "; " + words.part("Layout: windows", count=count, spans=spans)
+    return layout + ("; " + words.part("Layout: cross") if stack.cross else "")
 
 
 CACHE = Section("cache", cache, (MODELS, LENGTH, BATCH, BITS))

@@ -72,7 +72,7 @@ def draw(view: DemoView) -> None:
         if found.sparse.attention_seconds > found.full.attention_seconds:
             view.note("Slower")
         colors = {"sparse attention": PURPLE, "full attention": theme().muted}
-        filled_masks(view, "sparse", found.masks, _comment, colors, 0, long.text, sparsity)
+        filled_masks(view, "sparse", found.masks, partial(_comment, view), colors, 0, long.text, sparsity)
     view.try_and_notice(clue=f"{_clue(view, found, sparsity, clue)} " if clue is not None else "")
     _below(view, found, long, sparsity)
 
@@ -96,12 +96,12 @@ def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, hea
     )
 
 
-def _comment(word: MaskedWord) -> str:
+def _comment(view: DemoView, word: MaskedWord) -> str:
     """The top predictions under both, and how much probability differs."""
     sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[way]).text for way in (0, 1))
     alike = f"Both have the top prediction “{full}”."
     tops = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
-    return f"{tops} Sparse attention moves {100 * word.distance:.0f} % of the probability to other words."
+    return f"{tops} {view.words.part('Moved', share=f'{100 * word.distance:.0f} %')}"
 
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:

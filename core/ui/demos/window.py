@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core import session
@@ -65,7 +67,9 @@ def draw(view: DemoView) -> None:
         costs_of(view, "window", found.sparse, found.full)
         colors = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
         chosen = list(WAYS).index("chosen")
-        filled_masks(view, "window", found.masks, _comment, colors, chosen, long.text, side, global_at, most=4)
+        filled_masks(
+            view, "window", found.masks, partial(_comment, view), colors, chosen, long.text, side, global_at, most=4
+        )
     view.try_and_notice()
     _below(view, found, long, side, global_at)
 
@@ -102,11 +106,10 @@ def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...]
     )
 
 
-def _comment(mask: MaskedWord) -> str:
+def _comment(view: DemoView, mask: MaskedWord) -> str:
     best = max(mask.answers, key=lambda answer: answer.probabilities[0])
-    moved = f"Your global tokens move {100 * mask.distance:.0f} % of the window's probability to other words."
-    full = "Full attention, with which these weights were not trained, predicts"
-    return f"{moved} {full} “{best.text}” ({percent(best.probabilities[0])})."
+    moved = view.words.part("Moved", share=f"{100 * mask.distance:.0f} %")
+    return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 
 def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:

@@ -95,8 +95,8 @@ def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:
         shown = ", ".join(f"{word} ({count})" for word, count in words[:12])
         st.caption(
             plain(
-                f"{len(words)} words occur in {OWN_FEWEST} of your sentences or more: {shown}"
-                f"{' and others' if len(words) > 12 else ''}. A few sentences give rough estimates."
+                f"{view.words.part('Own words', count=len(words), least=OWN_FEWEST)} {shown}"
+                f"{' and others' if len(words) > 12 else ''}."
             )
         )
     elif measured:

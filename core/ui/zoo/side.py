@@ -10,6 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.listing import live
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
@@ -167,14 +168,15 @@ def _uncovered(
 
 def _label(answers: Sequence[Answer]) -> str:
     """What stands over the box."""
+    words = content("zoo", "compare")
     kinds = {type(answer) for answer in answers}
     if kinds == {Filled}:
-        return "Your guess at the first masked word"
+        return words.label("guess-mask")
     if kinds == {Continued}:
-        return "Your guess at the next token"
+        return words.label("guess-token")
     if kinds == {Detection}:
-        return "Which token is most likely replaced?"
-    return "Your guess at their outputs"
+        return words.label("guess-replaced")
+    return words.label("guess-outputs")
 
 
 def _judged(guess: str, answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> str:
