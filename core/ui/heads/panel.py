@@ -6,14 +6,15 @@ links and in what is shown, from 0 inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.heads import LABELS, HeadScores, meaning, scores
+from core.attention.heads import LABELS, HeadScores, is_special, meaning, scores
 from core.attention.roles import relations, rolefiles
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
@@ -106,7 +107,9 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         measured = scores(found)
         tag = f"{trace.checkpoint}.{found.kind}"
         followed = _followed(trace, found)
-        usual = followed.best if followed else _telling(measured)
+        usual = _telling(measured)
+        if followed:
+            usual = max(followed, key=lambda one: _margin(one) * _afar(found, *one.best)).best
         layer = LAYER.with_(high=found.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=found.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
         shown = VIEW.draw(state)
@@ -149,20 +152,33 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             _downloads(trace, found, layer, head, view)
 
 
-def _followed(trace: AttentionTrace, found: AttentionMap) -> relations.Counted | None:
-    """The relation whose best head is most clearly above the fixed distance; None where there is none.
+def _followed(trace: AttentionTrace, found: AttentionMap) -> list[relations.Counted]:
+    """Relations whose best head is more often right than the fixed distance, the clearest first.
 
-    It was counted in the map of the text that is read, which is the first.
+    They were counted in the map of the text that is read, which is the first.
     """
     if found is not trace.maps[0]:
-        return None
-    above = [
+        return []
+    fitting = [
         one
         for name, one in rolefiles.measured(trace.checkpoint).items()
-        if name != "any" and one.n >= _LINKS and one.interval[0] > one.baseline
+        if name != "any" and one.n >= _LINKS and _margin(one) > 0 and one.right.shape == found.weights.shape[:2]
     ]
-    fitting = [one for one in above if one.right.shape == found.weights.shape[:2]]
-    return max(fitting, key=lambda one: one.interval[0] - one.baseline, default=None)
+    return sorted(fitting, key=_margin, reverse=True)
+
+
+def _margin(one: relations.Counted) -> float:
+    return one.interval[0] - one.baseline
+
+
+def _afar(found: AttentionMap, layer: int, head: int) -> float:
+    """The mean weight of this text's words on words that are no neighbors: what no diagonal and no sink shows."""
+    rows, columns = (
+        np.array([i for i, token in enumerate(tokens) if i and not is_special(token)], dtype=int)
+        for tokens in (found.query_tokens, found.key_tokens)
+    )
+    weights = found.weights[layer, head][np.ix_(rows, columns)]
+    return float((weights * (abs(rows[:, None] - columns[None, :]) > 1)).sum() / max(1, len(rows)))
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:
@@ -246,17 +262,18 @@ def _strongest(found: AttentionMap, layer: int, head: int, view: View) -> None:
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
 
 
-def _about(measured: HeadScores, followed: relations.Counted | None, layer: int, head: int, view: View) -> str:
+def _about(measured: HeadScores, followed: Sequence[relations.Counted], layer: int, head: int, view: View) -> str:
     """A sentence on what this head does: over the treebank where it is the best of a relation, else on this text."""
     words, grids = view.words, measured.grids
-    if followed and followed.best == (layer, head):
-        return words.part(
-            "About: relation",
-            meaning=relations.meaning(followed.relation),
-            right=percent(followed.accuracy),
-            links=followed.n,
-            baseline=percent(followed.baseline),
-        )
+    for one in followed:
+        if one.best == (layer, head):
+            return words.part(
+                "About: relation",
+                meaning=relations.meaning(one.relation),
+                right=percent(one.accuracy),
+                links=one.n,
+                baseline=percent(one.baseline),
+            )
     simple = [name for name in grids if name != "spread"]
     # One repeated word is no habit: a mean over two rows is left to the tables.
     telling = [name for name in simple if measured.rows[name] > 2] or simple
