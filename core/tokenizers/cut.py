@@ -1,4 +1,4 @@
-"""A text as one tokenizer cuts it: its tokens with their positions in the text, and what comes back from their ids.
+"""The tokenization of a text by one tokenizer: its tokens with their offsets, and the text decoded from their ids.
 
 Characters per token say how much a tokenizer has learned of a language, bytes per token how much of its writing: a
 Chinese character is three bytes in UTF-8, a Latin letter one. Only the tokens of parallel texts compare what it costs
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from core.errors import InputUnusable
 from core.language.tokens import DECODERS, continues, read_piece
 from core.language.types import Token
-from core.tokenizers.known import Known, data, engine, whole_words
+from core.tokenizers.known import TokenizerInfo, data, engine, whole_words
 from core.tokenizers.samples import whole
 
 UNKNOWN_WORD = "[UNK]"
@@ -30,20 +30,20 @@ MEASURES: dict[Measure, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """What a tokenizer makes of a text, without the frame that a model wants around it."""
+class Tokenization:
+    """The tokens of a text, without the special tokens that a model adds."""
 
-    by: Known
+    by: TokenizerInfo
     text: str
     tokens: tuple[Token, ...]
     unknown: frozenset[int]
-    """Indices of the tokens that stand for something the vocabulary cannot write."""
+    """Indices of unknown tokens."""
     decoded: str
-    """The text that the ids give back."""
+    """The text decoded from the ids."""
 
     @property
     def count(self) -> int:
-        """How many tokens."""
+        """The number of tokens."""
         return len(self.tokens)
 
     @property
@@ -57,7 +57,7 @@ class Cut:
         return len(self.text.encode()) / max(1, self.count)
 
 
-def cut(one: Known, text: str) -> Cut:
+def cut(one: TokenizerInfo, text: str) -> Tokenization:
     """``text`` by the tokenizer ``one``.
 
     Args:
@@ -65,7 +65,7 @@ def cut(one: Known, text: str) -> Cut:
     """
     if one.family == "characters":
         tokens = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))
-        return Cut(one, text, tokens, frozenset(), text)
+        return Tokenization(one, text, tokens, frozenset(), text)
     if one.family == "words":
         return _words(one, text)
     tokenizer: Any = engine(one)
@@ -96,10 +96,10 @@ def cut(one: Known, text: str) -> Cut:
         same = i > 0 and words[i] is not None and words[i] == words[i - 1]
         on = marked or continues(style, before, shown, leading, same and one.family != "bytes")
         tokens_.append(Token(number, piece, shown, start, end, False, on, leading))
-    return Cut(one, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False))
+    return Tokenization(one, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False))
 
 
-def unknown_piece(one: Known) -> str | None:
+def unknown_piece(one: TokenizerInfo) -> str | None:
     """What stands for a thing that the vocabulary cannot write; None where everything can be written."""
     if one.family == "words":
         return UNKNOWN_WORD
@@ -112,8 +112,8 @@ def unknown_piece(one: Known) -> str | None:
     return None if found.get("unk_id") is None else str(found["vocab"][found["unk_id"]][0])
 
 
-def _words(one: Known, text: str) -> Cut:
-    """Words and marks, lower-cased, each either in the list or unknown; blanks are forgotten."""
+def _words(one: TokenizerInfo, text: str) -> Tokenization:
+    """Words and marks, lower-cased, each either in the list or unknown; spaces are dropped."""
     listed = whole_words(one)
     tokens = []
     strange = set()
@@ -125,17 +125,17 @@ def _words(one: Known, text: str) -> Cut:
             tokens.append(Token(-1, UNKNOWN_WORD, UNKNOWN_WORD, *match.span()))
         else:
             tokens.append(Token(number, word, word, *match.span()))
-    return Cut(one, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
+    return Tokenization(one, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
 
 
-def measured(found: Cut, measure: Measure, english: Cut) -> float:
+def measured(found: Tokenization, measure: Measure, english: Tokenization) -> float:
     """The measure of one text; ``english`` is the same text in English by the same tokenizer."""
     if measure == "tokens":
         return found.count / max(1, english.count)
     return found.characters if measure == "characters" else found.bytes
 
 
-def words(one: Known, text: str) -> tuple[str, ...]:
+def words(one: TokenizerInfo, text: str) -> tuple[str, ...]:
     """The words of ``text`` as the tokenizer's algorithm gets them: normalized and pre-tokenized.
 
     Byte-level BPE gets a blank before the text, as if it stood inside a sentence.

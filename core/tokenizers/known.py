@@ -34,24 +34,24 @@ FAMILIES: dict[Family, str] = {
 """What each kind is called, in the order in which they are shown."""
 
 _BYTES_MOST = 260
-"""A byte-level vocabulary of so few pieces has learned no joins: it is the 256 bytes and a few marks."""
+"""A byte-level vocabulary of so few pieces has no merges: it is the 256 bytes and a few marks."""
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
-"""Plain BPE, which no model here reads through (`core.training.tokenizers`)."""
+"""Plain BPE, which no model here uses (`core.training.tokenizers`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A tokenizer that is here."""
+class TokenizerInfo:
+    """An available tokenizer."""
 
     slug: str
-    """The first model that reads through it, or ``words``, ``bpe`` or ``characters``."""
+    """The first model that uses it, or ``words``, ``bpe`` or ``characters``."""
     name: str
     family: Family
     size: int
     """Entries of the vocabulary; 0 for characters, which need no list."""
     readers: tuple[str, ...]
-    """Names of the models that read through it."""
+    """Names of the models that use it."""
     file: Path | None
     stamp: tuple[int, int] = (0, 0)
     """Size and time of the file: a changed file is another tokenizer."""
@@ -62,7 +62,7 @@ class Known:
         return FAMILIES[self.family] + (f" of {self.name}" if self.readers else "")
 
 
-def known() -> tuple[Known, ...]:
+def known() -> tuple[TokenizerInfo, ...]:
     """Every different tokenizer, by kind; within a kind the one that most models share first."""
     base, *first = registry.first("tokenizers-named")  # the base's whole words make the closed list
     files: dict[str, list[tuple[CheckpointSpec, Path, tuple[int, int]]]] = {}
@@ -78,20 +78,20 @@ def known() -> tuple[Known, ...]:
         spec, path, stamp = min(users, key=lambda user: (user[0].slug != base, user[0].slug not in first))
         family = family_of(path, stamp)
         if family is not None:
-            found.append(Known(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
+            found.append(TokenizerInfo(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
     words = next((one for one in found if one.slug == base), None)
     if words is not None:
         count = len(whole_words(words))
-        found.append(Known("words", "Whole words", "words", count, (), words.file, words.stamp))
+        found.append(TokenizerInfo("words", "Whole words", "words", count, (), words.file, words.stamp))
     if PLAIN_BPE.is_file():
         stamp = _stamp(PLAIN_BPE)
-        found.append(Known("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
-    found.append(Known("characters", "Characters", "characters", 0, (), None))
+        found.append(TokenizerInfo("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
+    found.append(TokenizerInfo("characters", "Characters", "characters", 0, (), None))
     places = list(FAMILIES)
     return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in first)))
 
 
-def engine(one: Known) -> Tokenizer:
+def engine(one: TokenizerInfo) -> Tokenizer:
     """The library's tokenizer, loaded once; it neither pads nor cuts short.
 
     Raises:
@@ -102,7 +102,7 @@ def engine(one: Known) -> Tokenizer:
 
 
 @lru_cache(maxsize=32)
-def data(one: Known) -> dict[str, Any]:
+def data(one: TokenizerInfo) -> dict[str, Any]:
     """The ``model`` part of the tokenizer's file: vocabulary, merges, scores."""
     assert one.file is not None
     model: dict[str, Any] = json.loads(one.file.read_text(encoding="utf-8"))["model"]
@@ -110,26 +110,26 @@ def data(one: Known) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=16)
-def ranks(one: Known) -> Mapping[tuple[str, str], int]:
+def ranks(one: TokenizerInfo) -> Mapping[tuple[str, str], int]:
     """The merges of a BPE vocabulary and the number of each, from 0."""
     # Older files write a merge as one text with a blank between its halves.
     pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in data(one)["merges"]]
     return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
 
 
-def end_of_word(one: Known) -> str:
+def end_of_word(one: TokenizerInfo) -> str:
     """The mark that closes a word in a vocabulary of plain BPE; empty in others."""
     return str(getattr(engine(one).model, "end_of_word_suffix", None) or "")
 
 
 @lru_cache(maxsize=16)
-def scores(one: Known) -> Mapping[str, float]:
+def scores(one: TokenizerInfo) -> Mapping[str, float]:
     """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
     return {str(piece): float(score) for piece, score in data(one)["vocab"]}
 
 
 @lru_cache(maxsize=4)
-def whole_words(one: Known) -> Mapping[str, int]:
+def whole_words(one: TokenizerInfo) -> Mapping[str, int]:
     """The pieces of a WordPiece vocabulary that begin a word and are more than a mark, with their ids."""
     vocabulary: dict[str, int] = engine(one).get_vocab(with_added_tokens=False)
     return {

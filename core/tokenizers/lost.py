@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from core.language.tokens import visible
-from core.tokenizers.cut import Cut
+from core.tokenizers.cut import Tokenization
 
 _NEAR = 8
 """Spaces that a decoder puts before a token, at most; what stands farther off is another token."""
@@ -18,7 +18,7 @@ _NEAR = 8
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The difference between a text and what its ids give back. All zero and empty where there is none."""
+    """The difference between a text and the text decoded from its ids. All zero and empty where there is none."""
 
     exact: bool
     unknown: tuple[str, ...] = ()
@@ -56,8 +56,8 @@ class Lost:
         return "; ".join(parts) or "round trip not lossless"
 
 
-def lost(cut: Cut) -> Lost:
-    """What differs between the text of ``cut`` and what its ids give back."""
+def lost(cut: Tokenization) -> Lost:
+    """What differs between the text of ``cut`` and the text decoded from its ids."""
     text, decoded = cut.text, cut.decoded
     if text == decoded:
         return Lost(True)

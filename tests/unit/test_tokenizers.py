@@ -15,8 +15,8 @@ from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import tree
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
-from core.tokenizers.cut import Cut, cut, measured, words
-from core.tokenizers.known import FAMILIES, Known, end_of_word, engine, known, ranks, scores
+from core.tokenizers.cut import Tokenization, cut, measured, words
+from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.lost import Lost, lost
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
@@ -265,6 +265,6 @@ def test_pictures_hold_what_they_are_given() -> None:
 
 
 def test_a_text_without_pieces_is_wholly_lost() -> None:
-    nothing = Cut(Known("x", "x", "wordpiece", 1, (), None), " ", (), frozenset(), "")
+    nothing = Tokenization(TokenizerInfo("x", "x", "wordpiece", 1, (), None), " ", (), frozenset(), "")
     assert nothing.characters == 1.0
     assert lost(nothing).blanks_out == 1

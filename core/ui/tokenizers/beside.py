@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.language.tokens import visible
 from core.table import Table
-from core.tokenizers.cut import Cut
+from core.tokenizers.cut import Tokenization
 from core.tokenizers.known import FAMILIES, known
 from core.tokenizers.lost import lost
 from core.tokenizers.samples import whole
@@ -60,7 +60,7 @@ def beside(view: View) -> None:
         view.say("Readers")
 
 
-def _counts(view: View, cuts: Sequence[Cut]) -> None:
+def _counts(view: View, cuts: Sequence[Tokenization]) -> None:
     rows: list[Row] = [
         (
             label(one.by),
@@ -89,7 +89,7 @@ def _counts(view: View, cuts: Sequence[Cut]) -> None:
     download_csv(Table.from_records(records), "token-counts", view.state.key("token-counts.csv"))
 
 
-def _tokens(view: View, cuts: Sequence[Cut]) -> None:
+def _tokens(view: View, cuts: Sequence[Tokenization]) -> None:
     by = choose_one(view.state, LOOK, [one.by for one in cuts])
     chosen = next(one for one in cuts if one.by.slug == by.slug)
     records = []

@@ -7,8 +7,8 @@ import streamlit as st
 from core import checkpoints, session
 from core.catalogue.schema import Citation
 from core.costs.known import citations, formulas
-from core.tokenizers.cut import Cut, cut
-from core.tokenizers.known import FAMILIES, Known, known
+from core.tokenizers.cut import Tokenization, cut
+from core.tokenizers.known import FAMILIES, TokenizerInfo, known
 from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
 from core.ui.formulas import formula
 from core.ui.links import PageState
@@ -20,7 +20,7 @@ TEXT = Text(name="text", label="Your text", default=DEFAULT, height=68, width=62
 SHOWN = Words(name="shown", label="Shown", options={})
 
 
-def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[Known, ...]:
+def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[TokenizerInfo, ...]:
     """The tokenizers to show, in the page's order; never none. Those of ``checkpoints.first(opening)`` at first."""
     found = {one.slug: one for one in known()}
     names = {slug: label(one) for slug, one in found.items()}
@@ -30,20 +30,20 @@ def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[Known, 
     return tuple(found[slug] for slug in chosen)
 
 
-def choose_one(state: PageState, param: Choice, offered: list[Known]) -> Known:
+def choose_one(state: PageState, param: Choice, offered: list[TokenizerInfo]) -> TokenizerInfo:
     """A menu of tokenizers; the first is the default."""
     names = {one.slug: label(one) for one in offered}
     slug = param.with_(options=names, default=offered[0].slug).draw(state, tag=offered[0].slug)
     return next(one for one in offered if one.slug == slug)
 
 
-def label(one: Known) -> str:
+def label(one: TokenizerInfo) -> str:
     """A tokenizer on a menu: its kind and the first model that has it."""
     return FAMILIES[one.family] if not one.readers else f"{FAMILIES[one.family]}: {one.name}"
 
 
 @session.cached()
-def tokenized(one: Known, text: str) -> Cut:
+def tokenized(one: TokenizerInfo, text: str) -> Tokenization:
     """:func:`core.tokenizers.cut.cut`, cached; the result is read-only."""
     return cut(one, text)
 

@@ -8,9 +8,9 @@ import streamlit as st
 
 from core.figures.vocabulary import token_bars
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
-from core.language.noise import Cut as Pair
+from core.language.noise import Tokenization as Pair
 from core.table import Table
-from core.tokenizers.known import Known
+from core.tokenizers.known import TokenizerInfo
 from core.tokenizers.samples import whole
 from core.ui.export import download_csv
 from core.ui.formulas import cited
@@ -79,11 +79,11 @@ def noise(view: View) -> None:
     st.caption(terms(view.words.part("Sources")) + " " + cited(citation("byt5")))
 
 
-def _texts(one: Known, text: str) -> tuple[str, ...]:
+def _texts(one: TokenizerInfo, text: str) -> tuple[str, ...]:
     return tuple(token.text for token in tokenized(one, text).tokens)
 
 
-def _all_kinds(view: View, text: str, seed: int, shown: tuple[Known, ...]) -> None:
+def _all_kinds(view: View, text: str, seed: int, shown: tuple[TokenizerInfo, ...]) -> None:
     """Growth under every kind for every tokenizer, at the default rates."""
     records: list[dict[str, str | int | float | None]] = []
     rows: list[Row] = []

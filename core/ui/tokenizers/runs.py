@@ -13,7 +13,7 @@ import streamlit as st
 
 from core.language.tokens import visible
 from core.language.types import Token
-from core.tokenizers.cut import Cut
+from core.tokenizers.cut import Tokenization
 from core.tokenizers.known import FAMILIES
 from core.tokenizers.lost import lost
 from core.ui.export import download_html, html_page
@@ -54,7 +54,7 @@ def draw(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
         download_html(html_page(title, [STYLE, *parts]), "runs", key)
 
 
-def block(cut: Cut) -> str:
+def block(cut: Tokenization) -> str:
     """A tokenizer's name, its counts, its tokens and what is lost, as HTML."""
     one = cut.by
     size = f"vocabulary {one.size:,}" if one.size else "no vocabulary"
@@ -108,7 +108,7 @@ def run(
     return f'<p class="tk-run" role="group" aria-label="{said}" dir="{way}">{"".join(parts)}{rest}</p>'
 
 
-def _foot(cut: Cut) -> str:
+def _foot(cut: Tokenization) -> str:
     if not cut.tokens:
         return "This tokenizer drops every character of the text: the whole text is lost."
     found = lost(cut)

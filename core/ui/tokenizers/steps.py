@@ -14,7 +14,7 @@ from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe, wordpiece
 from core.tokenizers.cut import MOST, unknown_piece, words
-from core.tokenizers.known import Known, end_of_word, engine, known, ranks
+from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, ranks
 from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.page import plain, theme
@@ -28,7 +28,7 @@ from core.ui.tokenizers.runs import draw, run
 STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slider")
 
 
-def merges(view: View, one: Known, word: str) -> None:
+def merges(view: View, one: TokenizerInfo, word: str) -> None:
     """Draw the merges of ``word``, which is written in the vocabulary's own symbols."""
     state = view.state
     known, units = ranks(one), "bytes" if one.family == "bpe" else "characters"
@@ -79,7 +79,7 @@ def merges(view: View, one: Known, word: str) -> None:
     formula_of("bpe")
 
 
-def readable(one: Known, piece: str) -> str:
+def readable(one: TokenizerInfo, piece: str) -> str:
     """A vocabulary entry as a person reads it, its space and its mark drawn."""
     style = DECODERS.get(type(engine(one).decoder).__name__, "plain")
     if style == "end-of-word":
@@ -88,7 +88,7 @@ def readable(one: Known, piece: str) -> str:
     return ("␣" if leading else "##" if marked else "") + visible(text)
 
 
-def _tokens(one: Known, pieces: tuple[str, ...]) -> list[Token]:
+def _tokens(one: TokenizerInfo, pieces: tuple[str, ...]) -> list[Token]:
     tokens = []
     for i, piece in enumerate(pieces):
         text, leading = readable(one, piece), False
@@ -125,7 +125,7 @@ def steps(view: View) -> None:
     {"bpe": merges, "wordpiece": matches, "unigram": unigram.segmentations}[method](view, one, word)
 
 
-def _choose_word(state: PageState, one: Known, typed: str) -> str:
+def _choose_word(state: PageState, one: TokenizerInfo, typed: str) -> str:
     """The word to follow, where the text has several; the longest by default."""
     parts = words(one, typed)
     if len(parts) == 1:
@@ -146,7 +146,7 @@ def _choose_word(state: PageState, one: Known, typed: str) -> str:
     return parts[int(picked) - 1]
 
 
-def matches(view: View, one: Known, word: str) -> None:
+def matches(view: View, one: TokenizerInfo, word: str) -> None:
     """Draw the lookups of ``word``, as the tokenizer's own normalization left it."""
     vocabulary: dict[str, int] = engine(one).get_vocab(with_added_tokens=False)
     found = wordpiece.match(word, vocabulary)

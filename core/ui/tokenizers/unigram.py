@@ -14,7 +14,7 @@ from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import unigram
-from core.tokenizers.known import Known, scores
+from core.tokenizers.known import TokenizerInfo, scores
 from core.tokenizers.unigram import Lattice, Path
 from core.ui.export import download_csv
 from core.ui.page import theme
@@ -31,7 +31,7 @@ _BEST = 8
 _SAMPLES = 200
 
 
-def segmentations(view: View, one: Known, word: str) -> None:
+def segmentations(view: View, one: TokenizerInfo, word: str) -> None:
     """Draw the lattice of ``word``, ``▁`` standing for the space before it."""
     state = view.state
     probabilities = scores(one)
@@ -134,5 +134,5 @@ def _spaced(text: str) -> str:
 
 
 @session.cached()
-def _longest(one: Known, size: int) -> int:
+def _longest(one: TokenizerInfo, size: int) -> int:
     return max(map(len, scores(one)))
