@@ -267,7 +267,7 @@ class Character:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TokenizedText:
     """A clean and a noisy text as one tokenizer splits them, special tokens left out."""
 
     reader: str
@@ -290,9 +290,9 @@ def characters(text: str) -> tuple[Character, ...]:
     )
 
 
-def cut(checkpoint: Checkpoint, clean: str, noisy: str) -> Cut:
+def cut(checkpoint: Checkpoint, clean: str, noisy: str) -> TokenizedText:
     """Both texts by the checkpoint's tokenizer."""
     tokenizer: Any = checkpoint.tokenizer
     before, after = tokenizer([clean, noisy], add_special_tokens=False, verbose=False)["input_ids"]
     clean_labels, noisy_labels = (tuple(label(tokenizer, i) for i in ids) for ids in (before, after))
-    return Cut(checkpoint.spec.name, clean_labels, noisy_labels, after.count(tokenizer.unk_token_id))
+    return TokenizedText(checkpoint.spec.name, clean_labels, noisy_labels, after.count(tokenizer.unk_token_id))

@@ -1,12 +1,12 @@
 r"""A text read in segments with a memory, as Transformer-XL reads (Dai et al., 2019, arXiv 1901.02860).
 
-The tokens of segment :math:`\tau` see those before them in the segment, and the states that each layer kept of the last
-M tokens before it. Without the memory (M = 0) every segment begins anew. What a token costs:
+The tokens of segment :math:`\tau` attend to earlier ones of the segment, and to each layer's cached states of the last
+M tokens before it. Without the memory (M = 0) segments are independent. The surprisal of a token:
 
 .. math:: -\log_2 p(x_t \mid x_{<t} \text{ as far as it is in the segment or remembered})
 
-A remembered state has itself seen what was remembered when it was computed, so that with every layer words further back
-have an influence, up to M more a layer.
+A cached state itself depends on the memory at its computation, so that each further layer extends the receptive field
+by up to M tokens.
 
 Shapes: n tokens, L layers, H heads, q tokens of a segment, K of what is remembered and q together.
 """
@@ -44,7 +44,7 @@ class Reading:
     """A text with and without the memory."""
 
     tokens: tuple[Token, ...]
-    """The n tokens whose cost is told; what stands before the first is the token that begins a text."""
+    """The n tokens with a surprisal; the token that begins a text precedes them."""
     segment: int
     memory: int
     with_memory: Floats
@@ -52,13 +52,13 @@ class Reading:
     without: Floats
     """(n,) bits."""
     furthest_key: tuple[int, ...]
-    """For each layer, how many tokens back the furthest key is that gets any weight."""
+    """For each layer, the distance in tokens to the furthest key with any weight."""
     furthest_influence: tuple[int, ...]
-    """For each number of layers from the top, how many tokens back of the last one something can have an influence."""
+    """For each number of layers from the top, the receptive field of the last token, in tokens."""
 
 
 def has_memory(model: Any) -> bool:
-    """Whether a model hands on a memory of states: transformers' XLNet class with attention to the left alone."""
+    """Whether a model carries a memory of states: transformers' XLNet class with causal attention."""
     return has(model.config, "memory")
 
 

@@ -1,14 +1,14 @@
-"""One sentence for models of different kinds: each does with it what it was trained for.
+"""One sentence for models of different kinds, each with the task that it was trained for.
 
-Words, not tokens, are what is hidden, because every model cuts the sentence in its own way:
+Words are masked, not tokens, because every model tokenizes the sentence differently:
 
-- a masked language model gets the sentence with one mask of its own in the place of each hidden word, a permutation
-  language model (XLNet) the sentence whose hidden words nothing can see;
-- a causal language model reads from the left, so it gets what stands before the first hidden word, and goes on;
-- an encoder-decoder gets the whole sentence, nothing hidden, and a task;
-- a detector of replaced tokens gets the whole sentence and judges each of its tokens.
+- a masked language model gets the sentence with one mask for each masked word, a permutation language model (XLNet)
+  the sentence with an attention mask over those words;
+- a causal language model continues the text before the first masked word;
+- an encoder-decoder gets the whole sentence, unmasked, and a task;
+- a discriminator gets the whole sentence and classifies each of its tokens.
 
-How well a causal model expects a whole sentence x is comparable across tokenisers when it is counted by bytes:
+The probability that a causal model assigns to a sentence x is comparable across tokenizers in bits per byte:
 
     bits per byte = −Σ_t log2 p(x_t | x_<t) / bytes of x
 """
@@ -63,7 +63,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a masked language model expects in each hidden place, in the order of the sentence."""
+    """The predictions of a masked language model at each masked position, in the order of the sentence."""
 
     sentence: MaskedText
     guesses: tuple[MaskPrediction, ...]
@@ -73,7 +73,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """What a causal model writes after what it was given."""
+    """The continuation by a causal model."""
 
     given: str
     written: tuple[Token, ...]
@@ -105,14 +105,14 @@ def split(text: str) -> tuple[Word, ...]:
 
 
 def usual(words: Sequence[Word]) -> tuple[int, ...]:
-    """The word that is hidden when nobody has chosen one: the last, unless a mask was typed."""
+    """The word that is masked by default: the last, unless a mask was typed."""
     if any(word.mask for word in words):
         return ()
     return tuple([i for i, word in enumerate(words) if word.reads][-1:])
 
 
 def carry_over(before: Sequence[str], now: Sequence[str], hidden: Collection[int]) -> tuple[int, ...] | None:
-    """The hidden words' places after the sentence changed; None where it has become another sentence."""
+    """The positions of masked words in a changed sentence; None where it has become another sentence."""
     moved = {
         block.a + i: block.b + i
         for block in SequenceMatcher(None, list(before), list(now), autojunk=False).get_matching_blocks()
@@ -124,7 +124,7 @@ def carry_over(before: Sequence[str], now: Sequence[str], hidden: Collection[int
 
 
 def masked(text: str, words: Sequence[Word], hidden: Collection[int]) -> str:
-    """``text`` with ``[MASK]`` in the place of each hidden word."""
+    """``text`` with ``[MASK]`` for each masked word."""
     parts, at = [], 0
     for i, word in enumerate(words):
         if i in hidden:

@@ -1,6 +1,6 @@
-"""What an encoder-decoder can be asked for, each a task with a name: translations, repairs, corruptions to undo.
+"""The tasks of an encoder-decoder: translation, denoising, spelling correction, fusion.
 
-Which task is meant stands in the text itself, as a prefix (T5: “translate English to German: ”, Raffel et al. 2020,
+A task is selected in the text itself, by a prefix (T5: “translate English to German: ”, Raffel et al. 2020,
 arXiv 1910.10683), or in the first token of the output, as a language (M2M-100: Fan et al. 2020, arXiv 2010.11125).
 """
 
@@ -22,16 +22,16 @@ _PUBLISHED_PAIR = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thing that a checkpoint can be asked for."""
+    """A task that a checkpoint offers."""
 
     slug: str
     label: str
     prefix: str = ""
-    """Put before the text, with its own space at the end."""
+    """Precedes the text, with its own space at the end."""
     opens: str = ""
-    """A token of the vocabulary put before the text's tokens, "" for none."""
+    """A token that precedes the text's tokens, "" for none."""
     answers: str = ""
-    """A token of the vocabulary that the output begins with, "" for none."""
+    """The first token of the output, "" for none."""
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -41,7 +41,7 @@ class Task:
 
     @property
     def repairs(self) -> bool:
-        """Whether the task is to repair damaged text."""
+        """Whether the task is to reconstruct corrupted text."""
         return self.slug == "repair" or self.slug.startswith("repair-")
 
     @property
@@ -51,7 +51,7 @@ class Task:
 
     @property
     def respells(self) -> bool:
-        """Whether the task is to set noisy spelling right, byte by byte (`core.language.noise`)."""
+        """Whether the task is to correct noisy spelling, byte by byte (`core.language.noise`)."""
         return self.slug == "respell"
 
 
@@ -59,10 +59,10 @@ PLAIN = Task("text", "Text in, text out")
 
 
 def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
-    """What ``checkpoint`` can be asked for, in the order of the menu; one plain task where nothing is known.
+    """The tasks of ``checkpoint`` in the order of the menu; one plain task where none is known.
 
     Raises:
-        InputUnusable: when the checkpoint is no encoder-decoder.
+        InputUnusable: the checkpoint is not an encoder-decoder.
     """
     spec, config = checkpoint.spec, checkpoint.model.config
     if not config.is_encoder_decoder:

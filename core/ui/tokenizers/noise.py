@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.figures.vocabulary import token_bars
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
-from core.language.noise import Tokenization as Pair
+from core.language.noise import TokenizedText as Pair
 from core.table import Table
 from core.tokenizers.known import TokenizerInfo
 from core.tokenizers.samples import whole
