@@ -14,7 +14,7 @@ from core.figures.plot import SYMBOLS, figure, hover, scatter, title
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.language.noise import Cut
+    from core.language.noise import TokenizedText
     from core.theme import Theme
 
 
@@ -137,7 +137,7 @@ def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
     )
 
 
-def token_bars(cuts: Sequence[Cut], color: str, *, theme: Theme) -> go.Figure:
+def token_bars(cuts: Sequence[TokenizedText], color: str, *, theme: Theme) -> go.Figure:
     """Number of tokens of a clean and a noisy text with each tokenizer: the clean one plain, the noisy one hatched."""
     counts = (
         ("clean", [len(one.clean) for one in cuts], ""),

@@ -13,7 +13,7 @@ from core.figures import attention as figures
 from core.figures.vocabulary import token_bars
 from core.language import translate
 from core.language.generate import along
-from core.language.noise import EVERYDAY, NOISES, RATES, Cut, Noise, changed, characters, cut, noisy
+from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, changed, characters, cut, noisy
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
@@ -110,7 +110,7 @@ def _bytes(view: DemoView, source: str) -> None:
 
 
 @session.cached("Tokenizing both texts")
-def _cuts(slug: str, clean: str, given: str) -> tuple[Cut, ...]:
+def _cuts(slug: str, clean: str, given: str) -> tuple[TokenizedText, ...]:
     ready = {spec.slug for spec in checkpoints.available() if spec.ready}
     return tuple(
         cut(session.checkpoint(reader), clean, given)
