@@ -32,9 +32,9 @@ _MISSING = object()
 
 
 class Cache:
-    """Results by key; the least recently used are evicted when the total exceeds ``most`` bytes."""
+    """Results by key; the least recently used are evicted when the total exceeds ``most()`` bytes."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: Callable[[], int]) -> None:
         self._most = most
         self._bytes = 0
         self._stored: OrderedDict[Hashable, tuple[Any, int, float]] = OrderedDict()
@@ -60,12 +60,12 @@ class Cache:
 
     def put(self, key: Hashable, value: Any, seconds: float = math.inf) -> None:
         """Store ``value`` for ``seconds``, evicting others to make room; the latest is stored whatever its size."""
-        size = weigh(value) + weigh(key)
+        size, most = weigh(value) + weigh(key), self._most()
         with self._lock:
             self._drop(key)
             self._stored[key] = value, size, time.monotonic() + seconds
             self._bytes += size
-            while self._bytes > self._most and len(self._stored) > 1:
+            while self._bytes > most and len(self._stored) > 1:
                 self._drop(next(iter(self._stored)))
 
     def forget(self, key: Hashable) -> None:

@@ -18,6 +18,7 @@ from core.checkpoints import hub_cache, package, registry
 from core.checkpoints.families import Branch
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, SettingUnusable
+from core.turns import turns
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
 NEEDED = (
@@ -106,7 +107,12 @@ def _settings(report: Report) -> bool:
     threads = (
         f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for large ones"
     )
-    memory = [f"{chosen.memory_mb:,} MB for loaded models (ATLAS_MEMORY_MB)", f"threads: {threads} (ATLAS_THREADS)"]
+    memory = [
+        f"{chosen.memory_mb:,} MB (ATLAS_MEMORY_MB): {chosen.model_bytes / 1e6:,.0f} MB for loaded models, "
+        f"{chosen.result_bytes / 1e6:,.0f} MB for results",
+        f"threads: {threads} (ATLAS_THREADS)",
+        f"{turns.most} runs of pages compute at a time, the others queue",
+    ]
     if total:
         memory.append(f"{total / 1e6:,.0f} MB in this machine")
         if total / 1e6 < chosen.memory_mb:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from core.cache import HOUR, Cache
+from core.settings import settings
 from core.turns import turns
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from core.vectors.plane import Plane
     from core.vectors.reading import Reading
 
-results = Cache(256 * 2**20)
-"""The cache of all visitors. A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
+results = Cache(lambda: settings().result_bytes)
+"""The cache of all visitors, with a share of the memory budget.
+
+A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ variable                    default    meaning
 ``ATLAS_HUB``               ``off``    ``on`` offers published checkpoints of the Hugging Face Hub for download
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
 ``ATLAS_CONTENT_DIR``       (none)     a folder whose files replace single files of ``assets/content``
-``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones are evicted
+``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models and results share; least recently used ones are evicted
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ==========================  =========  ==========================================================================
@@ -57,6 +57,16 @@ class Settings(BaseSettings):
     threads: int | None = Field(default=None, ge=1, le=256)
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
+
+    @property
+    def result_bytes(self) -> int:
+        """The share of the memory budget for cached results, traces and texts: an eighth, at most 256 MiB."""
+        return min(self.memory_mb * 125_000, 256 * 2**20)
+
+    @property
+    def model_bytes(self) -> int:
+        """The share of the memory budget for loaded models: all but that of results."""
+        return self.memory_mb * 1_000_000 - self.result_bytes
 
 
 @lru_cache(maxsize=1)

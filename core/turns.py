@@ -54,7 +54,7 @@ class Turns:
     """At most ``most`` runs compute at a time."""
 
     def __init__(self, most: int) -> None:
-        self._free = most
+        self.most = self._free = most
         self._waiting: list[_Run] = []
         self._lock = threading.Lock()
         self._here = threading.local()

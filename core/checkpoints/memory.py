@@ -1,4 +1,4 @@
-"""Loaded checkpoints, shared by all visitors under one memory budget (``ATLAS_MEMORY_MB``).
+"""Loaded checkpoints, shared by all visitors under their share of the memory budget (``ATLAS_MEMORY_MB``).
 
 The first request loads; requests that come meanwhile wait for the same result. When the budget is spent, the model that
 was used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
@@ -148,7 +148,7 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     try:
         spec = registry.get(slug) if part is None else registry.part_of(registry.get(slug), part)
         with folder.still_there():
-            return _memory.load(spec, configuration.settings().memory_mb * 1_000_000)
+            return _memory.load(spec, configuration.settings().model_bytes)
     except AtlasError:
         raise
     except MemoryError:

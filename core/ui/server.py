@@ -27,6 +27,7 @@ from core import checkpoints
 from core.checkpoints import memory
 from core.errors import AtlasError, SettingUnusable
 from core.settings import settings
+from core.turns import turns
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
@@ -152,7 +153,8 @@ def _registry() -> CollectorRegistry:
         ("sessions", "Open tabs", lambda: get_instance()._session_mgr.num_active_sessions()),
         ("models_loaded", "Models in memory", lambda: len(memory.loaded())),
         ("models_bytes", "Memory of loaded models", memory.bytes_used),
-        ("models_budget_bytes", "Memory that models may share", lambda: settings().memory_mb * 1_000_000),
+        ("models_budget_bytes", "Memory that models may share", lambda: settings().model_bytes),
+        ("waiting_runs", "Runs of pages that wait for a turn to compute", lambda: turns.waiting),
         ("results_bytes", "Memory of stored results", _results_bytes),
     ):
         Gauge(f"atlas_{name}", text, registry=registry).set_function(value)

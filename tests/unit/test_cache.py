@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core import session
 from core.cache import Cache, weigh
+from core.settings import Settings, settings
 
 MB = 2**20
 
@@ -30,7 +32,7 @@ def reader(most: int) -> tuple[Callable[..., Result], list[str]]:
         texts.append(text)
         return Result(text, np.zeros(len(text) * MB // 4, np.float32))
 
-    return Cache(most).wrap(read), texts
+    return Cache(lambda: most).wrap(read), texts
 
 
 def test_bytes_are_those_of_all_that_belongs_to_a_result() -> None:
@@ -40,7 +42,7 @@ def test_bytes_are_those_of_all_that_belongs_to_a_result() -> None:
     assert 4000 <= weigh((numbers[::2], np.broadcast_to(numbers, (50, 1000)))) < 4600, "views hold what they are of"
     nested = {"a": [Result("x" * 500, numbers)]}
     assert 4500 <= weigh(nested) < 5200
-    assert weigh(Cache(1)) < 200, "what is of another kind may belong to others"
+    assert weigh(Cache(lambda: 1)) < 200, "what is of another kind may belong to others"
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
@@ -70,7 +72,7 @@ def test_an_argument_that_is_left_out_is_its_default() -> None:
 
 
 def test_small_ones_are_not_without_number() -> None:
-    cache = Cache(20_000)
+    cache = Cache(lambda: 20_000)
     for number in range(1000):
         cache.put(number, "word")
     assert cache.get(0) is None
@@ -79,7 +81,7 @@ def test_small_ones_are_not_without_number() -> None:
 
 
 def test_what_is_forgotten_takes_no_room() -> None:
-    cache = Cache(3 * MB)
+    cache = Cache(lambda: 3 * MB)
     for key in "ab":
         cache.put(key, bytes(MB))
     for _ in range(5):
@@ -105,7 +107,7 @@ def test_who_asks_meanwhile_gets_the_same() -> None:
             raise ValueError(text)
         return [text]
 
-    ask = Cache(MB).wrap(slow)
+    ask = Cache(lambda: MB).wrap(slow)
     found: list[object] = []
 
     def visitor(text: str) -> None:
@@ -139,7 +141,7 @@ def test_who_is_stopped_stops_nobody_else() -> None:
         """Streamlit's signal to one visitor's run, which holds what that visitor has typed."""
 
     begun, go = threading.Event(), threading.Event()
-    cache, found = Cache(MB), []
+    cache, found = Cache(lambda: MB), []
 
     def stopped() -> str:
         begun.set()
@@ -172,3 +174,19 @@ def test_an_hour_later_it_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     ask("a")
     ask("a")
     assert read == ["a", "a"]
+
+
+def test_models_and_results_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    for megabytes in (64, 2048, 100_000):
+        monkeypatch.setenv("ATLAS_MEMORY_MB", str(megabytes))
+        chosen = Settings()
+        assert chosen.model_bytes + chosen.result_bytes == megabytes * 1_000_000
+        assert 0 < chosen.result_bytes <= 256 * MB
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "64")
+    settings.cache_clear()
+    session.results.clear()
+    for key in range(20):
+        session.results.put(key, bytes(MB))
+    assert session.results.bytes_used <= 64e6 / 8
+    session.results.clear()
+    settings.cache_clear()
