@@ -130,7 +130,7 @@ def trunk_of(model: Any) -> Any:
 
 
 def bare_forward(checkpoint: Checkpoint, text: str, task: str | None = None) -> Callable[[], Any]:
-    """What one would write by hand: tokenise ``text``, run the passes that a capture of it needs, and hold ready what a
+    """What one would write by hand: tokenize ``text``, run the passes that a capture of it needs, and hold ready what a
     picture needs: each token's piece, each kind's weights in one tensor, as bertviz stacks them."""
     import torch
     from bertviz.util import format_attention

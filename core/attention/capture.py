@@ -33,7 +33,7 @@ from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
 from core.language.segments import has_memory
 from core.language.text import clean
-from core.language.tokens import check_length, max_tokens, own_language, tokenise
+from core.language.tokens import check_length, max_tokens, own_language, tokenize
 from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
 
@@ -105,7 +105,7 @@ def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple
     Raises:
         NoAttentionMatrix: the map has others.
     """
-    tokens = tokenise(checkpoint, text)
+    tokens = tokenize(checkpoint, text)
     if len(tokens) != len(trace.own.key_tokens):
         raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
     return tokens

@@ -24,7 +24,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, masked_positions, translate_masks
 from core.language.text import clean
-from core.language.tokens import check_length, describe, likeliest, speaks, tokenise
+from core.language.tokens import check_length, describe, likeliest, speaks, tokenize
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def numbers(checkpoint: Checkpoint) -> tuple[int, int]:
 
 
 def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[int] = ()) -> Joined:
-    """Tokenise an English sentence and its French translation, and mask words of either.
+    """Tokenize an English sentence and its French translation, and mask words of either.
 
     Args:
         chosen: tokens of the joined row; one token stands for its whole word. Typed masks count, too.
@@ -119,7 +119,7 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[
     sides: list[tuple[Token, ...]] = []
     for text in (first, second):
         typed, _ = translate_masks(clean(text, MAX_CHARS), str(tokenizer.mask_token))
-        sides.append(tokenise(checkpoint, typed, special=False))
+        sides.append(tokenize(checkpoint, typed, special=False))
         check_length(checkpoint, len(sides[-1]) + 2)
     tokens = (*frame, *sides[0], *frame, *frame, *sides[1], *frame)
     row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))

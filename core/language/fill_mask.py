@@ -23,7 +23,7 @@ from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.text import clean
-from core.language.tokens import check_length, label, likeliest, own_language, style, tokenise, words
+from core.language.tokens import check_length, label, likeliest, own_language, style, tokenize, words
 from core.language.types import MaskPrediction, Token
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
             "Choose an encoder with a masked-token head."
         )
     text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))
-    tokens = tokenise(checkpoint, text)
+    tokens = tokenize(checkpoint, text)
     check_length(checkpoint, len(tokens))
     masked, numbers = masked_positions(tokens, int(mask_id), positions), words(tokens)
     for number in dict.fromkeys(numbers[i] for i in masked if tokens[i].id != mask_id):

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.text import clean
-from core.language.tokens import check_length, label, likeliest, tokenise, words
+from core.language.tokens import check_length, label, likeliest, tokenize, words
 from core.language.types import MaskPrediction, Token
 from core.patterns import Mask, Positions, perm_mask, ranks
 
@@ -78,7 +78,7 @@ class PredictionStep:
 
 
 def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Targets:
-    """Tokenise ``text`` and put the tokens of the ``chosen`` words in order.
+    """Tokenize ``text`` and put the tokens of the ``chosen`` words in order.
 
     Args:
         chosen: numbers of words (`choices`), in the order of prediction.
@@ -106,7 +106,7 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
     """The tokens of ``text``, special ones included; refuses what `prepare` refuses."""
     if not checkpoint.spec.offers("two streams"):
         raise InputUnusable(f"{checkpoint.spec.name} does not predict words in any order. Choose an XLNet.")
-    tokens = tokenise(checkpoint, clean(text, MAX_CHARS))
+    tokens = tokenize(checkpoint, clean(text, MAX_CHARS))
     check_length(checkpoint, len(tokens))
     if all(token.special for token in tokens):
         raise InputUnusable("The tokenizer gives no token for this text. Type a few words, or choose a sample.")

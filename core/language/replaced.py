@@ -16,7 +16,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, MaskedText, masked_logits, prepare
 from core.language.text import clean
-from core.language.tokens import check_length, describe, tokenise, words
+from core.language.tokens import check_length, describe, tokenize, words
 from core.language.types import Token
 
 SHARE = 0.15
@@ -75,7 +75,7 @@ def replace_and_detect(
     """
     text = clean(text, MAX_CHARS)
     if not positions:
-        positions = some_words(tokenise(generator, text), seed)
+        positions = some_words(tokenize(generator, text), seed)
     masked = prepare(generator, text, positions)
     sampled, probabilities = sample(generator, masked.ids, masked.positions, seed)
     ids = list(masked.ids)
@@ -106,7 +106,7 @@ def _filled(checkpoint: Checkpoint, masked: MaskedText, ids: Sequence[int]) -> t
 
 def detect(discriminator: Checkpoint, text: str) -> Detection:
     """The discriminator's probabilities for an unchanged text."""
-    tokens = tokenise(discriminator, clean(text, MAX_CHARS))
+    tokens = tokenize(discriminator, clean(text, MAX_CHARS))
     check_length(discriminator, len(tokens))
     return Detection(tokens, tokens, (), (), detector_probabilities(discriminator, [token.id for token in tokens]))
 

@@ -28,7 +28,7 @@ from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
 from core.language.generate import generate
 from core.language.replaced import Detection, detect
 from core.language.text import clean
-from core.language.tokens import describe, max_tokens, tokenise
+from core.language.tokens import describe, max_tokens, tokenize
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
 
 MAX_CHARS = 600
@@ -201,7 +201,7 @@ def bits_per_byte(checkpoint: Checkpoint, text: str) -> float | None:
     """
     import torch
 
-    tokens = tokenise(checkpoint, text, special=False)
+    tokens = tokenize(checkpoint, text, special=False)
     ids, size = [token.id for token in tokens], len(text.encode())
     start = checkpoint.tokenizer.bos_token_id
     if start is not None:

@@ -156,7 +156,7 @@ def join_bytes(text: str) -> str:
     return _FALLBACKS.sub(lambda run: bytes.fromhex(_FALLBACK.sub(r"\1", run[0])).decode("utf-8", "replace"), text)
 
 
-def tokenise(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tuple[Token, ...]:
+def tokenize(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tuple[Token, ...]:
     """The tokens that the checkpoint's model gets for ``text``; ``special`` adds the tokeniser's own frame."""
     tokenizer = checkpoint.tokenizer
     if tokenizer.is_fast:

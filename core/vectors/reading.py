@@ -19,7 +19,7 @@ from core.errors import InputTooLong, InputUnusable
 from core.language.codes import codes_of
 from core.language.tasks import tasks
 from core.language.text import clean
-from core.language.tokens import check_length, describe, own_language, tokenise
+from core.language.tokens import check_length, describe, own_language, tokenize
 from core.language.translate import prepare
 from core.language.types import Token
 
@@ -81,7 +81,7 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
         request = prepare(checkpoint, typed, tasks(checkpoint)[0].slug)
         tokens = tuple(_shifted(request.tokens, len(request.task.prefix)))
     else:
-        tokens = tokenise(checkpoint, typed)
+        tokens = tokenize(checkpoint, typed)
         if codes := codes_of(checkpoint):
             tokens = (*describe(checkpoint.tokenizer, [next(iter(codes.values()))]), *tokens)
         check_length(checkpoint, len(tokens))

@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language import losses as live
 from core.language.losses import ids_of, losses
-from core.language.tokens import tokenise
+from core.language.tokens import tokenize
 from core.objectives import causal, contrastive, denoising, distillation, masked, permutation, replaced, translation
 from core.objectives.example import Cell, Example
 from core.objectives.sentence_pairs import next_sentence
@@ -110,7 +110,7 @@ def test_nothing_asked_costs_nothing_and_too_much_is_refused() -> None:
 
 
 def pieces(checkpoint: Checkpoint, text: str) -> list[str]:
-    return [token.piece for token in tokenise(checkpoint, text, special=False)]
+    return [token.piece for token in tokenize(checkpoint, text, special=False)]
 
 
 def numbers(checkpoint: Checkpoint, cells: tuple[Cell, ...]) -> torch.Tensor:

@@ -13,7 +13,7 @@ from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import pairs, replaced
 from core.language.fill_mask import fill_mask, masked_logits, prepare, refill
-from core.language.tokens import tokenise
+from core.language.tokens import tokenize
 from tests import tiny, tinyfamilies
 
 A, B = "The cat sat on the mat.", "A small dog runs in the garden."
@@ -58,7 +58,7 @@ def test_second_sentences_are_lines() -> None:
 
 def test_what_is_judged_is_what_the_generator_wrote(electra: tuple[Checkpoint, Checkpoint]) -> None:
     generator, discriminator = electra
-    tokens = tokenise(generator, A)
+    tokens = tokenize(generator, A)
     found = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
     assert found.masked == (2, 6)
     assert [t.id for i, t in enumerate(found.after) if i not in found.masked] == [
@@ -81,7 +81,7 @@ def test_what_is_judged_is_what_the_generator_wrote(electra: tuple[Checkpoint, C
 
 
 def test_right_verdicts_are_counted_over_ordinary_tokens() -> None:
-    tokens = tokenise(tinyfamilies.make("bert"), "the cat sat")
+    tokens = tokenize(tinyfamilies.make("bert"), "the cat sat")
     changed = tuple(tokens[2] if i == 1 else token for i, token in enumerate(tokens))  # [CLS] cat cat sat [SEP]
     found = replaced.Detection(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
     assert found.replaced == (1,)  # the guess at 3 was right, so it counts as original
@@ -90,12 +90,12 @@ def test_right_verdicts_are_counted_over_ordinary_tokens() -> None:
 
 
 def test_words_are_chosen_by_the_seed_and_whole(electra: tuple[Checkpoint, Checkpoint]) -> None:
-    tokens = tokenise(electra[0], "The cat sat on the mat and looked at the dog. " * 2)
+    tokens = tokenize(electra[0], "The cat sat on the mat and looked at the dog. " * 2)
     chosen = {replaced.some_words(tokens, seed) for seed in range(10)}
     assert len(chosen) > 3
     assert all(len(c) == round(0.15 * 22) for c in chosen)  # 22 words, each one piece
     with pytest.raises(InputUnusable):
-        replaced.some_words(tokenise(electra[0], "?!"), 0)
+        replaced.some_words(tokenize(electra[0], "?!"), 0)
 
 
 def test_a_text_of_ones_own_has_nothing_replaced(electra: tuple[Checkpoint, Checkpoint]) -> None:

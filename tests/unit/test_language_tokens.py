@@ -9,7 +9,7 @@ import pytest
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong
 from core.language.text import LONGEST, clean, last_window, window
-from core.language.tokens import Wording, describe, label, read_piece, style, tokenise, visible, words
+from core.language.tokens import Wording, describe, label, read_piece, style, tokenize, visible, words
 from tests import tiny, tinyfamilies
 
 
@@ -48,7 +48,7 @@ def test_pieces_read_without_their_marks(piece: str, kind: Any, expected: tuple[
 @pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])
 @pytest.mark.parametrize("text", ["The cat sat.", "Le chat dort", "  the dog", "dogs, cats and mats"])
 def test_offsets_point_at_the_words(tokenizer: Any, text: str) -> None:
-    for token in tokenise(_with(tokenizer), text):
+    for token in tokenize(_with(tokenizer), text):
         if not token.special and token.start >= 0:
             assert text[token.start : token.end].lower() == token.text.lower()
 
@@ -56,7 +56,7 @@ def test_offsets_point_at_the_words(tokenizer: Any, text: str) -> None:
 @pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])
 def test_pieces_of_one_word_share_its_number(tokenizer: Any) -> None:
     text = "garden gardencat, dog"
-    tokens = tokenise(_with(tokenizer), text, special=False)
+    tokens = tokenize(_with(tokenizer), text, special=False)
     numbers = words(tokens)
     said: dict[int, str] = {}
     for token, number in zip(tokens, numbers, strict=True):
@@ -68,18 +68,18 @@ def test_pieces_of_one_word_share_its_number(tokenizer: Any) -> None:
 
 
 def test_leading_spaces_are_marked_where_the_vocabulary_knows_them() -> None:
-    assert [t.leading_space for t in tokenise(_with(BYTES), "The cat")] == [False, True]
-    assert not any(t.leading_space for t in tokenise(_with(WORDPIECE), "The cat"))
+    assert [t.leading_space for t in tokenize(_with(BYTES), "The cat")] == [False, True]
+    assert not any(t.leading_space for t in tokenize(_with(WORDPIECE), "The cat"))
 
 
 def test_special_tokens_have_no_place_in_the_text() -> None:
-    tokens = tokenise(_with(WORDPIECE), "the cat")
+    tokens = tokenize(_with(WORDPIECE), "the cat")
     assert [t.special for t in tokens] == [True, False, False, True]
     assert (tokens[0].start, tokens[-1].end) == (-1, -1)
 
 
 def test_an_emoji_in_bytes_is_one_word() -> None:
-    tokens = tokenise(_with(BYTES), "🤖")
+    tokens = tokenize(_with(BYTES), "🤖")
     assert [t.text for t in tokens] == ["‹f0›", "‹9f›", "‹a4›", "‹96›"]
     assert words(tokens) == (0, 0, 0, 0)
 

@@ -25,7 +25,7 @@ from core.attention.tokens import align, word_weights
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import TreebankRefused
-from core.language.tokens import tokenise
+from core.language.tokens import tokenize
 from core.language.types import Token
 from tests import tiny
 
@@ -185,7 +185,7 @@ def test_pieces_make_up_their_words(tokenizer: Any) -> None:
     spaces = (True, True, True, True, False, True, False, True, True, False, True)
     many = (0,) * len(words)
     one = Sentence("a", words, words, words, many, words, spaces)
-    tokens = tokenise(Checkpoint(None, tokenizer, SPEC), one.text)  # type: ignore[arg-type]
+    tokens = tokenize(Checkpoint(None, tokenizer, SPEC), one.text)  # type: ignore[arg-type]
     belongs = align(one, tokens)
     assert belongs.shape == (len(words), len(tokens))
     assert belongs.sum(0).max() == 1

@@ -21,7 +21,8 @@ from core.content import content
 from core.language.losses import Kind, Losses, ids_of
 from core.language.replaced import sample
 from core.language.text import clean
-from core.language.tokens import check_length, tokenise, words
+from core.language.tokens import check_length, words
+from core.language.tokens import tokenize as tokenize_text
 from core.language.types import Token
 from core.objectives.example import Cell, Example
 from core.ui.param import Control, Integer
@@ -194,7 +195,7 @@ def inputs(objective: str, slug: str, text: str, seed: int, options: Options) ->
 @session.cached()
 def tokenize(slug: str, text: str) -> tuple[Token, ...]:
     """The tokens of ``text`` without those that the model's format adds."""
-    return tokenise(session.checkpoint(slug), text, special=False)
+    return tokenize_text(session.checkpoint(slug), text, special=False)
 
 
 @session.cached("Loading the model")
