@@ -9,8 +9,10 @@ not for its end, however many visitors compute.
 
 At a step, and in the queue, a run also notices that its visitor has left or made a newer request, and ends.
 
-Threads with turns, not processes: models are in memory once and results are not copied. `benchmarks/classroom.py` and
-`benchmarks/fairness.py` measure both what a class waits and what the heaviest computation costs others.
+Threads with turns, not processes: models are in memory once and results are not copied. What decided: beside eight
+visitors who generate texts of 200 tokens under four strategies, a masked word took 1.5 s (median) without turns and
+0.35 s with them, measured in alternation on two busy processors. `benchmarks/classroom.py` and `benchmarks/fairness.py`
+measure what a class waits and what the heaviest computation of one visitor costs another.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ T = TypeVar("T")
 LONG = 0.02
 """Seconds that a turn lasts at least: passing it on has a cost."""
 PATIENCE = 0.1
-"""Seconds computed that a second of waiting makes up for. Without it, long runs would starve while short ones come; at
-1 they would take turns with those that have just come."""
+"""Seconds computed that a second of waiting makes up for: without it, long runs would starve. At 1 the masked word of
+the docstring took 0.48 s."""
 ASK = 0.25
 """Seconds between two checks of a waiting run for a newer request."""
 
