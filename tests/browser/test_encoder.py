@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Visitor
@@ -42,9 +43,10 @@ SCRIPT = "</script><script>top.hacked=1</script>"
 MARKUP = "<img src=x onerror=top.hacked=1> [a](http://evil.test)"
 
 
-def test_what_was_typed_is_never_run(visitor: Visitor) -> None:
-    page = visitor.open(link(text=SCRIPT + MARKUP))
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(SCRIPT + MARKUP)
+@pytest.mark.parametrize("text", [SCRIPT, MARKUP], ids=["script", "markup"])
+def test_what_was_typed_is_never_run(visitor: Visitor, text: str) -> None:
+    page = visitor.open(link(text=text))
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(text)
     expect(chips(visitor).get_by_role("button").nth(9)).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.locator("a[href*=evil], main img").count() == 0
