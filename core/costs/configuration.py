@@ -35,7 +35,7 @@ POSITIONS: dict[str, str] = {
     "relative": "relative bias (T5)",
     "distances": "relative embeddings (DeBERTa)",
     "axial": "axial (Reformer)",
-    "fixed": "sinusoidal or none",
+    "fixed": "sinusoidal, ALiBi or none",
 }
 Head = Literal["none", "pooler", "words", "masked", "masked-pooler", "pretraining", "replaced"]
 HEADS: dict[str, str] = {

@@ -232,7 +232,7 @@ class SegmentsObjective(CausalObjective):
             read = ((with_memory, 0), (with_memory, first), (without, first))
             for number, (states, begin) in enumerate(read):
                 labels = batch["labels"][:, begin:]
-                nats[number] += float(self.cross_entropy(states[:, begin:], labels)) * labels.numel()
+                nats[number] += self.cross_entropy(states[:, begin:], labels).item() * labels.numel()
                 sizes[number] += self.bytes[labels.cpu().numpy()].sum()
         names = ("bits per byte", "later segments, bits per byte", "later segments without memory, bits per byte")
         return dict(zip(names, (nats / math.log(2) / sizes).tolist(), strict=True))
