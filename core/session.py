@@ -21,7 +21,7 @@ from core.turns import turns
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
     from core.checkpoints.folder import State
-    from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
+    from core.checkpoints.spec import Checkpoint, Part
     from core.efficiency.timing import Timing
     from core.vectors.contextual import Measured
     from core.vectors.occurrences import WordVectors
@@ -175,7 +175,7 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
     try:
         if not again and (stored := results.get(key)) is not None:
             return stored  # type: ignore[no-any-return]
-        with turns.kept():
+        with turns.uninterrupted():
             result = compute()
         results.put(key, result)
         return result
@@ -185,20 +185,12 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
 
 def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
     """The time of one forward pass, measured once for the same files: see :mod:`core.efficiency.timing`."""
-    from core import checkpoints
-    from core.checkpoints.sizes import state_of
     from core.efficiency.timing import measure
 
-    key = ("timing", slug, state_of(checkpoints.get(slug)))
+    key = ("timing", slug, files(slug))
     return measured(key, lambda: measure(checkpoint(slug), progress), progress, again=again)
 
 
-def timed(spec: CheckpointSpec) -> Timing | None:
+def timed(slug: str) -> Timing | None:
     """The result of :func:`timing` for the current files; None before the measurement."""
-    from core.checkpoints.sizes import state_of
-    from core.errors import AtlasError
-
-    try:
-        return results.get(("timing", spec.slug, state_of(spec)))  # type: ignore[no-any-return]
-    except (AtlasError, OSError):
-        return None
+    return results.get(("timing", slug, files(slug)))  # type: ignore[no-any-return]

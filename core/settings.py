@@ -9,6 +9,8 @@ variable                    default    meaning
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models and results share; least recently used ones are evicted
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
+``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
+``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
 ==========================  =========  ==========================================================================
 """
 

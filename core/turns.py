@@ -45,7 +45,7 @@ class _Run:
         self.since = time.monotonic()
         self.turn = threading.Event()
         self.holds = False
-        self.keeps = 0
+        self.pinned = 0
 
     def rank(self, now: float) -> float:
         """Of a waiting run: seconds computed minus a share of those waited. The smallest goes next."""
@@ -68,12 +68,12 @@ class Turns:
         Args:
             check: raises where the run is to end, since its visitor has left or wants something newer.
         """
-        mine = self._here.run = _Run(check or (lambda: None))
+        run = self._here.run = _Run(check or (lambda: None))
         try:
-            self._take(mine)
+            self._take(run)
             yield
         finally:
-            self._give(mine)
+            self._give(run)
             self._here.run = None
 
     def step(self) -> None:
@@ -81,57 +81,57 @@ class Turns:
 
         Outside a run it does nothing.
         """
-        mine: _Run | None = getattr(self._here, "run", None)
-        if mine is None:
+        run: _Run | None = getattr(self._here, "run", None)
+        if run is None:
             return
-        mine.check()
+        run.check()
         now = time.monotonic()
-        if not self._waiting or mine.keeps or now - mine.since < LONG:
+        if not self._waiting or run.pinned or now - run.since < LONG:
             return
         with self._lock:
-            spent = mine.spent + now - mine.since
-            if not self._waiting or min(one.rank(now) for one in self._waiting) > spent:
+            spent = run.spent + now - run.since
+            if not self._waiting or min(waiting.rank(now) for waiting in self._waiting) > spent:
                 return
-        self._give(mine)
-        self._take(mine)
+        self._give(run)
+        self._take(run)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """A part of a run that waits for something else: others have its turn meanwhile."""
-        mine: _Run | None = getattr(self._here, "run", None)
-        if mine is None:
+        run: _Run | None = getattr(self._here, "run", None)
+        if run is None:
             yield
             return
         self._here.run = None
-        self._give(mine)
+        self._give(run)
         try:
             yield
         finally:
-            # also where the part has failed: the turn is given back where the run ends
-            self._take(mine, whatever=True)
-            self._here.run = mine
+            # the part may have failed: the turn must be held until the run ends, which returns it
+            self._take(run, always=True)
+            self._here.run = run
 
     def result(self, future: Future[T]) -> T:
         """What another run computes; others have this one's turn meanwhile."""
-        mine: _Run | None = getattr(self._here, "run", None)
-        if mine is None:
+        run: _Run | None = getattr(self._here, "run", None)
+        if run is None:
             return future.result()
         with self.aside():
             while not wait((future,), ASK).done:
-                mine.check()
+                run.check()
         return future.result()
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """A part of a run that keeps its turn to the end, since its time is measured."""
-        mine: _Run | None = getattr(self._here, "run", None)
-        if mine is not None:
-            mine.keeps += 1
+    def uninterrupted(self) -> Iterator[None]:
+        """A part of a run that holds its turn to the end, since its time is measured."""
+        run: _Run | None = getattr(self._here, "run", None)
+        if run is not None:
+            run.pinned += 1
         try:
             yield
         finally:
-            if mine is not None:
-                mine.keeps -= 1
+            if run is not None:
+                run.pinned -= 1
 
     @contextmanager
     def locked(self, lock: threading.Lock) -> Iterator[None]:
@@ -149,40 +149,40 @@ class Turns:
         """How many runs wait for a turn."""
         return len(self._waiting)
 
-    def _take(self, mine: _Run, *, whatever: bool = False) -> None:
-        """Wait for a turn; ``whatever`` happens, it is had in the end."""
+    def _take(self, run: _Run, *, always: bool = False) -> None:
+        """Wait for a turn; with ``always``, a newer request does not end the waiting."""
         with self._lock:
-            mine.since = time.monotonic()
+            run.since = time.monotonic()
             if self._free:
                 self._free -= 1
-                mine.holds = True
+                run.holds = True
                 return
-            mine.turn.clear()
-            self._waiting.append(mine)
+            run.turn.clear()
+            self._waiting.append(run)
         try:
-            while not mine.turn.wait(None if whatever else ASK):
-                mine.check()
+            while not run.turn.wait(None if always else ASK):
+                run.check()
         finally:
             with self._lock:
-                if mine in self._waiting:
-                    self._waiting.remove(mine)
+                if run in self._waiting:
+                    self._waiting.remove(run)
 
-    def _give(self, mine: _Run) -> None:
-        """Pass the turn on, where the run has it."""
+    def _give(self, run: _Run) -> None:
+        """Pass the turn on, if the run holds it."""
         with self._lock:
-            if not mine.holds:
+            if not run.holds:
                 return
             now = time.monotonic()
-            mine.spent += now - mine.since
-            mine.holds = False
+            run.spent += now - run.since
+            run.holds = False
             if not self._waiting:
                 self._free += 1
                 return
-            following = min(self._waiting, key=lambda one: one.rank(now))
+            following = min(self._waiting, key=lambda waiting: waiting.rank(now))
             self._waiting.remove(following)
             following.since, following.holds = now, True
             following.turn.set()
 
 
 turns = Turns(os.cpu_count() or 1)
-"""Those of this process."""
+"""The turns of this process."""

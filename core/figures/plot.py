@@ -101,7 +101,7 @@ def template(name: Name) -> go.layout.Template:
                         "nticks": 4,
                         "tickangle": 0,
                         "tickformat": ".2~f",
-                        "title": {"side": "right"},
+                        "title": {"side": "top"},
                     },
                 }
             ],

@@ -23,16 +23,12 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core import checkpoints
-from core.checkpoints import memory
-from core.errors import AtlasError, SettingUnusable
-from core.settings import settings
-from core.turns import turns
-
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Modules of ours are imported where they are used: the server answers sooner without them.
 
 # Streamlit's client writes styles and compiles functions for its charts; the pages of bertviz are data: frames with
 # scripts of their own. Nothing may come from, or go to, another host.
@@ -85,6 +81,9 @@ class Secured:
 
 def _setting(name: str) -> bool:
     """Whether a switch of the settings is on; False where the settings cannot be read, which the pages say."""
+    from core.errors import SettingUnusable
+    from core.settings import settings
+
     try:
         return bool(getattr(settings(), name) == "on")
     except SettingUnusable:
@@ -109,14 +108,16 @@ MIDDLEWARE = [Middleware(Secured)]
 
 def warm_up() -> None:
     """Load the models of the default views in the background where ``ATLAS_WARM=on``, then be ready."""
-    if _setting("warm"):
-        Thread(target=_load_default_models, daemon=True).start()
-    else:
-        _warm.set()
+    Thread(target=_load_default_models, daemon=True).start()
 
 
 def _load_default_models() -> None:
+    from core import checkpoints
+    from core.errors import AtlasError
+
     try:
+        if not _setting("warm"):
+            return
         slugs = dict.fromkeys(
             slug for place in ("attention-beside", "rounds-masked") for slug in checkpoints.first(place)
         )
@@ -146,6 +147,10 @@ def timed(page: str) -> Iterator[None]:
 def _registry() -> CollectorRegistry:
     from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
     from streamlit.runtime import get_instance
+
+    from core.checkpoints import memory
+    from core.settings import settings
+    from core.turns import turns
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)

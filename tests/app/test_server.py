@@ -111,4 +111,17 @@ def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(star
     for path in ("/metrics", "/_stcore/metrics"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30)
-    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=30).read() == b"ready"
+    end = time.monotonic() + 60
+    while not is_ready(port):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def is_ready(port: int) -> bool:
+    """Whether the server says that it is ready; any answer but yes and not yet is an error."""
+    try:
+        return urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=30).read() == b"ready"
+    except urllib.error.HTTPError as error:
+        if error.code == 503:
+            return False
+        raise

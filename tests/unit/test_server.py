@@ -87,6 +87,7 @@ class RUNTIME:
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
     assert answer("/ready")[0] == 503
     server.warm_up()
+    assert server._warm.wait(30)
     assert answer("/ready")[0] == 200
 
 

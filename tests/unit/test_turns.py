@@ -84,26 +84,42 @@ def test_at_a_step_the_run_that_has_computed_least_goes_on(clock: list[float]) -
     assert turns._free == 1
 
 
-def test_who_waits_longer_than_it_has_computed_comes_before_a_newcomer(clock: list[float]) -> None:
-    turns, order, go = Turns(1), [], threading.Event()
+@pytest.mark.parametrize(("waited", "following"), [(0, ["newcomer", "heavy"]), (60, ["heavy", "newcomer"])])
+def test_the_run_that_has_computed_least_is_next_until_another_has_waited_long(
+    clock: list[float], waited: float, following: list[str]
+) -> None:
+    turns, order = Turns(1), []
+    computed, came = threading.Event(), threading.Event()
 
-    def worker(name: str) -> Callable[[], None]:
-        def work() -> None:
-            with turns.run():
-                order.append(name)
+    def heavy() -> None:
+        with turns.run():
+            clock[0] += 5
+            assert computed.wait(60)
+            turns.step()
+            order.append("heavy")
 
-        return work
+    def light() -> None:
+        with turns.run():
+            assert came.wait(60)
+            order.append("light")
 
-    with turns.run():
-        first = thread(worker("waits"))
-        until(lambda: turns.waiting == 1)
-        clock[0] += 3
-        second = thread(worker("comes"))
-        until(lambda: turns.waiting == 2)
-        go.set()
-    first.join(60)
-    second.join(60)
-    assert order == ["waits", "comes"]
+    def newcomer() -> None:
+        with turns.run():
+            order.append("newcomer")
+
+    threads = [thread(heavy)]
+    until(lambda: turns._free == 0)
+    threads.append(thread(light))
+    until(lambda: turns.waiting == 1)
+    computed.set()
+    until(lambda: any(run.spent for run in turns._waiting))  # the heavy one is in the queue
+    clock[0] += waited
+    threads.append(thread(newcomer))
+    until(lambda: turns.waiting == 2)
+    came.set()
+    for one in threads:
+        one.join(60)
+    assert order == ["light", *following]
 
 
 def test_a_run_ends_at_its_next_step_and_in_the_queue() -> None:
@@ -181,7 +197,7 @@ def test_what_is_measured_keeps_its_turn(clock: list[float]) -> None:
         waiting = thread(other)
         until(lambda: turns.waiting == 1)
         clock[0] += 9
-        with turns.kept():
+        with turns.uninterrupted():
             turns.step()
             order.append("measured")
     waiting.join(60)
@@ -191,7 +207,7 @@ def test_what_is_measured_keeps_its_turn(clock: list[float]) -> None:
 def test_outside_a_run_nothing_waits() -> None:
     turns = Turns(0)
     turns.step()
-    with turns.aside(), turns.kept():
+    with turns.aside(), turns.uninterrupted():
         pass
     done: Future[Any] = Future()
     done.set_result(1)

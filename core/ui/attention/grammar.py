@@ -20,6 +20,7 @@ from core.figures.heads import best_heads
 from core.table import Table
 from core.ui.attention.setup import draw_model
 from core.ui.data_table import data_table
+from core.ui.glossary import markdown
 from core.ui.notices import info
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -78,8 +79,8 @@ def grammar(view: View) -> None:
             "links": f"{one.n:,}",
         }
         low, high = (f"{100 * end:.0f} %" for end in one.interval)
-        offset, baseline = f"{one.offset:+d}", f"{100 * one.baseline:.0f} %"
-        st.markdown(
+        offset, baseline = f"{one.offset:+d}".replace("-", "−"), f"{100 * one.baseline:.0f} %"
+        markdown(
             words.part("Best", low=low, high=high, offset=offset, baseline=baseline, direction=one.direction, **numbers)
         )
         Panel(

@@ -59,7 +59,7 @@ def models_table(view: View) -> None:
         order = SORT.draw(state)
         _buttons(view, shown)
     progress, table = st.empty(), st.empty()
-    times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec)) is not None}
+    times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec.slug)) is not None}
     rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
     _draw(table, rows)
     count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else f"{len(models)} models"
@@ -85,7 +85,7 @@ def _buttons(view: View, shown: Sequence[Listed]) -> None:
     if st.session_state.get(_PLANNED) is not None:
         st.button("Stop", icon=":material/stop:", key="zoo-measure", on_click=_plan, args=(None,))
         return
-    missing = [m.spec.slug for m in shown if session.timed(m.spec) is None]
+    missing = [m.spec.slug for m in shown if session.timed(m.spec.slug) is None]
     plan = _Plan(missing or [m.spec.slug for m in shown], again=not missing)
     st.button(
         "Measure again" if plan.again else "Measure on this machine",
@@ -129,7 +129,7 @@ def _measure(plan: _Plan, known: Collection[str], place: DeltaGenerator, drawn: 
 
 def _draw(place: DeltaGenerator, models: Sequence[Listed]) -> None:
     failed: Mapping[str, str] = st.session_state.get(_FAILED, {})
-    rows: list[Row] = [_row(model, session.timed(model.spec), failed.get(model.spec.slug)) for model in models]
+    rows: list[Row] = [_row(model, session.timed(model.spec.slug), failed.get(model.spec.slug)) for model in models]
     below = [_said(model.spec) for model in models]
     with place.container():
         text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
