@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from _app import App
@@ -13,6 +14,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 TEXT = (
     "king queen daughter forest river castle horse bread winter summer garden teacher city water music bridge soldier "
@@ -99,6 +103,45 @@ class Visitor:
         if kind in ("text_area", "text_input"):
             box = getattr(element, kind)
             self._boxes[box.id] = box.value or box.default
+
+
+class Tab:
+    """As :class:`Visitor`, in a tab of Chromium: each link is a page load, and complete when it is drawn."""
+
+    STANDS = """() => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")
+        && document.querySelector("h1") && !document.querySelector("[data-stale=true]")"""
+
+    def __init__(self, server: App, browser: Browser, heard: Callable[[bytes], object] = len) -> None:
+        self._address = server.address
+        self._context = browser.new_context()
+        self._page = self._context.new_page()
+        self._heard = heard
+        self._page.on("websocket", lambda socket: socket.on("framereceived", self._receive))
+        self.received = 0
+
+    def close(self) -> None:
+        """Close the tab."""
+        self._context.close()
+
+    def open(self, page: str, **query: object) -> None:
+        """Open a link."""
+        self._page.goto(f"{self._address}/{'' if page == 'home' else page}?{urlencode(query)}")
+        self._page.wait_for_function(self.STANDS, timeout=300_000)
+
+    def type(self, text: str) -> None:
+        """Type into the page's first text area, and leave it."""
+        begun = self.received
+        box = self._page.locator("textarea").first
+        box.fill(text)
+        box.press("Control+Enter")
+        while self.received == begun:
+            self._page.wait_for_timeout(20)
+        self._page.wait_for_function(self.STANDS, timeout=300_000)
+
+    def _receive(self, message: bytes | str) -> None:
+        data = message if isinstance(message, bytes) else message.encode()
+        self.received += len(data)
+        self._heard(data)
 
 
 def megabytes(server: App) -> float:

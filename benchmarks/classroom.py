@@ -6,10 +6,11 @@ the marks of others. The table gives, by kind of act, the seconds until the page
 the megabytes of its messages.
 
     python -m core bench classroom
-    python benchmarks/classroom.py --students 40 --minutes 10
+    python benchmarks/classroom.py --minutes 30     does memory grow? With --leave 60: is it given back?
     python benchmarks/classroom.py --acts 10000     again after so many acts without a pause: does the server age?
     python benchmarks/classroom.py --capacity       the number of students at which p95 passes 1.5 s
     python benchmarks/classroom.py --cold           the models load while the class begins
+    python benchmarks/classroom.py --tabs 2         two of the class in Chromium, in a table of their own
 
 The students are threads of this process: the server's own share of the processors is printed, so that one sees what the
 measuring costs. Locust would bring its reports and several load generators, but no client for a protocol of protobuf
@@ -33,9 +34,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from _app import App, app
+from _app import App, app, chromium
 from _harness import goal
-from _visitor import Visitor, megabytes, sentence
+from _visitor import Tab, Visitor, megabytes, sentence
 
 PACE = (5.0, 10.0)
 """Seconds that a student reads between two acts."""
@@ -44,12 +45,15 @@ LECTURE = 10.0
 MARK = re.compile(rb"(?i)zq(\d{4})zq")
 WAIT, MIDDLE, WIRE = 1.5, 0.4, 1.0
 """Goals: seconds of p95 and p50, and megabytes of a first answer."""
+MEMORY, GROWTH, LEFT = 2_500.0, 1.05, 1.1
+"""Goals: megabytes at most, those at the end over those after ``SETTLED`` minutes, and over those at the start."""
+SETTLED = 5.0
 
-Act = Callable[[Visitor, str, int], None]
+Act = Callable[[Visitor | Tab, str, int], None]
 """Does one thing with a text's first words and a number that tells it from all others."""
 
 
-def masked(who: Visitor, mark: str, n: int) -> None:
+def masked(who: Visitor | Tab, mark: str, n: int) -> None:
     """A text of one's own is typed over the sample."""
     if n % 2:
         who.open("encoder", text=f"The {mark}{sentence(n, 6)} is a [MASK].")
@@ -91,6 +95,8 @@ class Tally:
     strays: set[tuple[int, int]] = field(default_factory=set)
     echoes: set[int] = field(default_factory=set)
     """Students who received their own text: without them, no stray would mean nothing."""
+    memory: list[tuple[float, float]] = field(default_factory=list)
+    """Minutes since the class began, and the server's megabytes then."""
 
     @property
     def all(self) -> list[float]:
@@ -123,15 +129,16 @@ class Student:
     """One of the class, in a session of their own."""
 
     def __init__(self, server: App, number: int, tally: Tally, follows: bool) -> None:
-        self._server, self._number, self._tally, self._follows = server, number, tally, follows
-        self._visitor: Visitor | None = None
+        self._number, self._tally, self._follows = number, tally, follows
+        self._visit: Callable[[], Visitor | Tab] = lambda: Visitor(server, self._search)
+        self._visitor: Visitor | Tab | None = None
         self._dice = random.Random(number)
 
     def act(self, n: int, lecture: int) -> None:
         """Open the ``lecture``'s link, or do something with the ``n``-th text; what goes wrong is written down."""
         kind = list(KINDS)[(lecture if self._follows else n) % len(KINDS)]
         mark = "" if self._follows else f"zq{self._number:04}zq "
-        visitor = self._visitor = self._visitor or Visitor(self._server, self._search)
+        visitor = self._visitor = self._visitor or self._visit()
         before, begun = visitor.received, time.perf_counter()
         try:
             KINDS[kind](visitor, mark, lecture if self._follows else 1_000 * self._number + n)
@@ -151,6 +158,13 @@ class Student:
             n += 1
             time.sleep(self._dice.uniform(*PACE))
         self.leave()
+
+    def attend_in_chromium(self, server: App, begun: float, end: float) -> None:
+        """As :meth:`attend`, in a browser of one's own."""
+        with chromium() as browser:
+            if browser is not None:
+                self._visit = lambda: Tab(server, browser, self._search)
+                self.attend(begun, end)
 
     def leave(self) -> None:
         """Close the tab."""
@@ -184,35 +198,57 @@ def warm(server: App) -> None:
     assert not tally.errors, tally.errors
 
 
-def attended(server: App, students: int, minutes: float) -> Tally:
-    """A class of so many, for so long; its table is printed."""
-    tally, begun = Tally(), time.monotonic()
+def attended(server: App, students: int, minutes: float, tabs: int = 0) -> Tally:
+    """A class of so many, for so long, of whom ``tabs`` sit before a Chromium; its tables are printed.
+
+    Returns:
+        What those without a browser met: how long Chromium takes to draw hangs on the machine that it shares.
+    """
+    tally, in_chromium, begun = Tally(), Tally(), time.monotonic()
     load, own = time.process_time(), server.processor_seconds()
-    peak = 0.0
-    crowd = [Student(server, number, tally, follows=number % 2 == 0) for number in range(students)]
-    at_work = [
-        threading.Thread(target=student.attend, args=(begun, begun + 60 * minutes), daemon=True) for student in crowd
-    ]
+    end = begun + 60 * minutes
+    at_work = []
+    for number in range(students):
+        student = Student(server, number, in_chromium if number < tabs else tally, follows=number % 2 == 0)
+        act, arguments = (student.attend, ()) if number >= tabs else (student.attend_in_chromium, (server,))
+        at_work.append(threading.Thread(target=act, args=(*arguments, begun, end), daemon=True))
     for thread in at_work:
         thread.start()
     for thread in at_work:
         while thread.is_alive():
             thread.join(0.5)
-            peak = max(peak, megabytes(server))
+            tally.memory.append(((time.monotonic() - begun) / 60, megabytes(server)))
     spent = time.monotonic() - begun
     print(
         f"\n{students} students for {minutes:g} minutes: {len(tally.all)} acts, {len(tally.all) / spent:.1f} a second"
     )
     print(tally.table())
+    if tabs:
+        print(f"{tabs} of them in Chromium, each act a page load: {len(in_chromium.all)} acts\n{in_chromium.table()}")
+    tally.errors += in_chromium.errors
+    tally.strays |= in_chromium.strays
+    tally.echoes |= in_chromium.echoes
     print(
         f"errors {len(tally.errors)}, texts of others received {len(tally.strays)} (own by {len(tally.echoes)})\n"
-        f"memory {megabytes(server):,.0f} MB, at most {peak:,.0f} MB; {threads(server)} threads; processors: server "
+        f"memory {megabytes(server):,.0f} MB, at most {max(many for _, many in tally.memory):,.0f} MB; "
+        f"{threads(server)} threads; processors: server "
         f"{(server.processor_seconds() - own) / spent:.2f}, students {(time.process_time() - load) / spent:.2f}",
         flush=True,
     )
     for error in sorted(set(tally.errors))[:5]:
         print(f"  {error[:200]}")
     return tally
+
+
+def grows(tally: Tally) -> bool:
+    """Whether memory stands still after the first minutes: the median of a minute then and of the last one."""
+    last = tally.memory[-1][0]
+    then, now = (
+        statistics.median(many for minute, many in tally.memory if since <= minute <= since + 1)
+        for since in (SETTLED, last - 1)
+    )
+    print(f"memory after {SETTLED:g} minutes {then:,.0f} MB, after {last:.0f} minutes {now:,.0f} MB")
+    return goal("memory at the end over that after the first minutes", now / then, GROWTH, "times")
 
 
 def hurry(server: App, acts: int, at_once: int = 8) -> None:
@@ -255,6 +291,7 @@ def judged(tally: Tally, students: int) -> bool:
         goal("p50 of an act", percentile(tally.all, 50), MIDDLE, "s"),
         goal("p95 of an act", tally.p95(), WAIT, "s"),
         goal("the largest answer on the wire", max(sizes, default=0) / 1e6, WIRE, "MB"),
+        goal("memory", max(many for _, many in tally.memory), MEMORY, "MB"),
         goal("errors", len(tally.errors), 0, "acts"),
         goal("texts that reached another student", len(tally.strays), 0, "texts"),
         goal("students who never received their own text", silent, 0, "students"),
@@ -270,6 +307,8 @@ def main(arguments: Sequence[str] | None = None) -> bool:
     parser.add_argument("--acts", type=int, default=0, help="measure again after so many acts without a pause")
     parser.add_argument("--capacity", action="store_true", help="find the largest class that need not wait")
     parser.add_argument("--cold", action="store_true", help="let the models load while the class begins")
+    parser.add_argument("--tabs", type=int, default=0, help="how many of the class use Chromium")
+    parser.add_argument("--leave", type=float, default=0, help="minutes to wait after all left, then memory again")
     chosen = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with app() as server:
@@ -277,15 +316,26 @@ def main(arguments: Sequence[str] | None = None) -> bool:
         print(f"memory at the start {megabytes(server):,.0f} MB")
         if not chosen.cold:
             warm(server)
-            print(f"memory with all models of the class {megabytes(server):,.0f} MB", flush=True)
+        start = megabytes(server)
+        print(f"memory as the class begins {start:,.0f} MB", flush=True)
         if chosen.capacity:
             print(f"p95 stays within {WAIT} s up to {capacity(server, chosen.minutes)} students")
             return True
-        first = attended(server, chosen.students, chosen.minutes)
+        first = attended(server, chosen.students, chosen.minutes, chosen.tabs)
         good = judged(first, chosen.students)
+        if chosen.minutes > SETTLED + 1:
+            good &= grows(first)
+        if chosen.leave:
+            time.sleep(60 * chosen.leave)
+            good &= goal(
+                f"memory {chosen.leave:g} minutes after all left over that at the start",
+                megabytes(server) / start,
+                LEFT,
+                "times",
+            )
         if chosen.acts:
             hurry(server, chosen.acts)
-            aged = attended(server, chosen.students, chosen.minutes)
+            aged = attended(server, chosen.students, chosen.minutes, chosen.tabs)
             good &= goal(f"p95 after {chosen.acts:,} acts over that at first", aged.p95() / first.p95(), 1.2, "times")
             good &= judged(aged, chosen.students)
     return good
