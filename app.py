@@ -96,6 +96,6 @@ if __name__ == "__main__":
 else:
     from core.ui import server
 
-    app = st.App(__file__, routes=server.ROUTES, middleware=server.MIDDLEWARE)
+    app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()
     server.warm_up()

@@ -11,6 +11,8 @@ variable                    default    meaning
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
+``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
+                                       on a loopback address localhost alone, else all (`core.ui.server`)
 ==========================  =========  ==========================================================================
 """
 
@@ -40,6 +42,7 @@ TAKES = {
     "threads": "a whole number from 1 to 256",
     "warm": "“off” or “on”",
     "metrics": "“off” or “on”",
+    "hosts": "names without scheme and port, separated by commas, such as atlas.example.org",
 }
 """The accepted values of each variable, for the error message, which does not repeat the host's value."""
 
@@ -59,6 +62,7 @@ class Settings(BaseSettings):
     threads: int | None = Field(default=None, ge=1, le=256)
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
+    hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
 
     @property
     def result_bytes(self) -> int:

@@ -1,5 +1,8 @@
 """What the server answers beside the pages: security headers on everything, and two routes for whoever operates it.
 
+A request whose ``Host`` names another machine is refused: a page elsewhere could otherwise read a local Atlas by
+pointing its own name at 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the names that are answered.
+
 ``/ready`` is true once the models of the default views are loaded, where ``ATLAS_WARM=on`` loads them at the start, so
 that a load balancer sends nobody to a replica that would keep them waiting. ``/metrics`` answers Prometheus with
 sessions, seconds of a run by page, and the bytes that models and results hold; ``ATLAS_METRICS=on`` opens it, and
@@ -8,6 +11,7 @@ Streamlit's own ``/_stcore/metrics``. No text of a visitor is in either.
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import sys
 import time
@@ -16,12 +20,15 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Event, Thread
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.websockets import WebSocketClose
+from streamlit import config
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
@@ -56,11 +63,13 @@ HEADERS = {
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that are not there unless the host opens them."""
 
+ELSEWHERE = "This Transformer Atlas does not answer to this name. Whoever runs it can add the name to ATLAS_HOSTS."
+
 _warm = Event()
 
 
 class Secured:
-    """An ASGI layer that adds :data:`HEADERS` to each answer and hides :data:`PRIVATE` paths."""
+    """An ASGI layer that adds :data:`HEADERS` to each answer, hides :data:`PRIVATE` paths and refuses foreign hosts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -73,21 +82,59 @@ class Secured:
                     headers.setdefault(name, value)
             await send(message)
 
-        if scope["type"] == "http" and scope["path"].endswith(PRIVATE) and not _setting("metrics"):
+        host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
+        if scope["type"] in ("http", "websocket") and not _answers_to(host):
+            # ASGI turns a WebSocket that is closed before it opens into an answer with status 403.
+            refused = PlainTextResponse(ELSEWHERE, 421) if scope["type"] == "http" else WebSocketClose()
+            await refused(scope, receive, send_secured)
+        elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and _setting("metrics") != "on":
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)
         else:
             await self.app(scope, receive, send_secured if scope["type"] == "http" else send)
 
 
-def _setting(name: str) -> bool:
-    """Whether a switch of the settings is on; False where the settings cannot be read, which the pages say."""
+def _answers_to(host: str) -> bool:
+    """Whether requests for this ``Host`` are answered: addresses and localhost always, names by ``ATLAS_HOSTS``.
+
+    Only a name can be pointed elsewhere. No browser omits the header.
+    """
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    if not host or name == "localhost" or name.endswith(".localhost") or _is_address(name):
+        return True
+    hosts = _setting("hosts")
+    if not hosts:
+        return not _is_loopback(config.get_option("server.address"))
+    patterns = hosts.lower().replace(",", " ").split()
+    return any(name == one or (one.startswith("*") and name.endswith(one[1:])) for one in patterns)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def _is_loopback(address: str | None) -> bool:
+    """Whether the server listens to this machine alone; without an address it listens to all."""
+    return address == "localhost" or (
+        address is not None and _is_address(address) and ipaddress.ip_address(address).is_loopback
+    )
+
+
+def _setting(name: str) -> str | None:
+    """The value of a setting; None where the settings cannot be read, which the pages say."""
     from core.errors import SettingUnusable
     from core.settings import settings
 
     try:
-        return bool(getattr(settings(), name) == "on")
+        value: str | None = getattr(settings(), name)
     except SettingUnusable:
-        return False
+        return None
+    return value
 
 
 async def ready(request: Request) -> Response:
@@ -102,7 +149,15 @@ async def metrics(request: Request) -> Response:
     return Response(await run_in_threadpool(generate_latest, _registry()), media_type=CONTENT_TYPE_LATEST)
 
 
-ROUTES = [Route("/ready", ready), Route("/metrics", metrics)]
+def routes() -> list[Route]:
+    """The routes for operators, below ``server.baseUrlPath`` too: a proxy passes that on, a probe need not know it."""
+    prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
+    bases = {"", f"/{prefix}" if prefix else ""}
+    return [
+        Route(f"{base}/{path}", answer) for base in bases for path, answer in (("ready", ready), ("metrics", metrics))
+    ]
+
+
 MIDDLEWARE = [Middleware(Secured)]
 
 
@@ -116,7 +171,7 @@ def _load_default_models() -> None:
     from core.errors import AtlasError
 
     try:
-        if not _setting("warm"):
+        if _setting("warm") != "on":
             return
         slugs = dict.fromkeys(
             slug for place in ("attention-beside", "rounds-masked") for slug in checkpoints.first(place)
@@ -133,7 +188,7 @@ def _load_default_models() -> None:
 @contextmanager
 def timed(page: str) -> Iterator[None]:
     """Count a run of ``page`` and its seconds, where the host wants metrics."""
-    if not _setting("metrics"):
+    if _setting("metrics") != "on":
         yield
         return
     start = time.perf_counter()

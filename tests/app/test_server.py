@@ -49,6 +49,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
     environment |= {"PYTHONPATH": str(folder), "ASKED": str(asked), "ATLAS_CHECKPOINT_DIR": str(folder / "nowhere")}
     environment |= {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_SERVER_PORT": str(port)}
+    environment |= {"STREAMLIT_SERVER_BASE_URL_PATH": "atlas", "ATLAS_HOSTS": "atlas.example"}
     with log.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py"],
@@ -60,7 +61,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
     try:
         while True:
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas/_stcore/health", timeout=5).close()
                 break
             except OSError:
                 assert process.poll() is None, log.read_text()
@@ -71,12 +72,12 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
         process.wait(30)
 
 
-def handshake(port: int, origin: str) -> str:
+def handshake(port: int, origin: str, host: str = "127.0.0.1") -> str:
     """The first line with which the server answers to a browser's wish for a WebSocket."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as stream:
         lines = (
-            "GET /_stcore/stream HTTP/1.1",
-            f"Host: 127.0.0.1:{port}",
+            "GET /atlas/_stcore/stream HTTP/1.1",
+            f"Host: {host}:{port}",
             f"Origin: {origin}",
             "Upgrade: websocket",
             "Connection: Upgrade",
@@ -91,6 +92,12 @@ def test_a_foreign_origin_is_refused_without_a_question_to_another_host(started:
     port, asked, _ = started
     assert " 403 " in handshake(port, "http://evil.example")
     assert " 101 " in handshake(port, f"http://127.0.0.1:{port}")
+    assert " 101 " in handshake(port, f"http://atlas.example:{port}", "atlas.example")
+    assert " 403 " in handshake(port, f"http://evil.example:{port}", "evil.example")
+    with pytest.raises(urllib.error.HTTPError, match="421"):
+        urllib.request.urlopen(
+            urllib.request.Request(f"http://127.0.0.1:{port}/atlas/", headers={"Host": "evil.example"})
+        )
     assert asked.read_text() == ""
 
 
@@ -105,10 +112,10 @@ def test_the_log_says_at_the_start_that_the_checkpoint_directory_is_missing(star
 def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(started: tuple[int, Path, Path]) -> None:
     port, _, _ = started
     for path in ("/", "/encoder", "/_stcore/host-config"):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas{path}", timeout=30) as page:
             assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
             assert page.headers["X-Content-Type-Options"] == "nosniff"
-    for path in ("/metrics", "/_stcore/metrics"):
+    for path in ("/metrics", "/atlas/metrics", "/atlas/_stcore/metrics"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30)
     end = time.monotonic() + 60
@@ -120,7 +127,7 @@ def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(star
 def is_ready(port: int) -> bool:
     """Whether the server says that it is ready; any answer but yes and not yet is an error."""
     try:
-        return urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=30).read() == b"ready"
+        return urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas/ready", timeout=30).read() == b"ready"
     except urllib.error.HTTPError as error:
         if error.code == 503:
             return False

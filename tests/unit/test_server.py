@@ -13,7 +13,7 @@ from core import checkpoints
 from core.settings import settings
 from core.ui import server
 
-APP = Starlette(routes=server.ROUTES, middleware=server.MIDDLEWARE)
+APP = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> Any:
     settings.cache_clear()
 
 
-def answer(path: str) -> tuple[int, dict[str, str], str]:
+def answer(path: str, app: Starlette = APP, host: str | None = None) -> tuple[int, dict[str, str], str]:
     """Status, headers and text of a GET request."""
     sent: list[dict[str, Any]] = []
 
@@ -37,8 +37,16 @@ def answer(path: str) -> tuple[int, dict[str, str], str]:
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b"", "root_path": ""}
-        await APP(scope, receive, send)  # type: ignore[arg-type]
+        headers = [(b"host", host.encode())] if host else []
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "headers": headers,
+            "query_string": b"",
+            "root_path": "",
+        }
+        await app(scope, receive, send)  # type: ignore[arg-type]
 
     with ThreadPoolExecutor(1) as apart:  # a journey of this process may have a loop of its own
         apart.submit(asyncio.run, ask()).result()
@@ -54,6 +62,54 @@ def test_every_answer_keeps_other_hosts_out() -> None:
         assert policy["connect-src"] == "'self' data: blob:"
         assert policy["frame-ancestors"] == "'self'"
         assert not any("http" in sources or "*" in sources for sources in policy.values())
+
+
+LOCAL = ("localhost:8501", "127.0.0.1:8501", "[::1]:8501", "10.1.2.3", "atlas.localhost", None)
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "answered", "refused"),
+    [
+        ("127.0.0.1", None, LOCAL, ("evil.example", "evil.example:8501", "localhost.evil.example", "[x")),
+        ("localhost", "", LOCAL, ("evil.example",)),
+        ("0.0.0.0", None, (*LOCAL, "any.example"), ()),
+        (None, None, (*LOCAL, "any.example"), ()),
+        (
+            "0.0.0.0",
+            "Atlas.example.org, *.school.example",
+            (*LOCAL, "atlas.example.org:443", "ATLAS.example.org.", "a.school.example"),
+            ("evil.example", "example.org", "school.example", "evilschool.example", "atlas.example.org.evil.example"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_foreign_host_is_refused(
+    address: str | None,
+    hosts: str | None,
+    answered: tuple[str | None, ...],
+    refused: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(OPTIONS, "server.address", address)
+    monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
+    if hosts is not None:
+        monkeypatch.setenv("ATLAS_HOSTS", hosts)
+    assert {host: answer("/ready", host=host)[0] for host in answered} == dict.fromkeys(answered, 503)
+    assert {host: answer("/ready", host=host)[0] for host in refused} == dict.fromkeys(refused, 421)
+
+
+OPTIONS: dict[str, str | None] = {"server.baseUrlPath": "/atlas/", "server.address": None}
+"""What the host configured of Streamlit."""
+
+
+def test_below_a_prefix_the_routes_answer_with_and_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
+    app = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
+    paths = ("/ready", "/atlas/ready", "/metrics", "/atlas/metrics", "/other/ready")
+    assert [answer(path, app)[0] for path in paths] == [503, 503, 404, 404, 404]
+    monkeypatch.setenv("ATLAS_METRICS", "on")
+    settings.cache_clear()
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
+    assert [answer(path, app)[0] for path in ("/metrics", "/atlas/metrics")] == [200, 200]
 
 
 def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.MonkeyPatch) -> None:
