@@ -109,7 +109,7 @@ def _settings(report: Report) -> bool:
     )
     memory = [
         f"{chosen.memory_mb:,} MB (ATLAS_MEMORY_MB): {chosen.model_bytes / 1e6:,.0f} MB for loaded models, "
-        f"{chosen.result_bytes / 1e6:,.0f} MB for results",
+        f"{chosen.result_bytes / 1e6:,.0f} MB for results, {chosen.media_bytes / 1e6:,.0f} MB for files to download",
         f"threads: {threads} (ATLAS_THREADS)",
         f"{turns.most} runs of pages compute at a time, the others queue",
     ]
@@ -119,6 +119,11 @@ def _settings(report: Report) -> bool:
             report.problems.append("ATLAS_MEMORY_MB allows more memory than this machine has.")
     memory.append(f"{shutil.disk_usage(configuration.ROOT).free / 1e9:,.1f} GB free on disk")
     report.sections.append(("Memory and disk", memory))
+    limits = [
+        f"{getattr(chosen, name):>6,} {configuration.Settings.model_fields[name].description} (ATLAS_{name.upper()})"
+        for name in configuration.LIMITS
+    ]
+    report.sections.append(("Limits", limits))
     return True
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from core.cache import HOUR, Cache
-from core.settings import settings
+from core.errors import OutOfRange
+from core.settings import raised_with, settings
 from core.turns import turns
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def contextual(slug: str, text: str, fewest: int) -> Measured:
 Progress = Callable[[float, str], None]
 """Called with the share done, from 0 to 1, and a progress text."""
 _measuring = threading.Lock()
+_measurements: list[object] = []
+"""One entry for each measurement that runs or waits."""
 
 
 def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, again: bool = False) -> T:
@@ -166,9 +169,26 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
     Concurrent measurements would distort each other's times; a waiting visitor sees why. An exception of ``progress``
     ends the waiting and the measurement. ``again`` repeats a stored measurement. This is not :func:`cached`, since the
     progress belongs to the visitor who waits and must not be replayed to the next.
+
+    Raises:
+        OutOfRange: as many measurements as the settings allow run or wait.
     """
     if not again and (stored := results.get(key)) is not None:
         return stored  # type: ignore[no-any-return]
+    if len(_measurements) >= (most := settings().max_measurements):
+        raise OutOfRange(
+            f"The limit of {most} measurements that run or wait is reached. Measure again in a minute. "
+            f"{raised_with('max_measurements')}"
+        )
+    _measurements.append(key)
+    try:
+        return _measured(key, compute, progress, again)
+    finally:
+        _measurements.remove(key)
+
+
+def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again: bool) -> T:
+    """The same, for one of those who may wait."""
     with turns.aside():
         while not _measuring.acquire(timeout=0.5):
             progress(0.0, "Another measurement is running; yours comes next")

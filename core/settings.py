@@ -14,6 +14,9 @@ variable                    default    meaning
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
                                        on a loopback address localhost alone, else all (`core.ui.server`)
 ==========================  =========  ==========================================================================
+
+The others are :data:`LIMITS` of what one visitor may ask for. A view may take less, where its picture has no room for
+more; no view takes more.
 """
 
 from functools import lru_cache
@@ -25,26 +28,11 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.errors import SettingUnusable
 
-MAX_TEXT_CHARS = 20_000
-"""The longest text (in characters) that any box of the app accepts."""
-
 MAX_LINK_CHARS = 2_000
 """The longest text (in characters) that a link carries unpacked."""
 
 MAX_PACKED_CHARS = 7_000
 """The longest packed text in a link: proxies commonly take 8 kB of a request's first line."""
-
-TAKES = {
-    "hub": "“off” or “on”",
-    "checkpoint_dir": "the path of a folder",
-    "content_dir": "the path of a folder",
-    "memory_mb": "a whole number of megabytes, from 64 to 100,000,000",
-    "threads": "a whole number from 1 to 256",
-    "warm": "“off” or “on”",
-    "metrics": "“off” or “on”",
-    "hosts": "names without scheme and port, separated by commas, such as atlas.example.org",
-}
-"""The accepted values of each variable, for the error message, which does not repeat the host's value."""
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
@@ -63,6 +51,17 @@ class Settings(BaseSettings):
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
+    max_sessions: int = Field(default=200, ge=1, le=100_000, description="open tabs")
+    max_chars: int = Field(default=20_000, ge=2_000, le=200_000, description="characters of a text")
+    max_tokens: int = Field(default=4_096, ge=1_024, le=65_536, description="tokens that a model reads in one pass")
+    max_attention_tokens: int = Field(
+        default=256, ge=32, le=512, description="tokens of a text whose attention or vectors are shown"
+    )
+    max_new_tokens: int = Field(default=200, ge=64, le=1_000, description="tokens that one generation adds")
+    max_beams: int = Field(default=8, ge=1, le=16, description="hypotheses of a beam search")
+    max_measurements: int = Field(default=8, ge=1, le=1_000, description="measurements that run or wait")
+    max_upload_kb: int = Field(default=20, ge=1, le=10_000, description="kilobytes of a file that is uploaded")
+    max_page_mb: int = Field(default=24, ge=1, le=200, description="megabytes of a page that is built for a frame")
 
     @property
     def result_bytes(self) -> int:
@@ -70,9 +69,38 @@ class Settings(BaseSettings):
         return min(self.memory_mb * 125_000, 256 * 2**20)
 
     @property
+    def media_bytes(self) -> int:
+        """The share for files that pages offer for download: a sixteenth, at most 128 MiB."""
+        return self.result_bytes // 2
+
+    @property
     def model_bytes(self) -> int:
-        """The share of the memory budget for loaded models: all but that of results."""
-        return self.memory_mb * 1_000_000 - self.result_bytes
+        """The share of the memory budget for loaded models: all but those of results and files."""
+        return self.memory_mb * 1_000_000 - self.result_bytes - self.media_bytes
+
+
+LIMITS = tuple(name for name in Settings.model_fields if name.startswith("max_"))
+"""The settings that bound what one visitor may ask for; each has a description."""
+
+
+def accepted(name: str) -> str:
+    """The values that a setting takes, for the error message, which does not repeat the host's value."""
+    field = Settings.model_fields[name]
+    if name.endswith("_dir"):
+        return "the path of a folder"
+    if name == "hosts":
+        return "names without scheme and port, separated by commas, such as atlas.example.org"
+    if not field.metadata:
+        return "“off” or “on”"
+    low, high = (
+        next(getattr(rule, bound) for rule in field.metadata if hasattr(rule, bound)) for bound in ("ge", "le")
+    )
+    return f"a whole number{' of megabytes,' if name.endswith('_mb') else ''} from {low:,} to {high:,}"
+
+
+def raised_with(name: str) -> str:
+    """The sentence that tells a host how to raise a limit."""
+    return f"The host can raise the limit with ATLAS_{name.upper()}."
 
 
 @lru_cache(maxsize=1)
@@ -86,8 +114,8 @@ def settings() -> Settings:
         return Settings()
     except ValidationError as error:
         names = dict.fromkeys(str(problem["loc"][0]) for problem in error.errors())
-        accepted = " ".join(f"ATLAS_{name.upper()} takes {TAKES[name]}." for name in names)
+        takes = " ".join(f"ATLAS_{name.upper()} takes {accepted(name)}." for name in names)
         raise SettingUnusable(
-            f"A setting of this installation has an invalid value. {accepted} "
+            f"A setting of this installation has an invalid value. {takes} "
             "The host can correct it in the environment and restart the app."
         ) from None

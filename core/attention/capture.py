@@ -36,13 +36,11 @@ from core.language.text import clean
 from core.language.tokens import check_length, max_tokens, own_language, tokenize
 from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
+from core.settings import raised_with, settings
 
 if TYPE_CHECKING:
     import torch
 
-
-MAX_TOKENS = 256
-"""The longest text whose weights are kept: 12 layers x 12 heads x 256² numbers are 38 MB."""
 
 MAX_NEW_TOKENS = 64
 """How much an encoder-decoder generates where no target is given."""
@@ -66,7 +64,7 @@ def capture(
 
     Raises:
         InputEmpty: there is no text, or no token is left of it.
-        InputTooLong: more tokens than the model has positions or than :data:`MAX_TOKENS`.
+        InputTooLong: more tokens than the model has positions or than ``ATLAS_MAX_ATTENTION_TOKENS``.
         NoAttentionMatrix: the architecture computes no attention matrix, or its queries and keys are not known.
         OutOfRange: there are no adapters for this task.
     """
@@ -235,10 +233,10 @@ def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
 def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
     """``ids``, unless they are too many for the model or for the picture."""
     check_length(checkpoint, len(ids))
-    if len(ids) > MAX_TOKENS:
+    if len(ids) > (most := settings().max_attention_tokens):
         raise InputTooLong(
-            f"This text has {len(ids):,} tokens; attention is drawn for up to {MAX_TOKENS}. "
-            f"A text of about {MAX_TOKENS * 2 // 3} words or fewer works."
+            f"This text has {len(ids):,} tokens; attention is drawn for up to {most}. "
+            f"A text of about {most * 2 // 3} words or fewer works. {raised_with('max_attention_tokens')}"
         )
     return ids
 
@@ -278,10 +276,10 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
     if count == 0:
         return capture(checkpoint, text, vectors=vectors)
     prompt = prompt_ids(checkpoint, text)
-    if len(prompt) + count > MAX_TOKENS:
+    if len(prompt) + count > (most := settings().max_attention_tokens):
         raise InputTooLong(
             f"This text has {len(prompt):,} tokens and {count} more are to follow; attention is drawn for up to "
-            f"{MAX_TOKENS}. A shorter text works."
+            f"{most}. A shorter text works. {raised_with('max_attention_tokens')}"
         )
     steps = generate(checkpoint, text, Decoding(max_new_tokens=count))
     return capture_ids(checkpoint, [*prompt, *(step.token.id for step in steps)], vectors=vectors)

@@ -19,8 +19,8 @@ from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.folder import WEIGHTS, Inspected, State, count_elements, inspect, inspect_again, state_of_files
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.errors import CheckpointRefused, CheckpointUnavailable
-from core.settings import settings
+from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong
+from core.settings import raised_with, settings
 from core.turns import turns
 
 if TYPE_CHECKING:
@@ -59,11 +59,19 @@ def _in_steps(model: PreTrainedModel) -> None:
 
     for module in model.modules():
         if isinstance(module, PreTrainedModel):
-            module.register_forward_pre_hook(_step)
+            module.register_forward_pre_hook(_step, with_kwargs=True)
 
 
-def _step(_module: object, _inputs: object) -> None:
+def _step(_module: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Let others go first, and refuse more tokens than one pass may have: (batch, tokens, ...) in each input."""
     turns.step()
+    read = (*inputs[:1], *(named.get(name) for name in ("input_ids", "inputs_embeds", "decoder_input_ids")))
+    longest = max((tensor.shape[1] for tensor in read if getattr(tensor, "ndim", 0) > 1), default=0)
+    if longest > (most := settings().max_tokens):
+        raise InputTooLong(
+            f"This text has {longest:,} tokens; a model reads at most {most:,} in one pass here. A shorter text works. "
+            f"{raised_with('max_tokens')}"
+        )
 
 
 def require_ready(spec: CheckpointSpec) -> None:

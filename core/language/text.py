@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from core.errors import InputEmpty, InputTooLong, InputUnusable
-from core.settings import MAX_TEXT_CHARS
+from core.settings import raised_with, settings
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -31,10 +31,10 @@ _MANY_LINES = re.compile(r"\n{3,}")
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def clean(text: str, limit: int = MAX_TEXT_CHARS, *, newlines: bool = False) -> str:
+def clean(text: str, limit: int | None = None, *, newlines: bool = False) -> str:
     """``text`` without what no model can read, its blanks run together.
 
-    :param limit: the longest text accepted, in characters, after cleaning.
+    :param limit: the longest text accepted, in characters, after cleaning; at most that of the settings.
     :param newlines: keep line ends (at most one empty line in a row); otherwise they become spaces.
     :raises InputEmpty: when nothing readable is left.
     :raises InputTooLong: when more than ``limit`` characters are left.
@@ -48,11 +48,19 @@ def clean(text: str, limit: int = MAX_TEXT_CHARS, *, newlines: bool = False) -> 
     text = text.strip()
     if not text:
         raise InputEmpty("There is no text to work on. Type a sentence of a few words, or choose a sample.")
-    if len(text) > limit:
-        raise InputTooLong(
-            f"This text has {len(text):,} characters; at most {limit:,} are taken here. A shorter passage works."
-        )
+    check_chars(text, limit)
     return text
+
+
+def check_chars(text: str, limit: int | None = None) -> None:
+    """Raise :class:`InputTooLong` for more than ``limit`` characters, or more than the settings allow."""
+    most = settings().max_chars
+    if len(text) > min(most, limit or most):
+        host = raised_with("max_chars") if limit is None or limit > most else ""
+        raise InputTooLong(
+            f"This text has {len(text):,} characters; at most {min(most, limit or most):,} are taken here. "
+            f"A shorter passage works. {host}".rstrip()
+        )
 
 
 def _readable(character: str) -> bool:

@@ -10,11 +10,9 @@ import base64
 import binascii
 import zlib
 
-from core.settings import MAX_LINK_CHARS, MAX_PACKED_CHARS, MAX_TEXT_CHARS
+from core.settings import MAX_LINK_CHARS, MAX_PACKED_CHARS, settings
 
 MARK = "deflate:"
-_MOST_BYTES = 4 * MAX_TEXT_CHARS
-"""UTF-8 takes at most four bytes for a character; a longer result is no text of ours, so unpacking stops there."""
 
 
 def carried(text: str) -> str | None:
@@ -43,8 +41,9 @@ def text(raw: str) -> str:
         return raw
     body = raw.removeprefix(MARK)
     unpacking = zlib.decompressobj()
+    most = 4 * settings().max_chars  # bytes of UTF-8: a longer result is no text of ours
     try:
-        data = unpacking.decompress(base64.b64decode(body + "=" * (-len(body) % 4), b"-_", validate=True), _MOST_BYTES)
+        data = unpacking.decompress(base64.b64decode(body + "=" * (-len(body) % 4), b"-_", validate=True), most)
         unpacked = data.decode()
     except (binascii.Error, ValueError, zlib.error):
         raise ValueError("it is a packed text that cannot be read; copy the link anew") from None

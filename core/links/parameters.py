@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.links import packed
-from core.settings import MAX_TEXT_CHARS
+from core.settings import settings
 
 Value = str | int | float | tuple[int, ...] | tuple[str, ...] | None
 
@@ -22,7 +22,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Any text up to ``MAX_TEXT_CHARS`` characters. ``None`` stands for the page's own sample."""
+    """Any text up to ``ATLAS_MAX_CHARS`` characters. ``None`` stands for the page's own sample."""
 
     default: str | None = None
 
@@ -79,8 +79,8 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
             return raw
         case Text():
             text = packed.text(raw)
-            if len(text) > MAX_TEXT_CHARS:
-                raise ValueError(f"a text may have {MAX_TEXT_CHARS:,} characters at most")
+            if len(text) > (most := settings().max_chars):
+                raise ValueError(f"a text may have {most:,} characters at most")
             return text
         case Integer(low=low, high=high):
             return _whole(raw, low, high)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from core.errors import InputEmpty, InputTooLong
+from core.errors import InputEmpty
+from core.language.text import check_chars
 
 DATA = Path(__file__).parent / "data"
 """Formulas and sentences as data."""
@@ -38,10 +39,7 @@ def whole(text: str, limit: int = MOST) -> str:
     """
     if not text:
         raise InputEmpty("There is no text to tokenize. Type a few words, or choose a sample.")
-    if len(text) > limit:
-        raise InputTooLong(
-            f"This text has {len(text):,} characters; the limit here is {limit:,}. A shorter passage works."
-        )
+    check_chars(text, limit)
     return _HALVES.sub(REPLACEMENT, text)
 
 

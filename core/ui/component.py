@@ -20,7 +20,8 @@ import streamlit as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.attention.views.page import data_url
-from core.settings import ASSETS
+from core.errors import InputTooLong
+from core.settings import ASSETS, raised_with, settings
 
 MOST = 20_000
 """The longest list in a message."""
@@ -96,11 +97,25 @@ class Component(Generic[Sent]):
         st.session_state[f"{key}--count"] = message.count
 
 
+def check_page(page: str) -> None:
+    """Raise :class:`InputTooLong` where ``page`` has more bytes than the settings allow."""
+    size, most = len(page), settings().max_page_mb
+    if size > most * 1_000_000:
+        raise InputTooLong(
+            f"This picture would be a page of {size / 1e6:,.1f} MB; at most {most} MB are built here. A shorter text, "
+            f"or fewer layers and heads, works. {raised_with('max_page_mb')}"
+        )
+
+
 def framed(page: str, height: int, alt: str) -> None:
     """Draw ``page``, which is complete, in a frame so many pixels high; ``alt`` is its accessible name.
+
+    Raises:
+        InputTooLong: the page has more bytes than the settings allow.
 
     Streamlit asks urllib what kind of address it was given, and urllib remembers the last 128 that it took apart. Ours
     holds the page itself, up to 16 MB of it, so urllib is made to forget.
     """
+    check_page(page)
     st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

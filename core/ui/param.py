@@ -23,6 +23,7 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.links.parameters import Value
+from core.settings import settings
 from core.ui.links import PageState, instead
 
 T = TypeVar("T")
@@ -282,6 +283,8 @@ class Integer(_Number[int]):
     step: int = 1
     style: Literal["box", "slider", "menu"] = "box"  # type: ignore[assignment]
     """A menu lists all of them."""
+    limit: str = ""
+    """The setting of the installation that bounds it, too."""
     _type = int
 
     def __post_init__(self) -> None:
@@ -291,6 +294,18 @@ class Integer(_Number[int]):
     @property
     def carried(self) -> link.Integer:
         return link.Integer(None, self.low, self.high)
+
+    def value(self, state: PageState) -> int:
+        within = self._within_limit()
+        return super().value(state) if within is self else within.value(state)
+
+    def draw(self, state: PageState, *, tag: str = "") -> int:
+        within = self._within_limit()
+        return super().draw(state, tag=tag) if within is self else within.draw(state, tag=tag)
+
+    def _within_limit(self) -> Self:
+        most = getattr(settings(), self.limit) if self.limit else self.high
+        return self if self.high <= most else self.with_(high=max(self.low, most))
 
     def checked(self, raw: Value) -> int:
         number = super().checked(raw)

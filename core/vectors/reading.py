@@ -22,13 +22,12 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, own_language, tokenize
 from core.language.translate import prepare
 from core.language.types import Token
+from core.settings import raised_with, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_CHARS = 400
-MAX_TOKENS = 256
-"""Bytes are tokens, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,8 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
     """Run ``checkpoint`` over ``text``.
 
     Raises:
-        InputEmpty, InputTooLong: nothing readable, or more than `MAX_CHARS`, `MAX_TOKENS` or the model's positions.
+        InputEmpty, InputTooLong: nothing readable, or more than `MAX_CHARS`, or tokens than the settings or
+            the model allow.
         InputUnusable: a tokenizer that does not say where its tokens are, or a model without layers of its own.
     """
     import torch
@@ -85,8 +85,11 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
         if codes := codes_of(checkpoint):
             tokens = (*describe(checkpoint.tokenizer, [next(iter(codes.values()))]), *tokens)
         check_length(checkpoint, len(tokens))
-    if len(tokens) > MAX_TOKENS:
-        raise InputTooLong(f"This text has {len(tokens):,} tokens; up to {MAX_TOKENS} are taken here. Try a part.")
+    if len(tokens) > (most := settings().max_attention_tokens):
+        raise InputTooLong(
+            f"This text has {len(tokens):,} tokens; up to {most} are taken here. Try a part. "
+            f"{raised_with('max_attention_tokens')}"
+        )
     return tokens, typed
 
 

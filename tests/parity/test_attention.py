@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.capture import MAX_TOKENS, capture, capture_pair, continued, rewritten
+from core.attention.capture import capture, capture_pair, continued, rewritten
 from core.attention.word_maps import answer_of, over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
@@ -116,7 +116,7 @@ def test_too_long_for_the_model_and_for_the_picture(bert: Checkpoint, t5: Checkp
     with pytest.raises(InputTooLong, match="64"):
         capture(bert, "cat " * 100)
     t5.tokenizer.model_max_length = 10**30
-    with pytest.raises(InputTooLong, match=str(MAX_TOKENS)):
+    with pytest.raises(InputTooLong, match=r"256.*ATLAS_MAX_ATTENTION_TOKENS"):
         capture(t5, "cat " * 600)
     with pytest.raises(InputTooLong):
         capture(bert, "x" * 100_000)

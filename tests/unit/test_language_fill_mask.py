@@ -163,10 +163,10 @@ def test_steps_are_cumulative_and_say_how_it_ended(gpt2: Checkpoint) -> None:
 
 def test_generation_stops_at_the_last_position(gpt2: Checkpoint) -> None:
     taken = len(prompt_ids(gpt2, PROMPT))
-    steps = list(generate(gpt2, PROMPT, Decoding(max_new_tokens=500)))
+    steps = list(generate(gpt2, PROMPT, Decoding(max_new_tokens=200)))
     assert len(steps) == 64 - taken
     assert steps[-1].reason == "positions"
-    beams = list(generate(gpt2, PROMPT, Decoding("beam", beams=2, max_new_tokens=500)))
+    beams = list(generate(gpt2, PROMPT, Decoding("beam", beams=2, max_new_tokens=200)))
     assert len(beams[-1].ids) == 64 - taken
     assert beams[-1].reason == "positions"
 

@@ -13,7 +13,7 @@ import pytest
 
 from core import checkpoints
 from core.attention.views import recipe
-from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
+from core.attention.views.recipe import RecipeRefused, differences, read, write
 from core.checkpoints.sizes import Weights, revision_of, weights_of
 from core.links import Value
 from core.ui.section import pages
@@ -60,7 +60,7 @@ def test_a_recipe_names_what_it_was_made_with() -> None:
 
 def test_a_text_that_does_not_fit_is_refused() -> None:
     with pytest.raises(RecipeRefused, match="too long"):
-        write("heads", {"text": "x" * MOST_BYTES}, SPEC)
+        write("heads", {"text": "x" * 20_000}, SPEC)
 
 
 def changed(**more: Any) -> bytes:
@@ -75,7 +75,7 @@ def setting(name: str, value: Any) -> bytes:
 NESTED = b'{"format":' + b"[" * 9_000 + b"]" * 9_000 + b"}"
 BAD: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "not JSON"),
-    "huge": (b" " * (MOST_BYTES + 1), "at most 20,000 bytes"),
+    "huge": (b" " * 20_001, "at most 20,000 bytes"),
     "a picture": (b"\x89PNG\r\n\x1a\n\xff", "not JSON"),
     "a list": (b"[]", "not a recipe"),
     "another file": (b'{"name": "package"}', "not a recipe"),

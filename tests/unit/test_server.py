@@ -127,7 +127,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert status == 200
     assert headers["content-type"].startswith("text/plain")
     assert float(lines["atlas_sessions"]) == 3
-    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 7 / 8
+    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 13 / 16
     assert float(lines["atlas_waiting_runs"]) == 0
     assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
     assert float(lines["atlas_results_bytes"]) >= 0

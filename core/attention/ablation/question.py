@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
-from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
@@ -31,6 +30,7 @@ from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.tokens import label, own_language
 from core.language.types import Decoding, MaskPrediction
+from core.settings import settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -66,7 +66,7 @@ def prepare_question(checkpoint: Checkpoint, text: str, task: str | None = None,
         step: the token of an encoder-decoder's output, from 0; those before it are the model's own.
 
     Raises:
-        InputEmpty, InputTooLong: nothing readable, or more tokens than the model or `MAX_TOKENS` allows.
+        InputEmpty, InputTooLong: nothing readable, or more tokens than the model or the settings allow.
         InputUnusable: there is no mask to fill.
         OutOfRange: a step that is not there, or adapters.
         UnknownTask: the checkpoint does not offer it.
@@ -96,7 +96,7 @@ def row_of(ids: Sequence[int]) -> Tensor:
 
 def check_size(checkpoint: Checkpoint, count: int) -> None:
     """Raises :class:`InputTooLong` for more tokens than are analyzed; of a Transformer-XL one segment."""
-    most = SEGMENT if has_memory(checkpoint.model) else MAX_TOKENS
+    most = SEGMENT if has_memory(checkpoint.model) else settings().max_attention_tokens
     if count > most:
         why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
         raise InputTooLong(
@@ -148,8 +148,8 @@ def _output(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question
     request = translate.prepare(checkpoint, text, task)
     before: Sequence[int] = ()
     if step:
-        if not 0 < step < MAX_TOKENS:
-            raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {MAX_TOKENS - 1}.")
+        if not 0 < step < (most := settings().max_attention_tokens):
+            raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {most - 1}.")
         steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=step)))
         before = steps[-1].ids if steps else ()
         if len(before) < step or steps[-1].reason == "end":

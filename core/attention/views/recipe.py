@@ -30,10 +30,9 @@ from core.content import content
 from core.errors import AtlasError
 from core.links import Value
 from core.links.packed import MARK, carried
-from core.settings import ROOT
+from core.settings import ROOT, settings
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
-MOST_BYTES = 20_000
 SEED = 0
 """What random blocks and buckets are drawn with on this page (`core.attention.architectures.shapes`)."""
 NAMED = ("torch", "transformers")
@@ -88,6 +87,11 @@ def versions() -> dict[str, str]:
     }
 
 
+def most_bytes() -> int:
+    """The longest recipe, in bytes: no larger file can be uploaded."""
+    return settings().max_upload_kb * 1_000
+
+
 def write(
     section: str,
     settings: Mapping[str, Value],
@@ -102,7 +106,7 @@ def write(
         spec: the model; None for a section about several.
 
     Raises:
-        RecipeRefused: it would be longer than :data:`MOST_BYTES`.
+        RecipeRefused: it would be longer than :func:`most_bytes`.
     """
     model = None
     if spec is not None:
@@ -119,8 +123,8 @@ def write(
         "versions": versions(),
     }
     data = (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()
-    if len(data) > MOST_BYTES:
-        raise RecipeRefused(content("attention", "recipe").part("Too long", most=f"{MOST_BYTES:,}"))
+    if len(data) > most_bytes():
+        raise RecipeRefused(content("attention", "recipe").part("Too long", most=f"{most_bytes():,}"))
     return data
 
 
@@ -166,8 +170,8 @@ def differences(recipe: Recipe, weights: tuple[Weights, ...], here: Mapping[str,
 
 def _parse(data: bytes) -> _File:
     words = content("attention", "recipe")
-    if len(data) > MOST_BYTES:
-        raise RecipeRefused(words.part("Too large", most=f"{MOST_BYTES:,}", size=f"{len(data):,}"))
+    if len(data) > most_bytes():
+        raise RecipeRefused(words.part("Too large", most=f"{most_bytes():,}", size=f"{len(data):,}"))
     try:
         return _File.model_validate_json(data.removeprefix(codecs.BOM_UTF8))
     except ValidationError as errors:

@@ -31,6 +31,7 @@ import numpy as np
 from core.errors import OutOfRange
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, Spread
+from core.settings import raised_with, settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,8 +56,6 @@ _ALLOWED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("penalty", lambda p: 0.1 <= p <= 10, "The repetition penalty must lie from 0.1 to 10 (1: none)"),
     ("no_repeat", lambda n: 0 <= n <= 100, "N-grams that may not repeat have 1 to 100 tokens (0: all may)"),
     ("length_penalty", lambda a: a is None or -10 <= a <= 10, "The length penalty must lie from -10 to 10"),
-    ("beams", lambda b: 1 <= b <= 64, "The number of beams must lie from 1 to 64"),
-    ("max_new_tokens", lambda n: n >= 1, "At least one new token must be generated"),
     ("seed", lambda seed: seed >= 0, "The seed must be 0 or more"),
 )
 """Fields of a `Decoding`, what they may be, and the sentence that says so."""
@@ -67,6 +66,10 @@ def check(decoding: Decoding) -> None:
     for name, allows, sentence in _ALLOWED:
         if not allows(value := getattr(decoding, name)):
             raise OutOfRange(f"{sentence}, not {value:g}.")
+    for name, what in (("beams", "The number of beams"), ("max_new_tokens", "The number of new tokens")):
+        value, limit = getattr(decoding, name), f"max_{name.removeprefix('max_')}"
+        if not 1 <= value <= (most := getattr(settings(), limit)):
+            raise OutOfRange(f"{what} must lie from 1 to {most}, not {value:g}. {raised_with(limit)}")
     if len(decoding.stop) > MAX_STOPS or any(not 0 < len(stop) <= MAX_STOP_CHARS for stop in decoding.stop):
         raise OutOfRange(f"Up to {MAX_STOPS} texts of 1 to {MAX_STOP_CHARS} characters may end a generation.")
 

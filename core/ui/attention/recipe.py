@@ -95,8 +95,7 @@ def _opened(state: PageState) -> None:
         content("attention", "recipe").label("file"),
         "json",
         key=state.key("recipe.file"),
-        max_upload_size=1,
-        help=content("attention", "recipe").part("File", most=f"{recipe.MOST_BYTES:,}"),
+        help=content("attention", "recipe").part("File", most=f"{recipe.most_bytes():,}"),
     )
     if file is None:
         return

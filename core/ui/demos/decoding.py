@@ -20,8 +20,9 @@ LENGTH = Integer(
     label="New tokens",
     default=40,
     low=1,
-    high=200,
+    high=1_000,
     width=120,
+    limit="max_new_tokens",
 )
 TEMPERATURE = Real(
     name="temperature",
@@ -43,7 +44,7 @@ TOP_P = Real(
     width=170,
 )
 SEED = Seed()
-BEAMS = Integer(name="beams", label="Beams", default=4, low=1, high=8, width=110)
+BEAMS = Integer(name="beams", label="Beams", default=4, low=1, high=16, width=110, limit="max_beams")
 DECODING = (STRATEGY, LENGTH, TEMPERATURE, TOP_K, TOP_P, SEED, BEAMS)
 
 

@@ -16,7 +16,6 @@ from core.figures import sparse as figures
 from core.figures.labels import short
 from core.figures.predictions import compared_bars
 from core.session import Progress
-from core.settings import MAX_TEXT_CHARS
 from core.sparse.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
@@ -35,7 +34,6 @@ OWN_TEXT = Text(
     label="Your text, with [MASK] in place of a word",
     default="The capital of France is Paris. Many people visit the tower in [MASK] every summer.",
     height=160,
-    most=MAX_TEXT_CHARS,
 )
 
 

@@ -25,9 +25,9 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import chart
 from core.ui.param import Carried
 
-FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200))
+FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
 """The ids up to and including the last token that was chosen by hand."""
-STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 200))
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 1_000))
 CARET = "▏"
 """Behind a text that grows."""
 PAUSE = 0.04

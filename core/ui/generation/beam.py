@@ -21,7 +21,7 @@ from core.ui.param import Integer
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
-BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110)
+BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110, limit="max_beams")
 DEPTH = Integer(name="depth", label="Steps", default=8, low=1, high=24, width=110)
 
 

@@ -31,7 +31,7 @@ MODEL = Model(
 )
 TASK = Choice(name="task", label="Task", options={}, width=230)
 TEXT = Text(name="text", label="Prompt", default=PROMPT, height=68)
-LENGTH = Integer(name="length", label="New tokens", default=24, low=1, high=200)
+LENGTH = Integer(name="length", label="New tokens", default=24, low=1, high=1_000, limit="max_new_tokens")
 SEED = Seed()
 PENALTY = Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
 NO_REPEAT = Integer(name="norepeat", label="No repeated n-grams of size", low=0, high=10)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from core import session
-from core.attention.capture import MAX_TOKENS, continued
+from core.attention.capture import continued
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
@@ -20,6 +20,7 @@ from core.language.tasks import tasks
 from core.language.text import Count, clean, last_window, window
 from core.language.tokens import max_tokens
 from core.links import parameters as link
+from core.settings import settings
 from core.ui.page import plain
 from core.ui.param import Carried, Choice, Control, Integer, Param, Text
 
@@ -146,7 +147,8 @@ def samples(spec: CheckpointSpec) -> dict[str, str]:
 
 
 def _fits(checkpoint: Checkpoint, text: str) -> bool:
-    return len(checkpoint.tokenizer(text)["input_ids"]) <= min(MAX_TOKENS, max_tokens(checkpoint) or MAX_TOKENS)
+    most = settings().max_attention_tokens
+    return len(checkpoint.tokenizer(text)["input_ids"]) <= min(most, max_tokens(checkpoint) or most)
 
 
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
@@ -249,7 +251,7 @@ def part_numbers(
 
 def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:
     """The tokens that fit, those around the text included."""
-    most = SEGMENT if segment and has_memory(checkpoint.model) else MAX_TOKENS
+    most = SEGMENT if segment and has_memory(checkpoint.model) else settings().max_attention_tokens
     most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
     if checkpoint.spec.offers("continues"):
