@@ -53,11 +53,11 @@ def compare(
 
 
 def report(what: str, result: Comparison, *, at_most: float = 1.0) -> bool:
-    """Print one line; True when the ratio is within ``at_most`` (5 % are left to noise)."""
+    """Print one line; True when the ratio is within ``at_most`` (5% are left to noise)."""
     good = result.ratio <= at_most * 1.05
     print(
         f"{what}: ours {result.ours * 1e3:.1f} ms, theirs {result.theirs * 1e3:.1f} ms, "
-        f"ratio {result.ratio:.2f} in {result.rounds} rounds (goal at most {at_most:g}, give or take 5 %) "
+        f"ratio {result.ratio:.2f} in {result.rounds} rounds (goal at most {at_most:g}, give or take 5%) "
         f"{'ok' if good else 'MISSED'}"
     )
     return good

@@ -104,7 +104,7 @@ class Tally:
         return [second for many in self.seconds.values() for second in many]
 
     def p95(self) -> float:
-        """Seconds that 95 % of all acts take at most."""
+        """Seconds that 95% of all acts take at most."""
         return percentile(self.all, 95)
 
     def table(self) -> str:

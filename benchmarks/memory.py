@@ -25,7 +25,7 @@ VIEWS = ({"tab": "all"}, {"tab": "bertviz"}, {"tab": "heads"})
 
 
 def stands_still(texts: int) -> bool:
-    """Look at ``texts`` of them; whether memory is at the end within 10 % of what it was after ``SETTLED``."""
+    """Look at ``texts`` of them; whether memory is at the end within 10% of what it was after ``SETTLED``."""
     found: list[float] = []
     with app() as server:
         server.wait()

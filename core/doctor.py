@@ -18,6 +18,7 @@ from core.checkpoints import hub_cache, package, registry
 from core.checkpoints.families import Branch
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, SettingUnusable
+from core.figures.labels import with_unit
 from core.turns import turns
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -157,7 +158,7 @@ def _describe(spec: CheckpointSpec) -> list[str]:
     size = f", {spec.size_bytes / 1e6:,.1f} MB" if spec.size_bytes else ""
     lines = [f"{spec.slug}: {spec.family.answers}; {spec.origin}{size}"]
     if spec.card:
-        lines.extend(f"    {m.name} {m.value:g} {m.unit} on {m.on}" for m in spec.card.measures)
+        lines.extend(f"    {m.name} {with_unit(f'{m.value:g}', m.unit)} on {m.on}" for m in spec.card.measures)
     return lines
 
 

@@ -51,7 +51,8 @@ INSTEAD: dict[str, str] = {
     r"elmo's mix\b": "scalar mix (ELMo)",
     r"what is minimi[sz]ed\b": "training loss",
     r"the zoo\b": "Models",
-    r"\d+ in a hundred\b|out of a hundred\b": "84.0 %",
+    r"\d+ in a hundred\b|out of a hundred\b": "84.0%",
+    r"\d[ \u00a0]%": "2.0%",
     r"who (?:may|can) (?:look|see)\b|who sees whom\b|nobody sees\b": "attention mask; no token attends to",
     r"(?:tokens?|heads?|layers?|masks?|quer(?:y|ies)|decoders?|encoders?|rows?) (?:can |may |cannot |never |only )*"
     r"(?:sees?|hears?|judges?|believes?|thinks?|wants?)\b": "attends to; classifies; predicts",

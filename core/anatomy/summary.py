@@ -41,7 +41,7 @@ def _headline(comparison: Comparison) -> str:
     if not change:
         amount = "just as many"
     elif abs(change) < 3:
-        amount = f"{100 * abs(change):.1f} % {'more' if change > 0 else 'fewer'}"
+        amount = f"{100 * abs(change):.1f}% {'more' if change > 0 else 'fewer'}"
     else:
         amount = f"{right.parameters / left.parameters:,.1f} times as many"
     same = sum(row.verdict == "same" for row in comparison.rows)

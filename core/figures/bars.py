@@ -158,7 +158,7 @@ def update_alt(updates: Sequence[float]) -> str:
     if not updates:
         return sentence("Adapters: none")
     largest, smallest = (
-        sentence("Adapters: share", share=f"{100 * updates[at]:.0f} %", sublayer=PLACES[at % 2], layer=at // 2 + 1)
+        sentence("Adapters: share", share=f"{100 * updates[at]:.0f}%", sublayer=PLACES[at % 2], layer=at // 2 + 1)
         for at in (updates.index(max(updates)), updates.index(min(updates)))
     )
     return sentence("Adapters", layers=len(updates) // 2, largest=largest, smallest=smallest)

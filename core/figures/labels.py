@@ -40,8 +40,13 @@ def in_words(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share between 0 and 1: ``21.4 %``; ``< 0.1 %`` for what is there but would round to nothing."""
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+    """A share between 0 and 1: ``21.4%``; ``< 0.1%`` for what is there but would round to nothing."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+
+
+def with_unit(value: str, unit: str) -> str:
+    """A number with its unit, if it has one: ``33.2%``, ``1.31 bits``."""
+    return f"{value}{unit}" if unit.startswith("%") else f"{value} {unit}".strip()
 
 
 def _scaled(number: int) -> tuple[float, str, str]:

@@ -18,13 +18,13 @@ _HATCHES = ("", "/", ".", "x")
 
 
 def percent(probability: float) -> str:
-    """A probability as a person reads it: ``97 %``, ``3.1 %``, ``0.04 %``, ``< 0.01 %``."""
+    """A probability as a person reads it: ``97%``, ``3.1%``, ``0.04%``, ``< 0.01%``."""
     value = 100 * probability
     if value >= 9.95:
-        return f"{value:.0f} %" if value < 99.5 or value >= 99.995 else f"{value:.1f} %"
+        return f"{value:.0f}%" if value < 99.5 or value >= 99.995 else f"{value:.1f}%"
     if value >= 0.995:
-        return f"{value:.1f} %"
-    return f"{value:.2f} %" if value >= 0.01 else "< 0.01 %"
+        return f"{value:.1f}%"
+    return f"{value:.2f}%" if value >= 0.01 else "< 0.01%"
 
 
 def guess_bars(

@@ -22,9 +22,9 @@ mutate       at each character with probability ``rate`` one of three, equally l
 
 Antspeak and both kinds of capitals have no rate: they change every letter. The paper names five kinds: drop,
 repetitions, antspeak, uppercase and random case. A sixth, add/drop/mutate, stands in its first version on arXiv alone;
-that its three ways are equally likely is from memory, and no model here was trained on it. Drop and mutate hit 10 % of
-the characters there (read in a text about the paper), repetitions 20 % (read in the paper): :data:`PUBLISHED`. The
-defaults of the others, and that of drop in training here, 8 %, are this project's own: :data:`RATES`.
+that its three ways are equally likely is from memory, and no model here was trained on it. Drop and mutate hit 10% of
+the characters there (read in a text about the paper), repetitions 20% (read in the paper): :data:`PUBLISHED`. The
+defaults of the others, and that of drop in training here, 8%, are this project's own: :data:`RATES`.
 
 A subword vocabulary has whole pieces for frequent spellings; a wrong letter breaks them up into shorter and rarer ones,
 or into the unknown token. Bytes have no such pieces to lose.

@@ -3,7 +3,7 @@
 ==============  ====================================================================================================
 mask            each token becomes the mask token with probability 0.15
 delete          each token is deleted with probability 0.15: the model must predict where, too
-infill          spans of Poisson(3) tokens, 30 % of the tokens in all, each become *one* mask token; an empty span
+infill          spans of Poisson(3) tokens, 30% of the tokens in all, each become *one* mask token; an empty span
                 inserts a mask between two tokens
 permute         the sentences are shuffled
 rotate          the text begins at a random token, and the tokens before it follow at the end

@@ -10,7 +10,7 @@ replaced by a mask each, and the decoder generates them one after the other: a p
 they occur (``Orig``) or once (``Uniq``); sentences are scored each by itself (``Ind``) or one after the other, each
 time the one that makes the chosen ones together score best (``Seq``). The large model took ``Ind`` with ``Orig``.
 
-m is 30 % of the sentences. The large model took 45 % and left a fifth of the chosen ones in the input as well, so that
+m is 30% of the sentences. The large model took 45% and left a fifth of the chosen ones in the input as well, so that
 copying is learned, too; that masks about as many sentences.
 """
 

@@ -2,8 +2,8 @@ r"""Phrases and named entities masked as a whole: ERNIE's three levels.
 
 Basic, phrase and entity level follow one another in training. At each the loss is that of `core.objectives.masked`;
 the unit that is chosen differs: a word, a phrase, a named entity. Sun et al. (2019), arXiv:1904.09223. The share of
-15 % is stated for the basic level; here units are sampled at every level until 15 % of the tokens are masked, at least
-one. All tokens of a unit are changed alike (80, 10 and 10 %), as in the released code.
+15% is stated for the basic level; here units are sampled at every level until 15% of the tokens are masked, at least
+one. All tokens of a unit are changed alike (80, 10 and 10%), as in the released code.
 
 ERNIE took phrases and entities from language tools. Here a simple rule replaces them, for English:
 

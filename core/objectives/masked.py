@@ -2,8 +2,8 @@ r"""Masked language model: some tokens are masked and predicted from the context
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with :math:`M` the chosen positions, 15 % of the text's tokens, and :math:`\tilde x` the text in which 80 % of them hold
-the mask token, 10 % a token sampled from the vocabulary, and 10 % are unchanged. Devlin et al. (2019), section 3.1.
+with :math:`M` the chosen positions, 15% of the text's tokens, and :math:`\tilde x` the text in which 80% of them hold
+the mask token, 10% a token sampled from the vocabulary, and 10% are unchanged. Devlin et al. (2019), section 3.1.
 
 `choose` and `replace_chosen` sample on arrays of any shape: the page and the models' training call the same two. A text
 without a target has no loss, so at least one token is chosen.

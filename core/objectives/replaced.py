@@ -4,8 +4,8 @@ r"""Replaced token detection: a generator fills masked positions, a discriminato
 
 with :math:`L_{MLM}` the loss of the masked tokens for the generator, :math:`D_t` the discriminator's
 probability that token :math:`t` was replaced, and :math:`r_t = 1` where it differs from the original one: a sample that
-equals it counts as original. 15 % of the tokens are masked. Clark et al. (2020), arXiv:2003.10555; the weight of 50 and
-25 % for the large model are those of the released configuration.
+equals it counts as original. 15% of the tokens are masked. Clark et al. (2020), arXiv:2003.10555; the weight of 50 and
+25% for the large model are those of the released configuration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Span corruption: spans of tokens are removed, and the decoder generates them (T5: Raffel et al., 2019, arXiv
 1910.10683).
 
-Of n tokens :math:`h = \mathrm{round}(r n)` are masked, in :math:`s = \max(1, \mathrm{round}(h / \mu))` spans; r is 15 %
+Of n tokens :math:`h = \mathrm{round}(r n)` are masked, in :math:`s = \max(1, \mathrm{round}(h / \mu))` spans; r is 15%
 and :math:`\mu` 3 in the final models. Each span becomes a sentinel of its own in the input; the answer is each sentinel
 with the tokens of its span, and a last sentinel:
 

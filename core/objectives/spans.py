@@ -5,8 +5,8 @@ A span has :math:`\ell` words with
 .. math:: P(\ell) = \frac{p (1 - p)^{\ell - 1}}{1 - (1 - p)^{10}}, \qquad \ell = 1, \dots, 10, \quad p = 0.2,
 
 a geometric distribution truncated at 10; its mean is 3.80. Spans begin at the beginning of a word and are sampled until
-15 % of the tokens are masked; the last one ends where the number is reached. Adjacent spans count as one. A whole span
-becomes masks (80 %), random tokens (10 %), or is unchanged (10 %).
+15% of the tokens are masked; the last one ends where the number is reached. Adjacent spans count as one. A whole span
+becomes masks (80%), random tokens (10%), or is unchanged (10%).
 
 Each token :math:`x_i` of a span from :math:`s` to :math:`e` is predicted twice,
 

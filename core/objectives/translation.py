@@ -3,8 +3,8 @@ r"""Translation language model: masked tokens in a sentence and its translation 
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(w_i \mid \tilde x, \tilde y)
 
-with x a sentence, y its translation, both corrupted as in a masked language model (15 % of the tokens chosen; 80 % of
-them masked, 10 % random, 10 % unchanged), and M the chosen positions of both. Every token has a language embedding, and
+with x a sentence, y its translation, both corrupted as in a masked language model (15% of the tokens chosen; 80% of
+them masked, 10% random, 10% unchanged), and M the chosen positions of both. Every token has a language embedding, and
 positions start from 0 again in the second sentence, so that a word and its translation have similar positions.
 `core.language.bilingual` has the same layout for the model's numbers.
 """

@@ -15,7 +15,7 @@ right       itself and the tokens after it              [SOS] text [EOS]        
 
 .. math:: A = \mathrm{softmax}\big(Q K^\top / \sqrt{d_k} + M\big) V
 
-15 % of the tokens are chosen: 80 % become the mask, 10 % a random token, 10 % are unchanged. Four times in five one
+15% of the tokens are chosen: 80% become the mask, 10% a random token, 10% are unchanged. Four times in five one
 token is chosen, else two or three neighbors. The paper gives no shares of those two; here both are equally likely.
 """
 

@@ -1,8 +1,8 @@
 r"""Whole-word masking: all tokens of a word are masked, or none of them.
 
-In a word of several tokens the unmasked ones give the others away. Here words are sampled until 15 % of the *tokens*
+In a word of several tokens the unmasked ones give the others away. Here words are sampled until 15% of the *tokens*
 are masked; a word that would exceed that is skipped (`core.objectives.masked.mask_units`). Each token is still
-predicted by itself, and is masked, replaced or unchanged (80, 10, 10 %) by itself. The loss is that of
+predicted by itself, and is masked, replaced or unchanged (80, 10, 10%) by itself. The loss is that of
 `core.objectives.masked`. Released with BERT's code in May 2019, without a paper.
 """
 

@@ -3,9 +3,9 @@ r"""Word order: three neighboring tokens are shuffled and reconstructed, beside 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
           - \frac{1}{|S|} \sum_{i \in S} \log p(x_i \mid \tilde x)
 
-with :math:`M` the masked positions as in `core.objectives.masked`, and :math:`S` those of the shuffled trigrams: 5 % of
+with :math:`M` the masked positions as in `core.objectives.masked`, and :math:`S` those of the shuffled trigrams: 5% of
 the trigrams without a chosen token. A head like that of the masked tokens predicts the original token at each position.
-Wang et al. (2020), arXiv:1908.04577, with K = 3; the 5 % were read in notes on the paper.
+Wang et al. (2020), arXiv:1908.04577, with K = 3; the 5% were read in notes on the paper.
 
 Trigrams do not overlap here, a sampled one changes its order whenever its tokens differ, and at least one is sampled
 where there is any.

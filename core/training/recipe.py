@@ -31,7 +31,7 @@ class SourceFile:
 
     file: str
     passes: float = 1.0
-    """Passes in one epoch; 0.4 draws another 40 % of the items in each epoch."""
+    """Passes in one epoch; 0.4 draws another 40% of the items in each epoch."""
     first: int = 1
     last: int | None = None
     """First and last line, counted from 1, both included."""

@@ -238,7 +238,7 @@ def progress_bar(trainer: Trainer, quiet: bool) -> Any:
         total=1.0,
         initial=trainer.used(),
         mininterval=1.0 if terminal else 60.0,
-        bar_format="{desc}: {percentage:.1f} %{postfix}, {elapsed} elapsed, {remaining} left" + "\n" * (not terminal),
+        bar_format="{desc}: {percentage:.1f}%{postfix}, {elapsed} elapsed, {remaining} left" + "\n" * (not terminal),
         disable=quiet,
     )
 

@@ -13,6 +13,7 @@ from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
 from core.content import Content, content
 from core.errors import AtlasError
+from core.figures.labels import with_unit
 from core.ui.costs import computed_panel
 from core.ui.glossary import Linker, caption, plain_terms, rich_terms
 from core.ui.links import page_link
@@ -96,7 +97,7 @@ def _properties(system: System, words: Content) -> None:
     rows += [
         (
             linker.rich(fact.label),
-            (linker.rich(f"{fact.value} {fact.unit}".strip()), linker.rich(fact.note)),
+            (linker.rich(with_unit(fact.value, fact.unit)), linker.rich(fact.note)),
             _source_cell(system, (fact.source,)),
         )
         for fact in system.facts
@@ -146,7 +147,7 @@ def size_difference(size: Size, count: int | None) -> str:
     """How far the count lies from the published figure, in per cent."""
     if not count or not size.published:
         return ""
-    return f"{100 * (count - size.published) / size.published:+.1f} %" if size.comparable else "counts other parts"
+    return f"{100 * (count - size.published) / size.published:+.1f}%" if size.comparable else "counts other parts"
 
 
 def _results(system: System, words: Content) -> None:

@@ -26,7 +26,6 @@ _NUMBERS = re.compile(r"\d[\d.,]*")
 _QUOTED = re.compile("“.*”", re.DOTALL)  # as far as the last sign: what was typed may hold both signs itself
 _DOTTED = re.compile(r"(?<!\S)\S*\w\.\w\S*")  # a file or a field of one: tokenizer.json, live.adapters
 _SKIP = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|!?\[[^\]\n]*\]\([^)\n]*\)|^#[^\n]*|:[a-z]+/[a-z_]+:|https?://\S+"
-_PERCENT = re.compile(r"(?<=\d) %")
 
 
 def markdown(text: str) -> None:
@@ -40,11 +39,7 @@ def caption(text: str) -> None:
 
 
 def terms(text: str) -> str:
-    """``text``, Markdown of our own, with the first mention of each term as a link whose tooltip says what it means.
-
-    A number stays on one line with its percent sign.
-    """
-    text = _PERCENT.sub("\u00a0%", text)
+    """``text``, Markdown of our own, with the first mention of each term as a link whose tooltip says what it means."""
     return "".join(piece if term is None else _markdown(piece, term) for piece, term in Linker(text).pieces(text))
 
 

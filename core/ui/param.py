@@ -243,7 +243,7 @@ class _Number(Control[T]):
     step: float | None = None
     style: Literal["box", "slider"] = "box"
     format: str | None = None
-    """As printf has it, e.g. ``%d %%``."""
+    """As printf has it, e.g. ``%d%%``."""
     placeholder: str | None = None
     """What an empty box shows; only one without a default can be empty."""
     _type: ClassVar[type[int] | type[float]] = float

@@ -13,6 +13,7 @@ from core.checkpoints.listing import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
+from core.figures.labels import with_unit
 from core.figures.lines import learning_curve
 from core.ui.data_table import data_table
 from core.ui.glossary import caption, markdown, plain_terms
@@ -45,7 +46,7 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
     if card.measures:
         st.markdown("**Measured quality**")
         rows = [
-            {"measure": m.name, "value": f"{_digits(m.value)} {m.unit}".strip(), "measured on": m.on}
+            {"measure": m.name, "value": with_unit(_digits(m.value), m.unit), "measured on": m.on}
             for m in card.measures
         ]
         data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")

@@ -168,7 +168,7 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
         measured = contextual(checkpoint, sentences())
         tasks = mixes(checkpoint, treebank.read(treebank.SHIPPED))
         write(output or FOLDER, slug, measured, tasks)
-        best = ", ".join(f"{one.task} {100 * one.accuracy:.0f} %" for one in tasks)
+        best = ", ".join(f"{one.task} {100 * one.accuracy:.0f}%" for one in tasks)
         last = measured.layers[-1].corrected("self_similarity") or 0.0
         print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer; {best}", flush=True)
 

@@ -112,7 +112,7 @@ def test_grammar_reads_a_sentence_with_the_best_head() -> None:
     at = page(tab="grammar", relation="coreference")
     assert not at.warning
     best = rolefiles.measured("minilm")["coreference"]
-    assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {100 * best.accuracy:.0f} %" in shown(at)
+    assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {100 * best.accuracy:.0f}%" in shown(at)
     links = at.dataframe[0].value
     assert set(links.columns) == {"word", "correct", "head attends to", "weight", "right"}
     widget(at.selectbox, "Relation").set_value("det").run()
@@ -123,7 +123,7 @@ def test_grammar_over_universal_dependencies() -> None:
     at = page(tab="grammar", model="atlas-bert", relation="obj", treebank="ud-english")
     one = rolefiles.measured("atlas-bert", rolefiles.UD)["obj"]
     assert one.n > 1000
-    assert f"{100 * one.accuracy:.0f} % of {one.n:,} links" in shown(at)
+    assert f"{100 * one.accuracy:.0f}% of {one.n:,} links" in shown(at)
     assert "5,363 sentences of Universal Dependencies" in shown(at)
     assert "Choose obj, then coreference" not in words(shown(at))
     lacking = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")

@@ -100,7 +100,7 @@ CASES = {
     "hashing": Case(
         "efficient?model=atlas-reformer",
         "Of full attention's weight, how much does one round keep?",
-        "Less than 25 %",
+        "Less than 25%",
         "one round keeps",
         "",
         1,
@@ -112,7 +112,7 @@ CASES = {
         "encoder-decoder?model=atlas-t5",
         "Your guess at the text",
         "xyzzy",
-        "words that it generated stand in your guess, in their order: 0 %",
+        "words that it generated stand in your guess, in their order: 0%",
         "",
         2,
     ),
@@ -271,7 +271,7 @@ def test_how_much_comes_back_by_hand(original: str, written: str, which: int) ->
         (
             "le chien dort",
             "Le chat dort.",
-            "2 of the 3 words that it generated stand in your guess, in their order: 67 %.",
+            "2 of the 3 words that it generated stand in your guess, in their order: 67%.",
         ),
         ("dort chat le", "Le chat dort.", "1 of the 3 words"),
         ("le chat dort bien", "Le chat dort.", "3 of the 3 words"),

@@ -56,8 +56,8 @@ def test_every_figure_stands_there_with_its_source(slug: str) -> None:
 def test_counts_stand_beside_the_published_figures() -> None:
     page = shown("bert", "m2m-100")
     assert "109,482,240" in page
-    assert "-0.5 %" in page  # 109,482,240 against 110 million
-    assert "+15.8 %" in page  # M2M-100's 418M, which counts 483.9 million
+    assert "-0.5%" in page  # 109,482,240 against 110 million
+    assert "+15.8%" in page  # M2M-100's 418M, which counts 483.9 million
 
 
 def test_a_count_of_other_parts_is_not_compared() -> None:

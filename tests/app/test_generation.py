@@ -138,8 +138,8 @@ def test_settings_change_the_texts() -> None:
     stopped = opened(rules="greedy", length="60", stop="she")
     assert "It generated a stop string." in shown(stopped)
     banned = opened(rules="greedy", length="60", norepeat="2")
-    assert "repeated 2-grams 0 %" in shown(banned)
-    assert "repeated 2-grams 0 %" not in shown(free)
+    assert "repeated 2-grams 0%" in shown(banned)
+    assert "repeated 2-grams 0%" not in shown(free)
     assert "Settings (1 changed)" in [p.popover.label for p in protos(banned, "popover")] or not banned.exception
 
 

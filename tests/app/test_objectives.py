@@ -176,7 +176,7 @@ def test_a_sentence_of_another_text_is_no_translation() -> None:
 def test_a_link_carries_every_setting() -> None:
     at = opened(objective="sentinels", rate="50", mean="10", seed="3")
     assert [(box.value, box.help) for box in at.number_input[:2]] == [
-        (50, "T5 uses 15 %."),
+        (50, "T5 uses 15%."),
         (10, "T5's final models use 3 tokens."),
     ]
     assert at.number_input[2].value == 3

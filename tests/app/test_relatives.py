@@ -31,7 +31,7 @@ def test_where_the_system_itself_runs_nothing_is_said_of_relatives() -> None:
 def test_a_tree_without_attention_is_not_measured_by_it() -> None:
     said = captions(opened("encoder", system="elmo", tab="tree"))
     assert "93,600,868" in said
-    assert "there is no attention here, and the embeddings are 19.3 % of all parameters" in said
+    assert "there is no attention here, and the embeddings are 19.3% of all parameters" in said
     assert "times what attention holds" not in said
 
 

@@ -106,7 +106,7 @@ def test_noise_is_sampled_again_and_may_leave_nothing() -> None:
 
 def test_mt5_leads_and_byt5_comes_last() -> None:
     at = opened(tab="share")
-    assert "mT5 small spends 85.3 %" in shown(at)
+    assert "mT5 small spends 85.3%" in shown(at)
     drawn = html_of(at)
     assert drawn.index(">mT5<") < drawn.index(">XLM-R<") < drawn.index(">ByT5<")
 

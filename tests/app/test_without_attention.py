@@ -77,7 +77,7 @@ def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumor() -> None:
 
 def test_mambas_tree_is_described_without_attention() -> None:
     said = shown(opened("efficient", system="mamba", tab="tree"))
-    assert "there is no attention and no feed-forward block; the mixers have 70.1 % of all" in said
+    assert "there is no attention and no feed-forward block; the mixers have 70.1% of all" in said
 
 
 def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:

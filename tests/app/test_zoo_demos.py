@@ -93,7 +93,7 @@ def test_two_models_share_sizes_that_are_counted() -> None:
     table = page(spec, demo="beside").table[0].value
     layers = [int(table[name].iloc[0]) for name in table.columns[1:3]]
     assert layers[1] == checkpoints.load(spec.slug).model.config.num_hidden_layers
-    assert table.iloc[0, 3] == f"{100 * layers[1] / layers[0]:.0f} %"
+    assert table.iloc[0, 3] == f"{100 * layers[1] / layers[0]:.0f}%"
 
 
 def test_a_link_to_a_partner_that_is_none_is_said() -> None:

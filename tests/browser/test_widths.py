@@ -21,7 +21,7 @@ VIEWS = (
 """What a page shows beside its first view, where it is wide."""
 SECTIONS = [content("branch", section).title for section in ("demo", "heads", "tree", "facts")]
 WIDTHS = (1440, 1280, 1024, 960, 853, 768, 683, 400)
-"""CSS pixels; at a zoom of 150 % windows of 1,440, 1,280 and 1,024 are 960, 853 and 683 wide."""
+"""CSS pixels; at a zoom of 150% windows of 1,440, 1,280 and 1,024 are 960, 853 and 683 wide."""
 TROUBLE = """
 (names) => {
   const found = [];

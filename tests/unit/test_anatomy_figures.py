@@ -93,9 +93,9 @@ def test_numbers() -> None:
     assert in_words(99_996_000) == "100.0 million"
     assert in_words(109_482_240) == "109.5 million"
     assert in_words(768) == "768"
-    assert percent(0.2137) == "21.4 %"
-    assert percent(0.0001) == "< 0.1 %"
-    assert percent(0) == "0.0 %"
+    assert percent(0.2137) == "21.4%"
+    assert percent(0.0001) == "< 0.1%"
+    assert percent(0) == "0.0%"
 
 
 def panel(slug: str, size: str | None = None, node: str | None = None, drawing: str | None = None) -> None:
@@ -133,7 +133,7 @@ def test_a_link_opens_its_size_and_node() -> None:
     said = words(app)
     assert "size=large node=encoder.layer.0-23.attention.self.query" in said
     one = 1024 * 1024 + 1024
-    assert f"**{24 * one:,}** parameters in 24 copies, {one:,} in one: **7.5 %** of the network." in said
+    assert f"**{24 * one:,}** parameters in 24 copies, {one:,} in one: **7.5%** of the network." in said
     assert app.latex[0].value.strip("$ \n").startswith("y = x W")
 
 

@@ -89,8 +89,8 @@ def test_answers_are_written_and_the_final_one_is_framed() -> None:
     figure = lens_figures.answers(WAY, BLUE, theme=LIGHT)
     heat = figure.data[0]
     np.testing.assert_allclose(heat.z, [[0.75, 0.25], [0.5, 0.3], [0.6, 0.00001]])
-    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75 %"
-    assert figure.data[1].text[5] == "a very …<br>&lt;0.01 %"
+    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75%"
+    assert figure.data[1].text[5] == "a very …<br>&lt;0.01%"
     assert heat.customdata[2][1] == "a very long token"
     assert list(heat.y) == ["embeddings", "layer 1", "layer 2"]
     frames = [(shape.x0, shape.y0) for shape in figure.layout.shapes]

@@ -148,7 +148,7 @@ def test_what_would_make_training_fit() -> None:
 
 def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
     found = {(one.system.slug, one.size.name): one for one in differences(catalogue.systems())}
-    assert ("bert", "large") not in found  # 1.4 %
+    assert ("bert", "large") not in found  # 1.4%
     assert found["m2m-100", "418M"].share == pytest.approx(0.158, abs=0.001)
     assert "418.3 million" in found["m2m-100", "418M"].why
     assert found["deberta", "base"].why.startswith("The published figure counts other parts.")

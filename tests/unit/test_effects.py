@@ -151,7 +151,7 @@ def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
     def counted(relation: str, n: int, right: int, baseline: int) -> Counted:
         return Counted(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
 
-    # 90 of 100 begins at 77 %, 27 beyond 50 %; 9 of 10 begins at 47 %, 37 beyond 10 %; "any" has no name of its own.
+    # 90 of 100 begins at 77%, 27 beyond 50%; 9 of 10 begins at 47%, 37 beyond 10%; "any" has no name of its own.
     found = everyhead._grammar(
         [counted("obj", 100, 90, 50), counted("det", 10, 9, 1), counted("any", 1000, 990, 1), counted("aux", 4, 4, 4)]
     )
@@ -236,7 +236,7 @@ def test_the_better_direction_is_the_one_whose_interval_begins_higher(tmp_path: 
     keep(tmp_path / "m.csv", RELATION_COLUMNS, rows)
     found = rolefiles.measured("m", folder=tmp_path)
     assert list(found) == ["obj"]
-    assert found["obj"].direction == "dependent to head"  # 70 of 100 begins at 60 %, 3 of 3 at 44 %
+    assert found["obj"].direction == "dependent to head"  # 70 of 100 begins at 60%, 3 of 3 at 44%
     assert found["obj"].best == (0, 1)
     assert (found["obj"].accuracy, found["obj"].baseline, found["obj"].offset) == (0.7, 0.5, -2)
     assert rolefiles.measured("m", "other", tmp_path)["obj"].n == 10

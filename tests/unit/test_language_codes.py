@@ -169,5 +169,5 @@ def test_updates_are_drawn_by_layer_and_place() -> None:
     assert second.marker.pattern.fillmode == "overlay"  # over the color, not in its place
     assert first.marker.pattern.shape != second.marker.pattern.shape  # color is not the only sign
     assert update_rows(updates)[1] == {"layer": 1, "after": "feed-forward", "added, as a share of |h|": 0.4}
-    assert "at most 40 % of the hidden state after feed-forward in layer 1; at least 5 %" in update_alt(updates)
+    assert "at most 40% of the hidden state after feed-forward in layer 1; at least 5%" in update_alt(updates)
     assert "feed-forward in layer 2" in update_alt(updates)

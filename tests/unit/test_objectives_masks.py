@@ -73,7 +73,7 @@ def test_each_token_is_asked_by_itself_and_one_at_least(name: str, rate: float) 
 
 
 def test_the_share_of_spans_is_exact_on_average() -> None:
-    # 23 tokens: 3.45 of them at 15 %, so that every text has one of two counts.
+    # 23 tokens: 3.45 of them at 15%, so that every text has one of two counts.
     rng = np.random.default_rng(1)
     counts = [len(made("spans", [1] * 23, rng, 0.15).targets) for _ in range(1000)]
     assert set(counts) == {3, 4}
@@ -123,7 +123,7 @@ def test_of_a_whole_word_all_pieces_are_asked(lengths: list[int], seed: int) -> 
 
 
 def test_a_word_too_long_for_the_share_is_passed_over() -> None:
-    # Ten tokens at 10 % leave room for one: the word of nine pieces never fits.
+    # Ten tokens at 10% leave room for one: the word of nine pieces never fits.
     for seed in range(50):
         tokens, words, fixed = text_of([9, 1])
         assert whole_words.corrupt(

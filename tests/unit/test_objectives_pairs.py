@@ -169,7 +169,7 @@ def test_a_unit_is_hidden_whole_and_shares_its_fate() -> None:
     for seed in range(200):
         example = knowledge.corrupt(tokens, units, ["x"], np.random.default_rng(seed))
         asked = set(example.targets)
-        # 15 % of twenty are three tokens: the unit of three, or the other two together.
+        # 15% of twenty are three tokens: the unit of three, or the other two together.
         assert asked in ({2, 3, 4}, {8, 9, 15})
         for unit in units:
             assert len({example.source[place].change for place in unit}) == 1

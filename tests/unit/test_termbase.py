@@ -101,7 +101,7 @@ def test_parts_are_read_with_their_lines() -> None:
 
 
 def test_numbers_of_a_run_fill_placeholders_and_formulas_keep_their_braces() -> None:
-    assert parse(TEXT, FILE).part("Notice", count=8, share="12 %").endswith("12 % are masked: $\\mathrm{{CE}}$.")
+    assert parse(TEXT, FILE).part("Notice", count=8, share="12%").endswith("12% are masked: $\\mathrm{{CE}}$.")
 
 
 @pytest.mark.parametrize(

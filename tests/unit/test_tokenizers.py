@@ -235,7 +235,7 @@ def test_the_languages_are_parallel_and_only_bytes_always_work() -> None:
 
 def test_shares_are_the_published_ones() -> None:
     known_ = {(one.slug, one.size): one for one in shares()}
-    # ByT5's paper prints 66 % for mT5 base, 27 % for xl and 16 % for xxl
+    # ByT5's paper prints 66% for mT5 base, 27% for xl and 16% for xxl
     assert [round(100 * known_["mt5", size].share) for size in ("base", "xl", "xxl")] == [66, 27, 16]
     assert known_["bert", "base"].reads == 30522 * 768
     assert known_["bert", "base"].writes == 0

@@ -7,7 +7,7 @@ encoder-decoder), places and effects of every kind of attention.
 A head's grammar is the relation, of those with a name, whose interval begins farthest beyond the fixed distance: with r
 of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is shown of it is r / n and
 r / n - b / n, and nothing where no interval begins beyond the distance. One head is tried on some 25 relations and
-directions, so z is :data:`Z`, with which 25 intervals hold at once in 95 % of cases (Bonferroni); that it is one of
+directions, so z is :data:`Z`, with which 25 intervals hold at once in 95% of cases (Bonferroni); that it is one of
 hundreds of heads is not allowed for.
 
 numpy alone. Layers and heads count from 1.

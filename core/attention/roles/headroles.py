@@ -247,7 +247,7 @@ def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
 
 def table(found: Iterable[Counted]) -> str:
     """The best head of each relation, as lines to print."""
-    lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95 %':>11}  {'fixed distance':>14}  direction"]
+    lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95%':>11}  {'fixed distance':>14}  direction"]
     for relation, one in surest(found).items():
         (layer, head), (low, high) = one.best, one.interval
         lines.append(

@@ -112,7 +112,7 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
     (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
 
-    The default z is for 95 %. Nothing counted leaves everything open: (0, 1).
+    The default z is for 95%. Nothing counted leaves everything open: (0, 1).
     """
     if n == 0:
         return (0.0, 1.0)
@@ -148,7 +148,7 @@ class Counted:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of ``accuracy``."""
+        """Wilson's 95% interval of ``accuracy``."""
         return wilson(int(self.right.max()), self.n)
 
     def best_in(self, other: Counted) -> float:

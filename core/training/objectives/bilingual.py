@@ -2,7 +2,7 @@ r"""Masked words in sentences of two languages, and in pairs that say the same (
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with M the chosen 15 % of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of
+with M the chosen 15% of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of
 one language; in translation language modeling it is a sentence and its translation, both masked, so that a word
 masked in one can be read from the other. Every token carries its language, and places count from 0 again in the
 second sentence (`core.language.bilingual`). The two languages share one vocabulary of pieces.

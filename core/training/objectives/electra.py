@@ -1,6 +1,6 @@
 """Replaced-token detection (Clark et al., 2020): two encoders over one table of word vectors.
 
-The generator fills the chosen 15 % of places from its distribution; the discriminator judges every token of the result.
+The generator fills the chosen 15% of places from its distribution; the discriminator judges every token of the result.
 With :math:`r_t = 1` where the token is not the one that stood there (a right guess counts as original):
 
 .. math:: L = L_{MLM} + 50 \\cdot \\frac{1}{n} \\sum_t -\\big[r_t \\log D_t + (1 - r_t) \\log (1 - D_t)\\big]

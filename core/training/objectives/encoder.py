@@ -2,7 +2,7 @@ r"""Pretraining an encoder: masked tokens, and with pairs the question that bind
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x) - \log p(y \mid \tilde x)
 
-with :math:`M` the chosen 15 % of the tokens (`core.objectives.masked`), :math:`\tilde x` the damaged text and :math:`y`
+with :math:`M` the chosen 15% of the tokens (`core.objectives.masked`), :math:`\tilde x` the damaged text and :math:`y`
 the answer about the pair. Masks are drawn anew whenever a text comes (dynamic; Liu et al., 2019), or belong to the text
 for good (static; Devlin et al., 2019).
 

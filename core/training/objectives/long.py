@@ -16,7 +16,7 @@ window's. Then
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with BERT's damage of 15 % of the tokens (`core.objectives.masked`). The layers' matrices learn as low-rank updates
+with BERT's damage of 15% of the tokens (`core.objectives.masked`). The layers' matrices learn as low-rank updates
 (Hu et al., 2021), positions and global projections freely; word vectors stay, and what is shipped is the difference.
 """
 
@@ -303,7 +303,7 @@ class WindowObjective(Objective):
         return self.damaged(stretches(self.train, length, max(1, self.recipe.step_tokens // length), rng), rng)
 
     def damaged(self, ids: Ints, rng: np.random.Generator) -> Batch:
-        """(rows, length) stretches with their ends made special and 15 % of the others chosen to be guessed."""
+        """(rows, length) stretches with their ends made special and 15% of the others chosen to be guessed."""
         ids[:, 0], ids[:, -1] = self.words.begin, self.words.end
         corrupted, chosen = masked.corrupt_ids(ids, self.words.special, self.words.mask, rng)
         return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])

@@ -40,6 +40,7 @@ LEAST = Unset(name="least", label="At least", low=-1.0, high=100.0, step=0.05, p
 BRANCH = Choice(name="branch", label="Branch", options={ANY: "All branches", **BRANCH_TITLES}, width=155)
 KIND = Choice(name="kind", label="Attention", options={ANY: "All kinds", **KINDS}, width=160)
 MODELS = Words(name="models", label="Models", options={}, most=100, style="menu", may_be_empty=True, placeholder="all")
+_SHARES = ("right", "beyond fixed distance")
 HIGHEST = 5
 """Rows of the small table."""
 Scored = Sequence[tuple[float, HeadRow]]
@@ -176,6 +177,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
         "open": [base_path() + href(row) for row in found],
         "model": [row.name for row in found],
         "attention": [KINDS[row.attention] for row in found],
+        **{name: [None if share is None else 100 * share for share in columns[name]] for name in _SHARES},
     }
     first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
     roles = {LABELS[role]: meaning(role) for role in ROLES if any(role in row.roles for row in found)}
@@ -193,8 +195,8 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
             "layer": number(width=60),
             "layers": number(width=65),
             "head": number(width=60),
-            "right": number(format="percent", help=view.words.label("right")),
-            "beyond fixed distance": number(format="percent", help=meaning(GRAMMAR)),
+            "right": number(format="%.1f%%", help=view.words.label("right")),
+            "beyond fixed distance": number(format="%.1f%%", help=meaning(GRAMMAR)),
             "mean bits lost": number(format="%.3f", help=view.words.label("mean")),
             "largest bits lost": number(format="%.3f", help=view.words.label("largest")),
             **{label: number(format="%.2f", help=meaning) for label, meaning in roles.items()},

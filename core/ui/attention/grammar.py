@@ -75,11 +75,11 @@ def grammar(view: View) -> None:
         numbers: dict[str, int | str] = {
             "layer": one.best[0] + 1,
             "head": one.best[1] + 1,
-            "right": f"{100 * one.accuracy:.0f} %",
+            "right": f"{100 * one.accuracy:.0f}%",
             "links": f"{one.n:,}",
         }
-        low, high = (f"{100 * end:.0f} %" for end in one.interval)
-        offset, baseline = f"{one.offset:+d}".replace("-", "−"), f"{100 * one.baseline:.0f} %"
+        low, high = (f"{100 * end:.0f}%" for end in one.interval)
+        offset, baseline = f"{one.offset:+d}".replace("-", "−"), f"{100 * one.baseline:.0f}%"
         markdown(
             words.part("Best", low=low, high=high, offset=offset, baseline=baseline, direction=one.direction, **numbers)
         )
@@ -163,7 +163,7 @@ def _table(found: dict[str, Counted], other: Sequence[Counted]) -> Table:
             {
                 "relation": name,
                 "right %": round(100 * one.accuracy, 1),
-                "95 % interval": "{:.0f} % to {:.0f} %".format(*(100 * end for end in one.interval)),
+                "95% interval": "{:.0f}% to {:.0f}%".format(*(100 * end for end in one.interval)),
                 "fixed distance %": round(100 * one.baseline, 1),
                 "at": f"{one.offset:+d}",
                 "head": f"{one.best[0] + 1}-{one.best[1] + 1}",

@@ -118,11 +118,11 @@ def will_it_fit(view: View) -> None:
                 name=chosen.name,
                 device=name,
                 memory=f"{memory:g}",
-                reserve=f"{100 * RESERVE:.0f} %",
+                reserve=f"{100 * RESERVE:.0f}%",
                 spare=f"{in_bytes(abs(limit - bar.total))} {'free' if fits else 'missing'}",
             )
         bars = [bar, *([] if fits else (Bar(one.what, (("total", one.bytes),)) for one in remedies))]
-        limit_name = f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB"
+        limit_name = f"{100 * (1 - RESERVE):.0f}% of {memory:g} GB"
         rows = [
             row | {"fits": "yes" if bar.total <= limit else "no"}
             for row, bar in zip(held_rows(bars), bars, strict=True)

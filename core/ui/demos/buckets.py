@@ -28,7 +28,7 @@ _LAST = 128
 """Bytes at the end of a text whose surprisal is measured."""
 _CELLS = 64
 _LENGTHS = (256, 1024, 4096, 16384, 65536)
-_SHARES = ("Less than 25 %", "25 to 50 %", "50 to 75 %", "More than 75 %")
+_SHARES = ("Less than 25%", "25 to 50%", "50 to 75%", "More than 75%")
 _CHANGES = ("It falls", "It changes by less than 0.05 bits", "It rises")
 _SMALL = 0.05
 
@@ -65,7 +65,7 @@ def hashing_demo(view: DemoView) -> None:
     right_share = _SHARES[min(int(4 * caught), 3)]
 
     def judge(guess: str) -> str:
-        answer = view.words.part("Guess: kept", share=f"{100 * caught:.0f} %")
+        answer = view.words.part("Guess: kept", share=f"{100 * caught:.0f}%")
         return f"{'Right' if guess == right_share else 'Wrong'}: {answer}"
 
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
@@ -106,8 +106,8 @@ def _weight_kept(view: DemoView, found: Buckets, rounds: int) -> None:
             figures.rounds(rows, theme=theme()),
             Table(("rounds", "weight kept", "largest key found", "pairs computed"), rows),
             alt="; ".join(
-                f"{count} rounds: {100 * caught:.0f} % of the weight, {100 * largest:.0f} % of the largest, "
-                f"{100 * pairs:.0f} % of the pairs"
+                f"{count} rounds: {100 * caught:.0f}% of the weight, {100 * largest:.0f}% of the largest, "
+                f"{100 * pairs:.0f}% of the pairs"
                 for count, caught, largest, pairs in rows
             ),
         )

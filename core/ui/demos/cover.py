@@ -238,5 +238,5 @@ def words_shared(guess: str, written: str) -> str:
         return _words().part("Text: right")
     if not theirs:
         return _words().part("Text: nothing")
-    share = f"{100 * same / len(theirs):.0f} %"
+    share = f"{100 * same / len(theirs):.0f}%"
     return _words().part("Text: partly", same=same, count=len(theirs), share=share)

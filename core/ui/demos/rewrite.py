@@ -33,7 +33,7 @@ from core.ui.param import Choice, Integer, Seed, Text
 BYTES = 160
 """Bytes that are written at most, unless the visitor says otherwise."""
 _WIDE = 4
-RATE = Integer(name="rate", label="Noise rate", low=0, high=100, style="slider", format="%d %%", width=260)
+RATE = Integer(name="rate", label="Noise rate", low=0, high=100, style="slider", format="%d%%", width=260)
 
 
 def rate_of(view: DemoView, kind: Noise) -> float | None:

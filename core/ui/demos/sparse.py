@@ -101,7 +101,7 @@ def _comment(view: DemoView, word: MaskedWord) -> str:
     sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[way]).text for way in (0, 1))
     alike = f"Both have the top prediction “{full}”."
     tops = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
-    return f"{tops} {view.words.part('Moved', share=f'{100 * word.distance:.0f} %')}"
+    return f"{tops} {view.words.part('Moved', share=f'{100 * word.distance:.0f}%')}"
 
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:

@@ -19,6 +19,7 @@ from core.attention.inside.lens import guesses_by_layer
 from core.checkpoints.spec import CheckpointSpec
 from core.efficiency.timing import by_turns
 from core.figures.attention import score_map
+from core.figures.labels import with_unit
 from core.language import bilingual
 from core.language.fill_mask import predict, prepare
 from core.language.types import MaskPrediction
@@ -307,13 +308,13 @@ def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec:
     theirs = {(m.name, m.on): m for m in spec.card.measures} if spec.card else {}
     for one in partner.card.measures if partner.card else ():
         if other := theirs.get((one.name, one.on)):
-            costs.append((f"{one.name}: {one.on}", one.value, other.value, f"{{:.1f}} {one.unit}"))
+            costs.append((f"{one.name}: {one.on}", one.value, other.value, with_unit("{:.1f}", one.unit)))
     rows = [
         {
             " ": plain(name),
             plain(first.name): plain(form.format(a)),
             plain(second.name): plain(form.format(b)),
-            "second / first": f"{100 * b / a:.0f} %",
+            "second / first": f"{100 * b / a:.0f}%",
         }
         for name, a, b, form in costs
     ]

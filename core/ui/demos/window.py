@@ -108,7 +108,7 @@ def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...]
 
 def _comment(view: DemoView, mask: MaskedWord) -> str:
     best = max(mask.answers, key=lambda answer: answer.probabilities[0])
-    moved = view.words.part("Moved", share=f"{100 * mask.distance:.0f} %")
+    moved = view.words.part("Moved", share=f"{100 * mask.distance:.0f}%")
     return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 

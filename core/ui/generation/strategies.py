@@ -178,7 +178,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
             "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
             "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
             "–" if measures.kept is None or card.kind == "beam" else f"{measures.kept:,.0f}",
-            *(f"{100 * share:.0f} %" for share in measures.repeated),
+            *(f"{100 * share:.0f}%" for share in measures.repeated),
         )
         for card, measures in zip(cards, summaries, strict=True)
     ]

@@ -167,7 +167,7 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     """Draw the words beside the board."""
     edits = len(board.flips)
     by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
-    share = f"{100 * board.share:.0f}\u00a0%"  # on one line with its number
+    share = f"{100 * board.share:.0f}%"
     st.markdown(f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {share}{by_hand}")
     alone = len(choice.terms) == 1
     for number, term in enumerate(choice.terms, start=1):
@@ -355,4 +355,4 @@ def _text(tokens: int, padded: int) -> Axes:
 def _row(name: str, axes: Axes, number: int) -> tuple[str, ...]:
     rows, columns = len(axes.queries), len(axes.keys)
     tokens = f"{rows:,}" if axes.square else f"{rows:,} × {columns:,}"
-    return name, tokens, f"{number:,}", f"{rows * columns:,}", f"{100 * number / (rows * columns):.1f} %"
+    return name, tokens, f"{number:,}", f"{rows * columns:,}", f"{100 * number / (rows * columns):.1f}%"

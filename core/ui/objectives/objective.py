@@ -12,6 +12,7 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.content import Content, content
+from core.figures.labels import with_unit
 from core.figures.masks import mask_map, mask_words
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PlaceLoss
@@ -313,7 +314,7 @@ def _shares(entry: Entry, chosen: Inputs, state: PageState, words: Content) -> N
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{value:.1f} {unit}" if unit else f"{value:.2f}"
+    return with_unit(f"{value:.1f}", unit) if unit else f"{value:.2f}"
 
 
 @session.cached("Sampling")

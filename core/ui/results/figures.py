@@ -9,7 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue.results import COLUMNS, Result, citation, name, names, paper, results
 from core.errors import UnknownSystem
-from core.figures.labels import short
+from core.figures.labels import short, with_unit
 from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv
@@ -134,7 +134,7 @@ def sources_page() -> str:
 
 def _row(row: Result, linker: Linker) -> Row:
     measure = row.measure
-    figure = f"{row.printed}{f' {measure.unit}' if measure.unit not in ('', 'points') else ''}"
+    figure = with_unit(row.printed, measure.unit if measure.unit != "points" else "")
     what = measure.metric if measure.higher else f"{measure.metric}, lower is better"
     return (
         _whose(row, linker),

@@ -13,6 +13,7 @@ from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
 from core.catalogue.corrections import KINDS, Found, Sum, corrections, documents
 from core.errors import AtlasError
+from core.figures.labels import with_unit
 from core.ui.formulas import cited
 from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState, page_link, take_up
@@ -104,7 +105,7 @@ def _shown(entry: Found) -> Cell:
 
 def _sum(one: Sum) -> str:
     """A sum in one line: what it is of, how it is reckoned, what comes out, and what is printed."""
-    result = f"{_result(one)} {one.unit}".strip()
+    result = with_unit(_result(one), one.unit)
     way = f"{one.label}: {result}" if is_count(one.expression) else f"{one.label}: {shown(one.expression)} = {result}"
     return f"{way} (printed: {one.printed})" if one.printed else way
 
@@ -126,7 +127,7 @@ def _one(entry: Found, state: PageState) -> None:
             (
                 one.label,
                 "count of the module tree" if is_count(one.expression) else shown(one.expression),
-                f"{_result(one)} {one.unit}".strip(),
+                with_unit(_result(one), one.unit),
                 one.printed or "nothing",
             )
             for one in entry.sums

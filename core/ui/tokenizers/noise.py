@@ -34,7 +34,7 @@ KINDS: dict[str, str] = {
     "spaces": "Spaces lost and inserted",
 }
 NOISE = Choice(name="noise", label="Noise", options=KINDS, width=230)
-RATE = Integer(name="rate", label="Characters changed", low=0, high=100, style="slider", format="%d %%", width=230)
+RATE = Integer(name="rate", label="Characters changed", low=0, high=100, style="slider", format="%d%%", width=230)
 SEED = Seed()
 _PAPER = ("drop", "repeat", "antspeak", "upper", "random-case")
 _USUAL = RATES | PUBLISHED

@@ -104,7 +104,7 @@ VIEWS = {
 }
 _TEXT_HEIGHT = 560
 _CONFIG = {
-    "Share": st.column_config.NumberColumn(format="percent"),
+    "Share, %": st.column_config.NumberColumn("Share", format="%.1f%%"),
     "Parameters": st.column_config.NumberColumn(format="localized"),
 }
 
@@ -264,7 +264,7 @@ def _roles(node: ModuleNode) -> None:
     rows = figures.legend_rows(node)
     if node.children and len(rows) > 1:
         data_table(
-            [{"For": role, "Parameters": amount, "Share": share} for role, _, amount, share in rows],
+            [{"For": role, "Parameters": amount, "Share, %": round(100 * share, 2)} for role, _, amount, share in rows],
             "parameters-by-role",
             alt=_words("Roles"),
             column_config=_CONFIG,

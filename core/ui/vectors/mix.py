@@ -121,7 +121,7 @@ def _points(
     around = mixed(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
     first, second = plane.shares or (0.0, 0.0)
-    titles = (f"component 1: {100 * first:.0f} %", f"component 2: {100 * second:.0f} %")
+    titles = (f"component 1: {100 * first:.0f}%", f"component 2: {100 * second:.0f}%")
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     now = apart(own, senses, anisotropy_baseline(around, vectors.around.lines))
     each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
@@ -195,9 +195,9 @@ def _row(one: Learned, name: str, question: str) -> tuple[tuple[str, str], str, 
     where = "emb." if best == 0 else f"layer {best}"
     return (
         (name, question),
-        f"{100 * one.accuracy:.0f} %",
-        f"{100 * one.alone[best]:.0f} % ({where})",
-        f"{100 * one.commonest:.0f} %",
+        f"{100 * one.accuracy:.0f}%",
+        f"{100 * one.alone[best]:.0f}% ({where})",
+        f"{100 * one.commonest:.0f}%",
     )
 
 

@@ -105,7 +105,7 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
     titles = ("", "")
     if plane.shares is not None and sum(plane.shares) > 0:
         first, second = (
-            f"component {i + 1}: {100 * share:.0f} % of the variance" for i, share in enumerate(plane.shares)
+            f"component {i + 1}: {100 * share:.0f}% of the variance" for i, share in enumerate(plane.shares)
         )
         titles = (first, second)
     Panel(

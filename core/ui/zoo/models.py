@@ -17,7 +17,7 @@ from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.content import content
 from core.errors import AtlasError
-from core.figures.labels import short
+from core.figures.labels import short, with_unit
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
 from core.ui.picker import SOURCES
@@ -192,7 +192,7 @@ def _bytes(count: int) -> str:
 def _quality(measure: Measure | None) -> Cell:
     if measure is None:
         return "not stated"
-    return (f"{_digits(measure.value)} {measure.unit}".strip(), measure.name, measure.on)
+    return (with_unit(_digits(measure.value), measure.unit), measure.name, measure.on)
 
 
 def _digits(value: float) -> str:
