@@ -28,7 +28,7 @@ from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
 from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
 from core.ui.notices import info, sentences
-from core.ui.page import BRANCH_TITLES, plain
+from core.ui.page import BRANCH_TITLES, base_path, plain
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
@@ -193,7 +193,8 @@ def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str
         if other.ready and other.branch == spec.branch and other.family is spec.family:
             for demo in demos:
                 if demo.slug not in {*offered, *found} and demo.fits(other):
-                    target = links.url(spec.branch, {"system": system, "model": other.slug, "demo": demo.slug})
+                    wanted = {"system": system, "model": other.slug, "demo": demo.slug}
+                    target = base_path() + links.url(spec.branch, wanted)
                     found[demo.slug] = f"[{demo.words.title.lower()}, with {plain(other.name)}]({target})"
     return f"Also here: {'; '.join(found.values())}." if found else ""
 

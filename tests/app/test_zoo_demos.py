@@ -73,9 +73,10 @@ def test_replaced_tokens_are_shown_and_nonsense_loses_nothing(spec: Any) -> None
     survive_nonsense(at)
 
 
-def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> None:
+def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.ui.branch.base_path", lambda: "/below")
     at = opened("encoder", system="bert", model="minilm", demo="pairs")
-    assert f"Also here: [{PAIRS_DEMO.words.title.lower()}, with Atlas BERT](/encoder?" in shown(at)
+    assert f"Also here: [{PAIRS_DEMO.words.title.lower()}, with Atlas BERT](/below/encoder?" in shown(at)
 
 
 @pytest.mark.parametrize("demo", ["passes", "beside"])
