@@ -1,12 +1,13 @@
 """Objectives: what each model of the family is asked while it learns, on the visitor's own sentence."""
 
 from core.ui.masks.masks import MASKS
+from core.ui.objectives.formats import FORMATS
 from core.ui.objectives.objective import MODEL, OBJECTIVES, TEXT
 from core.ui.objectives.points import POINTS
 from core.ui.objectives.rounds import ROUNDS
 from core.ui.section import Page
 
-PAGE = Page("objectives", (OBJECTIVES, MASKS, POINTS, ROUNDS), params=(MODEL, TEXT))
+PAGE = Page("objectives", (OBJECTIVES, MASKS, FORMATS, POINTS, ROUNDS), params=(MODEL, TEXT))
 
 if __name__ == "__main__":
     PAGE.run()

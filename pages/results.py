@@ -2,6 +2,7 @@
 
 from core.ui.links import PageState
 from core.ui.results.figures import ALL, FILTERS
+from core.ui.results.glue import GLUE
 from core.ui.results.questions import QUESTIONS
 from core.ui.section import Page
 
@@ -11,7 +12,7 @@ def opens(state: PageState) -> str:
     return "all" if any(state.values.get(choice.name) for choice in FILTERS) else "questions"
 
 
-PAGE = Page("results", (QUESTIONS, ALL), opens=opens)
+PAGE = Page("results", (QUESTIONS, ALL, GLUE), opens=opens)
 
 if __name__ == "__main__":
     PAGE.run()
