@@ -54,7 +54,7 @@ def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
                 token,
                 target=label or None,
                 change="special" if token in notes else "kept",
-                segment=int(any(cell.token == "[SEP]" for cell in found)),
+                segment=int("[SEP]" in {cell.token for cell in found}),
                 note=notes.get(token, ""),
             )
         )
