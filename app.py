@@ -4,6 +4,7 @@ Streamlit imports this file once, as the server starts, for ``app``; it runs it 
 """
 
 import logging
+import time
 from pathlib import Path
 from threading import Thread
 
@@ -49,14 +50,18 @@ def show() -> None:
     """One run of the page that the visitor's path names, when its turn comes."""
     from core import interpreter
     from core.turns import turns
+    from core.ui.crowd import has_place, queue_status
 
-    with turns.run(get_run_yield_check()):
-        show_page()
+    begun = time.perf_counter()
+    if not has_place():
+        return
+    with turns.run(get_run_yield_check(), queue_status(st.empty())):
+        show_page(begun)
         interpreter.settle()
 
 
-def show_page() -> None:
-    """The sidebar and the page."""
+def show_page(begun: float) -> None:
+    """The sidebar and the page of a run that has ``begun`` to wait for its turn then."""
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core.content import page_title
     from core.ui.page import BRANCH_ICONS
@@ -74,16 +79,17 @@ def show_page() -> None:
     page = st.navigation({"": [home], **groups}, expanded=True)
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
     search_box(page.url_path or "home")
-    with timed(page.url_path or "home"):
+    with timed(page.url_path or "home", begun):
         page.run()
 
 
 def check_settings() -> None:
-    """Write to the log what is wrong with the settings of this installation; the pages say it, too."""
+    """Make Streamlit follow the settings, and write to the log what is wrong with them; the pages say it, too."""
     from core.checkpoints.registry import trouble
     from core.errors import SettingUnusable
 
     try:
+        server.follow_limits()
         wrong = trouble()
     except SettingUnusable as error:
         wrong = str(error)

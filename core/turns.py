@@ -34,13 +34,15 @@ PATIENCE = 0.1
 the docstring took 0.48 s."""
 ASK = 0.25
 """Seconds between two checks of a waiting run for a newer request."""
+SHOW = 1.0
+"""Seconds of waiting after which a visitor is shown the place in the queue."""
 
 
 class _Run:
     """One run of a page: its attained service, and since when it computes or waits."""
 
-    def __init__(self, check: Callable[[], object]) -> None:
-        self.check = check
+    def __init__(self, check: Callable[[], object], show: Callable[[int], object]) -> None:
+        self.check, self.show = check, show
         self.spent = 0.0
         self.since = time.monotonic()
         self.turn = threading.Event()
@@ -62,13 +64,16 @@ class Turns:
         self._here = threading.local()
 
     @contextmanager
-    def run(self, check: Callable[[], object] | None = None) -> Iterator[None]:
+    def run(
+        self, check: Callable[[], object] | None = None, show: Callable[[int], object] | None = None
+    ) -> Iterator[None]:
         """A run of a page in this thread; it begins when its turn comes.
 
         Args:
             check: raises where the run is to end, since its visitor has left or wants something newer.
+            show: told the number of runs that are ahead while this one waits for long, and 0 when its turn comes.
         """
-        run = self._here.run = _Run(check or (lambda: None))
+        run = self._here.run = _Run(check or (lambda: None), show or (lambda ahead: None))
         try:
             self._take(run)
             yield
@@ -159,13 +164,24 @@ class Turns:
                 return
             run.turn.clear()
             self._waiting.append(run)
+        shown, waited = False, run.since
         try:
             while not run.turn.wait(None if always else ASK):
                 run.check()
+                if (now := time.monotonic()) - waited >= SHOW:
+                    run.show(self._ahead(run, now))
+                    shown = True
         finally:
             with self._lock:
                 if run in self._waiting:
                     self._waiting.remove(run)
+        if shown:
+            run.show(0)
+
+    def _ahead(self, run: _Run, now: float) -> int:
+        """How many runs compute, or would get a turn before ``run``."""
+        with self._lock:
+            return self.most - self._free + sum(other.rank(now) < run.rank(now) for other in self._waiting)
 
     def _give(self, run: _Run) -> None:
         """Pass the turn on, if the run holds it."""

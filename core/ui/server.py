@@ -5,8 +5,8 @@ pointing its own name at 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the na
 
 ``/ready`` is true once the models of the default views are loaded, where ``ATLAS_WARM=on`` loads them at the start, so
 that a load balancer sends nobody to a replica that would keep them waiting. ``/metrics`` answers Prometheus with
-sessions, seconds of a run by page, and the bytes that models and results hold; ``ATLAS_METRICS=on`` opens it, and
-Streamlit's own ``/_stcore/metrics``. No text of a visitor is in either.
+sessions, their limit, seconds of a run by page, and the bytes that models, results and files hold; ``ATLAS_METRICS=on``
+opens it, and Streamlit's own ``/_stcore/metrics``. No text of a visitor is in either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -186,16 +186,18 @@ def _load_default_models() -> None:
 
 
 @contextmanager
-def timed(page: str) -> Iterator[None]:
-    """Count a run of ``page`` and its seconds, where the host wants metrics."""
+def timed(page: str, begun: float) -> Iterator[None]:
+    """Count a run of ``page`` and its seconds since ``begun``, its wait for a turn included, where the host wants it.
+
+    ``begun`` is of the clock ``time.perf_counter``.
+    """
     if _setting("metrics") != "on":
         yield
         return
-    start = time.perf_counter()
     try:
         yield
     finally:
-        _seconds().labels(page).observe(time.perf_counter() - start)
+        _seconds().labels(page).observe(time.perf_counter() - begun)
 
 
 @cache
@@ -206,19 +208,59 @@ def _registry() -> CollectorRegistry:
     from core.checkpoints import memory
     from core.settings import settings
     from core.turns import turns
+    from core.ui.crowd import places
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     for name, text, value in (
         ("sessions", "Open tabs", lambda: get_instance()._session_mgr.num_active_sessions()),
+        ("sessions_limit", "Tabs that may be open", lambda: settings().max_sessions),
+        ("refused_runs", "Runs of pages that found all tabs taken", lambda: places.refused),
         ("models_loaded", "Models in memory", lambda: len(memory.loaded())),
         ("models_bytes", "Memory of loaded models", memory.bytes_used),
         ("models_budget_bytes", "Memory that models may share", lambda: settings().model_bytes),
         ("waiting_runs", "Runs of pages that wait for a turn to compute", lambda: turns.waiting),
         ("results_bytes", "Memory of stored results", _results_bytes),
+        ("media_bytes", "Memory of files to download", _media_bytes),
+        ("media_budget_bytes", "Memory that files to download may take", lambda: settings().media_bytes),
     ):
         Gauge(f"atlas_{name}", text, registry=registry).set_function(value)
     return registry
+
+
+def follow_limits() -> None:
+    """Bound what Streamlit keeps by our settings: the size of an upload, and the bytes of all files to download.
+
+    Where a new file exceeds their share of the memory budget, those offered longest ago leave; a page offers its own
+    again in its next run.
+    """
+    from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+
+    from core.settings import settings
+
+    config.set_option("server.maxUploadSize", -(-settings().max_upload_kb // 1_024))
+    store = MemoryMediaFileStorage.load_and_get_id
+
+    def store_within_budget(storage: MemoryMediaFileStorage, *given: Any, **named: Any) -> str:
+        name = store(storage, *given, **named)
+        files = storage._files_by_id
+        files[name] = files.pop(name)
+        excess = sum(file.content_size for file in files.values()) - settings().media_bytes
+        for old in list(files)[:-1]:
+            if excess <= 0:
+                break
+            excess -= files.pop(old).content_size
+        return name
+
+    MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[method-assign]
+
+
+def _media_bytes() -> int:
+    """Bytes of all files that pages offer for download."""
+    from streamlit.runtime import get_instance
+
+    files = get_instance().media_file_mgr._storage._files_by_id  # type: ignore[attr-defined]
+    return sum(file.content_size for file in list(files.values()))
 
 
 def _results_bytes() -> int:

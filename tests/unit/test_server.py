@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from streamlit import config
+from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from core import checkpoints
 from core.settings import settings
-from core.ui import server
+from core.ui import crowd, server
 
 APP = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
 
@@ -120,7 +124,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
     server._registry.cache_clear()
     server._seconds.cache_clear()
-    with server.timed("encoder"):
+    with server.timed("encoder", time.perf_counter() - 100):
         pass
     status, headers, text = answer("/metrics")
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
@@ -130,7 +134,12 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 13 / 16
     assert float(lines["atlas_waiting_runs"]) == 0
     assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
+    assert float(lines['atlas_run_seconds_sum{page="encoder"}']) >= 100, "the wait for a turn counts"
     assert float(lines["atlas_results_bytes"]) >= 0
+    assert float(lines["atlas_media_bytes"]) == 0
+    assert float(lines["atlas_media_budget_bytes"]) == 640e6 / 16
+    assert float(lines["atlas_sessions_limit"]) == 200
+    assert float(lines["atlas_refused_runs"]) == crowd.places.refused
 
 
 class RUNTIME:
@@ -138,6 +147,32 @@ class RUNTIME:
 
     class _session_mgr:
         num_active_sessions = staticmethod(lambda: 3)
+
+    class media_file_mgr:
+        _storage = MemoryMediaFileStorage("/media")
+
+
+def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "64")  # 4 MB of files
+    monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "2050")
+    monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", MemoryMediaFileStorage.load_and_get_id)
+    usual = config.get_option("server.maxUploadSize")
+    try:
+        server.follow_limits()
+        assert config.get_option("server.maxUploadSize") == 3
+    finally:
+        config.set_option("server.maxUploadSize", usual)
+    storage = MemoryMediaFileStorage("/media")
+
+    def offer(number: int, size: int) -> str:
+        return storage.load_and_get_id(bytes([number]) * size, "text/csv", MediaFileKind.DOWNLOADABLE)
+
+    names = [offer(number, 1_500_000) for number in range(2)]
+    assert offer(0, 1_500_000) == names[0], "used again"
+    names.append(offer(2, 1_500_000))
+    assert set(storage._files_by_id) == {names[0], names[2]}, "the one offered longest ago has left"
+    huge = offer(3, 9_000_000)
+    assert set(storage._files_by_id) == {huge}, "the latest stays whatever its size"
 
 
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:

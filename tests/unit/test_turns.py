@@ -242,3 +242,23 @@ def test_a_forward_pass_is_a_step(checkpoint_dir: object, slug: str) -> None:
     steps.clear()
     with pytest.raises(Left):
         stopped()
+
+
+def test_who_waits_long_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ASK", 0.002)
+    monkeypatch.setattr(module, "SHOW", 0.0)
+    turns, shown = Turns(1), {"first": [0], "second": [0]}
+
+    def wait(name: str) -> None:
+        with turns.run(show=shown[name].append):
+            pass
+
+    with turns.run(show=lambda ahead: shown["first"].append(99)):
+        waiting = [thread(lambda: wait("first"))]
+        until(lambda: turns.waiting == 1)
+        waiting.append(thread(lambda: wait("second")))
+        until(lambda: shown["first"][-1] == 1 and shown["second"][-1] == 2)
+    for one in waiting:
+        one.join(60)
+    assert shown["first"][-1] == shown["second"][-1] == 0, "nobody is ahead of whose turn it is"
+    assert 99 not in shown["first"], "who does not wait is told nothing"

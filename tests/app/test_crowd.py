@@ -1,0 +1,56 @@
+"""Many visitors: a full server refuses one more in a sentence, and the place in the queue is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.settings import settings
+from core.turns import turns
+from core.ui import crowd
+from core.ui.crowd import Places
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_tab_keeps_its_place_until_it_is_closed() -> None:
+    places, opened = Places(), {"a", "b", "c"}
+    assert [places.take(tab, opened.__contains__, 2) for tab in "abcab"] == [True, True, False, True, True]
+    assert places.refused == 1
+    opened.remove("a")
+    assert [places.take(tab, opened.__contains__, 2) for tab in "cba"] == [True, True, False]
+
+
+def test_one_more_visitor_reads_that_all_places_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Places()
+    full.take("somebody else", lambda _: True, 1)
+    monkeypatch.setattr(crowd, "places", full)
+    monkeypatch.setenv("ATLAS_MAX_SESSIONS", "1")
+    settings.cache_clear()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    settings.cache_clear()
+    assert [title.value for title in at.title] == ["All places are taken"]
+    assert "takes 1 open tabs" in at.markdown[0].value
+    assert "ATLAS_MAX_SESSIONS" in at.markdown[0].value
+
+
+def test_the_place_in_the_queue_is_shown_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown() -> None:
+        import streamlit as st
+
+        from core.ui.crowd import queue_status
+
+        for ahead in st.session_state.told:
+            queue_status(st.empty())(ahead)
+        place = st.empty()
+        queue_status(place)(3)
+        queue_status(place)(0)
+
+    at = AppTest.from_function(shown)
+    at.session_state.told = [1, 2]
+    at.run()
+    texts = [element.proto.body for element in at.main if element.type == "html"]
+    assert ["1 visitor is ahead" in texts[0], "2 visitors are ahead" in texts[1], len(texts)] == [True, True, 2]
+    assert turns.waiting == 0
