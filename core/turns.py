@@ -35,7 +35,7 @@ the docstring took 0.48 s."""
 ASK = 0.25
 """Seconds between two checks of a waiting run for a newer request."""
 SHOW = 1.0
-"""Seconds of waiting after which a visitor is shown the place in the queue."""
+"""Seconds of waiting after which a visitor is shown the place in the queue, and then each new one."""
 
 
 class _Run:
@@ -164,18 +164,18 @@ class Turns:
                 return
             run.turn.clear()
             self._waiting.append(run)
-        shown, waited = False, run.since
+        shown = begun = run.since
         try:
             while not run.turn.wait(None if always else ASK):
                 run.check()
-                if (now := time.monotonic()) - waited >= SHOW:
+                if (now := time.monotonic()) - shown >= SHOW:
                     run.show(self._ahead(run, now))
-                    shown = True
+                    shown = now
         finally:
             with self._lock:
                 if run in self._waiting:
                     self._waiting.remove(run)
-        if shown:
+        if shown > begun:
             run.show(0)
 
     def _ahead(self, run: _Run, now: float) -> int:

@@ -252,7 +252,7 @@ def follow_limits() -> None:
             excess -= files.pop(old).content_size
         return name
 
-    MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[method-assign]
+    MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
 
 
 def _media_bytes() -> int:
