@@ -13,7 +13,7 @@ Capture runs the bundled models. Goal: within 1.1 of the forward pass that it ne
 bertviz would be handed after it, tokens and stacked weights, made ready in both. The forward pass is
 always transformers' own with ``output_attentions=True``, whatever
 shape of attention that gives: Longformer's windows (with the first token as the global one, as in the app), Reformer's
-sorted chunks. Of these two and of BigBird only the trunk runs, as a capture needs no word scores. On all texts that the
+sorted chunks. Of these two and of BigBird only the backbone runs, as a capture needs no logits. On all texts that the
 app draws, BigBird's own code switches an instance to full attention; a private twin is switched before it is measured.
 As windows, blocks and chunks show on longer texts only, these models are measured on one as well. Adapters are measured
 with those of their first task in place.
@@ -115,13 +115,13 @@ def pages(sizes: tuple[int, ...]) -> bool:
     return good
 
 
-def trunk_of(model: Any) -> Any:
+def backbone_of(model: Any) -> Any:
     """The model, without its head where a capture runs none."""
     family = model.config.model_type
     if family == "big_bird":
-        trunk: Any = twin(model.bert)  # the library switches an instance for good
-        trunk.set_attention_type("original_full")
-        return trunk
+        backbone: Any = twin(model.bert)  # the library switches an instance for good
+        backbone.set_attention_type("original_full")
+        return backbone
     if family == "longformer":
         return model.longformer
     if family == "reformer":
@@ -140,7 +140,7 @@ def bare_forward(checkpoint: Checkpoint, text: str, task: str | None = None) -> 
     from core.language.tokens import own_language
 
     tokenizer, kind = checkpoint.tokenizer, checkpoint.spec.kind
-    model = trunk_of(checkpoint.model)
+    model = backbone_of(checkpoint.model)
 
     def run() -> Any:
         inputs = {name: torch.tensor([ids]) for name, ids in tokenizer(text, verbose=False).items()}

@@ -52,7 +52,7 @@ def model(attention: str) -> Any:
 
 
 def library(made: Any, ids: list[int]) -> Callable[[], object]:
-    """The library's trunk and its head at one position, as ours."""
+    """The library's backbone and its head at one position, as ours."""
     import torch
 
     batch = torch.tensor([ids])

@@ -53,7 +53,7 @@ def fetch(
         if spec.ready:
             print(f"{spec.slug} is downloaded already.")
             continue
-        stated = hub.plan(spec, host_asks=True)
+        stated = hub.plan(spec, by_host=True)
         print(f"{spec.slug}: {stated.missing_bytes / 1e6:,.1f} MB from the Hugging Face Hub ({spec.location}).")
         if not yes and sys.stdin.isatty() and not typer.confirm("Download?", default=True):
             continue
@@ -62,7 +62,7 @@ def fetch(
             def on_bytes(done: int, total: int, bar: object = bar) -> None:
                 bar.update(done - bar.pos)  # type: ignore[attr-defined]
 
-            folder = hub.fetch(spec, on_bytes, host_asks=True)
+            folder = hub.fetch(spec, on_bytes, by_host=True)
         print(f"{spec.slug} is in {folder}")
 
 

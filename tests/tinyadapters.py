@@ -68,7 +68,7 @@ def corpus(folder: Path) -> Path:
     return folder
 
 
-def trunk(folder: Path) -> Path:
+def backbone(folder: Path) -> Path:
     """A random BertModel of two layers and width 16 with its tokeniser, as the package keeps them."""
     from transformers import BertConfig, BertModel
 
@@ -90,10 +90,10 @@ def trunk(folder: Path) -> Path:
 
 
 def checkpoint(folder: Path) -> Checkpoint:
-    """Random adapters for the four tasks on the encoder of :func:`trunk`, which is written to ``folder``."""
+    """Random adapters for the four tasks on the encoder of :func:`backbone`, which is written to ``folder``."""
     from transformers import AutoTokenizer, BertModel
 
-    trunk(folder)
+    backbone(folder)
     encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager")
     torch.manual_seed(1)
     model: Any = AdapterBert(encoder, {name: len(told["answers"]) for name, told in TASKS.items()}, 3)

@@ -80,14 +80,14 @@ def recipe(name: str, **changed: Any) -> Recipe:
 def objective(found: Recipe | str, folder: Path, states: Path) -> Any:
     """The objective of a recipe, or of the tiny one of that name; its data are kept in their place in ``states``."""
     made = recipe(found) if isinstance(found, str) else found
-    with patch.object(models, "trunk_folder", lambda _: states / "package"):  # in the place of the published encoder
+    with patch.object(models, "backbone_folder", lambda _: states / "package"):  # in the place of the published encoder
         return build(made, folder, states / made.slug / "data")
 
 
 def world(root: Path) -> tuple[Path, Path]:
     """The corpus, and a folder of states that has what recipes start from."""
     folder, states = corpus(root / "corpus"), root / "states"
-    tinyadapters.trunk(states / "package")
+    tinyadapters.backbone(states / "package")
     for name in ("atlas-bert", "atlas-roberta"):
         objective(name, folder, states).export(states / name / "out")
     free = recipe("minilm-full")

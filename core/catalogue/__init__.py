@@ -1,7 +1,7 @@
-"""What is known about each system: records read from data files, one a system.
+"""The facts about each system: records read from data files, one per system.
 
-``systems()`` lists them, ``get("bert")`` looks one up, ``by_branch("encoder")`` those of a branch, ``citations()`` all
-that they stand on. No torch, no streamlit: the pages that only read start in milliseconds.
+``systems()`` lists them, ``get("bert")`` looks one up, ``by_branch("encoder")`` lists those of a branch,
+``citations()`` their sources. No torch, no Streamlit: pages that only read start in milliseconds.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def systems() -> tuple[System, ...]:
 
 
 def ancestors() -> tuple[Ancestor, ...]:
-    """Roots of the family that have no record yet; they are parents only."""
+    """Roots of the family tree without a record, which are only named as parents."""
     return shared()[1]
 
 
 def get(slug: str) -> System:
-    """The record of that slug. Raises :class:`UnknownSystem`, naming the closest slugs, when there is none."""
+    """The record of that slug. Raises :class:`UnknownSystem`, which names the closest slugs."""
     records = {system.slug: system for system in load_all()}
     if slug in records:
         return records[slug]
@@ -73,11 +73,11 @@ def get(slug: str) -> System:
 
 
 def by_branch(branch: str) -> tuple[System, ...]:
-    """The systems listed under a branch: those at home there first, then guests of other branches; oldest first."""
+    """The systems of a branch: first those whose main branch it is, then the others; oldest first."""
     listed = [system for system in load_all() if branch in system.branches]
     return tuple(sorted(listed, key=lambda system: system.branch != branch))
 
 
 def citations() -> dict[str, Citation]:
-    """Every citation that some record uses, by key."""
+    """All citations of the records, by key."""
     return {citation.key: citation for system in load_all() for citation in system.citations}

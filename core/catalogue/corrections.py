@@ -1,7 +1,7 @@
-"""Where the five sources err, are loose or disagree: the records' own corrections and those of no single record.
+"""Corrections of the five sources: where they err, are imprecise or disagree.
 
-``data/corrections.toml`` has a row for each: what is printed, of what kind the slip is, and the sums that show it.
-Where a record has a correction of the same id, the claim, the finding and their citations are the record's.
+``data/corrections.toml`` has a row for each: what is printed, the kind of the error, and the computations that show it.
+Where a record has a correction of the same id, the claim, the finding and their citations come from the record.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ KINDS = {
     "disagreement": "Sources disagree",
     "rumour": "Rumor",
 }
-"""The kinds of slips, each with its name on the page."""
+"""The kinds of errors with their labels."""
 
 
 class Sum(Row):
-    """A computation that shows what is right; in its ``expression``, ``{gpt-2/small}`` stands for a live count."""
+    """A computation of the right figure; in its ``expression``, ``{gpt-2/small}`` stands for a parameter count."""
 
     label: Text
     expression: Text
     digits: int = 0
     unit: str = ""
     printed: str = ""
-    """The figure that the source prints for the same, "" where it prints none."""
+    """The figure that the source prints; "" where it prints none."""
 
 
 class Entry(Row):
-    """A row of the file: a correction, or what it adds to that of a record, which then has claim and finding."""
+    """A row of the file: a whole correction, or an addition to a record's, which then has claim and finding."""
 
     id: Text
     systems: Names
@@ -78,8 +78,8 @@ class _File(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A correction, wherever it is kept."""
+class MergedCorrection:
+    """A correction, from the file and the record."""
 
     id: str
     systems: tuple[str, ...]
@@ -88,7 +88,7 @@ class Found:
     claimed_by: tuple[Citation, ...]
     kind: str
     printed: str
-    """A few words or figures as they stand in the source, "" where none are quoted."""
+    """A quote from the source; may be empty."""
     claim: str
     finding: str
     sources: tuple[Citation, ...]
@@ -96,20 +96,19 @@ class Found:
 
 
 @lru_cache(maxsize=1)
-def corrections() -> tuple[Found, ...]:
+def corrections() -> tuple[MergedCorrection, ...]:
     """All corrections, in the order of the file."""
     file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
-    citations_by_key = shared()[0] | {
-        one.key: one for system in load_all() for one in (*system.citations, *file.citations)
-    }
+    known = [citation for system in load_all() for citation in (*system.citations, *file.citations)]
+    citations_by_key = shared()[0] | {citation.key: citation for citation in known}
     names = file.names | {system.slug: system.name for system in load_all()}
-    held: dict[str, list[tuple[System, Correction]]] = defaultdict(list)
+    recorded: dict[str, list[tuple[System, Correction]]] = defaultdict(list)
     for system in load_all():
         for correction in system.corrections:
-            held[correction.id].append((system, correction))
-    if unlisted := held.keys() - {row.id for row in file.corrections}:
+            recorded[correction.id].append((system, correction))
+    if unlisted := recorded.keys() - {row.id for row in file.corrections}:
         raise BadData(f"corrections.toml: there is no row for {', '.join(sorted(unlisted))}, which records have")
-    return tuple(_correction(row, held[row.id], citations_by_key, names) for row in file.corrections)
+    return tuple(_correction(row, recorded[row.id], citations_by_key, names) for row in file.corrections)
 
 
 def documents() -> tuple[Citation, ...]:
@@ -118,9 +117,9 @@ def documents() -> tuple[Citation, ...]:
 
 
 def cited() -> tuple[Citation, ...]:
-    """Every citation that a record, a correction or a published figure uses, each once.
+    """All citations of records, corrections and published figures, without duplicates.
 
-    One key may stand for two texts: a record and a table can have read different parts of one paper.
+    A key can have two citations, where a record and a table cite different parts of a paper.
     """
     cited = dict.fromkeys(key for system in load_all() for key in system.citations)
     for entry in corrections():
@@ -131,25 +130,25 @@ def cited() -> tuple[Citation, ...]:
 
 
 def _correction(
-    row: Entry, held: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
-) -> Found:
-    if bool(held) == bool(row.claim or row.finding):
+    row: Entry, recorded: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
+) -> MergedCorrection:
+    if bool(recorded) == bool(row.claim or row.finding):
         raise BadData(f"corrections.toml: {row.id}: either a record or this row must have its claim and finding")
-    if any(system.slug not in row.systems or one.claimed_by not in row.by for system, one in held):
+    if any(system.slug not in row.systems or entry.claimed_by not in row.by for system, entry in recorded):
         raise BadData(f"corrections.toml: {row.id}: systems and by must name those of the records' corrections")
     if strange := {*row.sources, *row.by} - known.keys() or set(row.systems) - names.keys():
         raise BadData(f"corrections.toml: {row.id}: there is no {' or '.join(sorted(strange))}")
-    said = held[0][1] if held else row
-    sources = [system.citation(key) for system, one in held for key in one.sources]
-    return Found(
+    text = recorded[0][1] if recorded else row
+    sources = [system.citation(key) for system, entry in recorded for key in entry.sources]
+    return MergedCorrection(
         id=row.id,
         systems=row.systems,
         names=tuple(names[slug] for slug in row.systems),
         claimed_by=tuple(known[key] for key in row.by),
         kind=row.kind,
         printed=row.printed,
-        claim=said.claim,
-        finding=said.finding,
+        claim=text.claim,
+        finding=text.finding,
         sources=tuple(dict.fromkeys([*sources, *(known[key] for key in row.sources)])),
         sums=row.sums,
     )

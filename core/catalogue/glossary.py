@@ -1,4 +1,4 @@
-"""The terms of the field in plain words, read from ``data/glossary.toml``: each with its names and where to try it."""
+"""The glossary: the field's terms from ``data/glossary.toml``, with their names and a link to try each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.catalogue.schema import Listed, Names, Row, Sentence, Slug, Text, once
 
 @dataclass(frozen=True, slots=True)
 class TryLink:
-    """Where in the app a thing can be seen: a page, what stands in its link, and the words of the link."""
+    """A link into the app: a page, its query, and the text of the link."""
 
     page: str
     query: tuple[tuple[str, str], ...]
@@ -22,7 +22,7 @@ class TryLink:
 
 
 def _read_link(row: Any) -> Any:
-    """A place from its table: ``page`` and ``label``; everything else is what its link carries."""
+    """A link from its table: ``page`` and ``label``; all other entries are the query."""
     if not isinstance(row, dict) or not {"page", "label"} <= row.keys():
         raise ValueError("must be a table with a page and a label")
     query = {name: value for name, value in row.items() if name not in ("page", "label")}
@@ -36,16 +36,16 @@ class Term(Row):
     name: Text
     text: Sentence
     aliases: Names = ()
-    """Other names; they are linked in texts as the name is."""
+    """Other names, linked in texts as the name is."""
     also: Names = ()
-    """Words by which it is found, too common or too vague to be linked."""
+    """Further search words, too common or too vague to be linked."""
     formula: str = ""
     """LaTeX, or "" where none helps."""
     see: Names = ()
     """Slugs of related terms."""
-    place: Annotated[TryLink | None, BeforeValidator(_read_link), Field(alias="try")] = None
+    try_link: Annotated[TryLink | None, BeforeValidator(_read_link), Field(alias="try")] = None
     linked: bool = Field(True, alias="link")
-    """False for words so common that a link on each page would only be in the way."""
+    """False for words too common to be linked."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class _File(Row):
 
 @lru_cache(maxsize=1)
 def terms() -> tuple[Term, ...]:
-    """All terms by name. Raises :class:`core.catalogue.load.BadData` where the file does not fit."""
+    """All terms, sorted by name. Raises :class:`core.catalogue.load.BadData` for an invalid file."""
     file = checked(_File, read_text(DATA / "glossary.toml"), "glossary.toml")
     return tuple(sorted(file.terms, key=_by_name))
 
@@ -82,7 +82,7 @@ def term(slug: str) -> Term | None:
 
 
 def letter(entry: Term) -> str:
-    """The letter under which a term stands; ``#`` for signs and digits."""
+    """The letter that lists a term; ``#`` for signs and digits."""
     first = _by_name(entry)[:1].upper()
     return first if first.isalpha() else "#"
 

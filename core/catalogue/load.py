@@ -1,8 +1,8 @@
-"""Reading records: one TOML file a system, found by looking into the folder.
+"""Reads records: one TOML file per system, discovered in its folder.
 
-A record names its citations in ``[citations.KEY]`` tables; citations that many records share (the five source
-documents, the library, our own computation) stand once in ``data/shared.toml``. A file is checked as a whole before
-anything is made of it: a :class:`BadRecord` names the file and, for every fault in it, the field and the reason.
+A record has its citations in ``[citations.KEY]`` tables; citations that records share (the five source documents, the
+library, our own computation) are in ``data/shared.toml``. A file is validated as a whole: a :class:`BadRecord` names
+the file and, for each fault, the field and the reason.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ File = TypeVar("File", bound=Row)
 
 
 class BadData(AtlasError, ValueError):
-    """A data file that does not fit: a defect of the data, which whoever wrote the file reads in its place."""
+    """An invalid data file; its author reads the message on the page."""
 
 
 class BadRecord(BadData):
-    """A record that does not fit the schema; a line for each fault."""
+    """An invalid record, with a line for each fault."""
 
     def __init__(self, file: str, reasons: list[str]) -> None:
         super().__init__("\n".join(f"{file}: {reason}" for reason in reasons))
@@ -47,7 +47,7 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
     """
     record = checked(System, text, file)
     known = shared | {citation.key: citation for citation in record.citations}
-    wrong = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
+    wrong = [f"{field}: {_no_such('citation', key, known)}" for field, key in record.used() if key not in known]
     if wrong:
         raise BadRecord(file, wrong)
     used = dict.fromkeys(key for _, key in record.used())
@@ -55,7 +55,7 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
 
 
 def checked(kind: type[File], text: str, file: str) -> File:
-    """The tables of a data file as ``kind`` says. Raises :class:`BadRecord`, with a line for each fault."""
+    """A data file validated as ``kind``. Raises :class:`BadRecord`, with a line for each fault."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -72,7 +72,7 @@ def _no_such(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a data file. Raises :class:`BadRecord` where its bytes are no UTF-8."""
+    """The text of a data file. Raises :class:`BadRecord` where it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ def read_text(path: Path) -> str:
 
 @lru_cache(maxsize=1)
 def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
-    """The citations that records share, by key, and the ancestors without a record."""
+    """The shared citations by key, and the ancestors without a record."""
     path = DATA / "shared.toml"
     table = checked(SharedFile, read_text(path), path.name)
     return {citation.key: citation for citation in table.citations}, table.ancestors
@@ -90,7 +90,7 @@ def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
 
 @lru_cache(maxsize=1)
 def load_all() -> tuple[System, ...]:
-    """Every record of the folder, oldest first, then by name. Read once a process."""
+    """All records, oldest first, then by name; read once per process."""
     common, ancestors = shared()
     records = []
     for path in sorted(SYSTEMS.glob("*.toml")):
@@ -112,7 +112,7 @@ def load_all() -> tuple[System, ...]:
 
 
 def circular_parents(parents: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
-    """Slugs whose line of parents returns to themselves, each with the fault."""
+    """Slugs whose chain of parents returns to themselves, each with the fault."""
     for slug in parents:
         line: list[str] = [slug]
         while (parent := parents.get(line[-1])) is not None and parent not in line:
@@ -123,9 +123,9 @@ def circular_parents(parents: Mapping[str, str | None]) -> Iterator[tuple[str, s
 
 
 def unknown_model(name: str, published: Collection[str]) -> str:
-    """The fault where the live model ``name`` is neither bundled nor in the host's folder nor published; else "".
+    """The fault where the live model ``name`` is neither bundled, in the host's folder, nor published; else "".
 
-    One that has a recipe is bundled, even where an installation lacks its weights, which its page says.
+    A model with a recipe counts as bundled; its page says when an installation lacks its weights.
     """
     bundled = settings.ASSETS / "checkpoints"
     folders = [bundled]
@@ -154,36 +154,36 @@ _WANTED = {
 }
 _KINDS = ((bool, "true or false"), (str, "text"), (int, "a number"), (float, "a number"), (list, "a list"))
 _NAMES = ("name", "label", "id", "slug")
-"""What tells rows of one kind apart, where they have it."""
+"""Fields that identify a row."""
 
 
 def faults(error: ValidationError, model: type[BaseModel], table: dict[str, Any]) -> list[str]:
-    """A line ``field: reason`` for each fault that pydantic found in ``table``, which should have been a ``model``."""
+    """A line ``field: reason`` for each fault that pydantic found in ``table``, validated as a ``model``."""
     return [_fault(detail, model, table) for detail in error.errors()]
 
 
 def _fault(detail: ErrorDetails, model: type[BaseModel], table: dict[str, Any]) -> str:
-    place, reason = _place(detail["loc"], table), _reason(detail, model)
-    return f"{place}: {reason}" if place else reason
+    path, reason = _path(detail["loc"], table), _reason(detail, model)
+    return f"{path}: {reason}" if path else reason
 
 
-def _place(loc: tuple[int | str, ...], table: Any) -> str:
+def _path(loc: tuple[int | str, ...], table: Any) -> str:
     """The field's path, with the names of rows beside their numbers: ``sizes 2 “large”.published``."""
-    place = ""
+    path = ""
     for step in loc:
         if isinstance(step, int) and isinstance(table, dict):
-            step = list(table)[step]  # tables by key, which the schema has as rows
+            step = list(table)[step]  # rows of the schema are tables by key in the file
         try:
             table = table[step]
         except (KeyError, IndexError, TypeError):
             table = None
         if isinstance(step, int):
-            place += f" {step + 1}"
+            path += f" {step + 1}"
             name = next((table[key] for key in _NAMES if key in table), "") if isinstance(table, dict) else ""
-            place += f" “{name}”" if name else ""
+            path += f" “{name}”" if name else ""
         else:
-            place += f".{step}" if place else step
-    return place
+            path += f".{step}" if path else step
+    return path
 
 
 def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
@@ -207,7 +207,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _described(value: Any) -> str:
-    """A value and what it is, short: ``the text '2018'``."""
+    """A value with its type, shortened: ``text ('2018')``."""
     if isinstance(value, dict):
         return f"a table ({', '.join(list(value)[:4])})"
     if isinstance(value, datetime.date | datetime.time):
@@ -218,7 +218,7 @@ def _described(value: Any) -> str:
 
 
 def _model_at(model: type[BaseModel], path: list[int | str]) -> type[BaseModel]:
-    """The model of the table at ``path``: rows of a list and tables under a key have the model of their field."""
+    """The model of the table at ``path``; items of a list or dict have the model of their field."""
     for step in path:
         field = model.model_fields.get(str(step))
         if field is not None:
@@ -227,7 +227,7 @@ def _model_at(model: type[BaseModel], path: list[int | str]) -> type[BaseModel]:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models that an annotation names, at any depth: ``list[SizeRow]``, ``StatementRow | None``."""
+    """The models in an annotation, at any depth: ``list[SizeRow]``, ``StatementRow | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in get_args(annotation) for model in _models(part)]

@@ -1,8 +1,7 @@
-"""Questions that the results answer: which tables stand together in one picture, how it is drawn, what to notice.
+"""Questions that the published results answer: which tables a figure combines, how it is drawn, what to notice.
 
-A question has cases; a case takes its rows from named tables, and :func:`rows` gives those of one measure. Questions
-are data (``data/results/questions.toml``); one that names a table, a measure or a reference that is not there does not
-load.
+A question has cases; a case takes its rows from named tables, and :func:`rows` returns those of one measure. Questions
+are data (``data/results/questions.toml``); one that names an unknown table, measure or reference is refused.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from core.catalogue.schema import Listed, Names, Row, Text, once
 
 Kind = Literal["scale", "parts", "versions", "leaders"]
 LEADERS_LEAST = 4
-"""Systems that a measure must have before the question who leads makes sense."""
+"""The fewest systems that make a leaderboard of a measure."""
 UNSTATED = "not stated"
 
 
 class Case(Row):
-    """One picture of a question."""
+    """One figure of a question."""
 
     slug: Text
     title: Text
     kind: Kind
     tables: Names
     measure: Text
-    """Slug of the measure that is shown first."""
+    """Slug of the default measure."""
     reference: str = ""
     """For ``parts``: the variant that the others are compared with, or ``@`` and a system."""
     size: str = ""
-    """For ``parts``: the size of the reference row, where its variant alone does not name it."""
+    """For ``parts``: the size of the reference row, where its variant is not unique."""
     systems: Names = ()
-    """Systems to draw; all of the tables where empty."""
+    """Systems to draw; empty: all of the tables."""
     single: bool = False
-    """Leave ensembles out."""
+    """Without ensembles."""
     caveat: str = ""
     here: str = ""
-    """What this atlas measured of the same kind on its own small models, and ``link``, where that stands."""
+    """The same measurement on the small models of this app, and ``link`` to it."""
     link: str = ""
 
     @model_validator(mode="after")
@@ -60,7 +59,7 @@ class Case(Row):
 
 
 class Question(Row):
-    """A question with its pictures, the first of which is shown first."""
+    """A question with its figures; the first is the default."""
 
     slug: Text
     title: Text
@@ -87,12 +86,12 @@ class Questions(Row):
 
 @lru_cache(maxsize=1)
 def questions() -> tuple[Question, ...]:
-    """All questions. Raises :class:`core.catalogue.load.BadData` when one does not fit the figures."""
+    """All questions. Raises :class:`core.catalogue.load.BadData` where one does not match the results."""
     return checked(Questions, read_text(FOLDER / "questions.toml"), "questions.toml").questions
 
 
 def choices(case: Case) -> tuple[Measure, ...]:
-    """The measures that the case can be drawn for, in the order of its tables; for leaders the busiest first."""
+    """The measures of a case, in the order of its tables; for leaders those of most systems first."""
     if case.kind == "leaders":
         return _led()
     if case.kind == "versions":
@@ -104,12 +103,12 @@ def choices(case: Case) -> tuple[Measure, ...]:
 
 
 def first(case: Case) -> Measure:
-    """The measure that is shown first."""
+    """The default measure."""
     return next(measure for measure in choices(case) if measure.slug == case.measure)
 
 
 def rows(case: Case, measure: Measure) -> tuple[Result, ...]:
-    """The figures of one picture: all of one measure; only two versions of a paper may name its split differently."""
+    """The results of one measure; only two versions of a paper may name its split differently."""
     if case.kind == "leaders":
         return tuple(result for result in results() if result.measure == measure)
     if case.kind == "versions":
@@ -131,7 +130,7 @@ def _plain(case: Case, measure: Measure) -> tuple[Result, ...]:
 
 
 def reference(case: Case, row: Result) -> bool:
-    """True for the row that the others of a ``parts`` picture are compared with."""
+    """Whether the others of a ``parts`` figure are compared with this row."""
     if case.reference.startswith("@"):
         return row.system == case.reference[1:]
     return case.reference in (row.variant, row.system) and case.size in ("", row.size)
@@ -139,10 +138,10 @@ def reference(case: Case, row: Result) -> bool:
 
 @lru_cache(maxsize=1)
 def _led() -> tuple[Measure, ...]:
-    """Measures of several systems, those of most systems first. A split that nobody named compares nothing."""
-    found: dict[Measure, set[str]] = {}
+    """Measures of several systems with a stated split, those of most systems first."""
+    systems_of: dict[Measure, set[str]] = {}
     for row in results():
         if row.system in names().systems and row.measure.split != UNSTATED:
-            found.setdefault(row.measure, set()).add(row.system)
-    several = [measure for measure, systems in found.items() if len(systems) >= LEADERS_LEAST]
-    return tuple(sorted(several, key=lambda measure: (-len(found[measure]), measure.title)))
+            systems_of.setdefault(row.measure, set()).add(row.system)
+    several = [measure for measure, systems in systems_of.items() if len(systems) >= LEADERS_LEAST]
+    return tuple(sorted(several, key=lambda measure: (-len(systems_of[measure]), measure.title)))

@@ -1,10 +1,9 @@
-"""Results that papers print, as tidy data: one row is one figure, and one file is one table.
+"""Published results as tidy data: one row per value, one file per table.
 
-A row says whose figure it is (system, variant, size), of what (data set, split, metric, unit, which way is better),
-and where it comes from (paper, its version, the table if that was seen, the source that was read, and how). Two
-figures may stand in one picture only when data set, split and metric are the same: that is a :class:`Measure`, and
-everything that draws asks for one. Rows are in ``data/results/*.csv``; papers, sources and plain names in
-``data/results/sources.toml``. A row that does not fit is refused with its file, line and field.
+A row has the system, variant and size; data set, split, metric, unit and direction; and its source (paper, version,
+table, citation, evidence). Values are comparable only with the same data set, split and metric: a :class:`Measure`.
+Rows are in ``data/results/*.csv``; papers, sources and plain names in ``data/results/sources.toml``. An invalid row is
+refused with its file, line and field.
 """
 
 from __future__ import annotations
@@ -53,23 +52,23 @@ _PATTERNS = {
 
 
 class BadResult(BadData):
-    """A row that does not fit; the message names the file, the line, the field and the reason."""
+    """An invalid row; the message names the file, the line, the field and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What was measured: figures are comparable only within one of these."""
+    """What was measured; results are comparable only within one measure."""
 
     dataset: str
     split: str
     metric: str
     unit: str
     higher: bool
-    """True where a larger figure is better."""
+    """Whether a larger value is better."""
 
     @property
     def slug(self) -> str:
-        """The measure as a word for links, e.g. ``mnli-matched.dev.accuracy``."""
+        """The measure in links, e.g. ``mnli-matched.dev.accuracy``."""
         return ".".join(slug(part) for part in (self.dataset, self.split, self.metric))
 
     @property
@@ -82,44 +81,44 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One figure of one table. ``printed`` is the figure as the source prints it, ``value`` the same as a number."""
+    """One value of a table. ``printed`` is its text in the source, ``value`` the number."""
 
     table: str
-    """Name of the file, which holds one table."""
+    """Name of the file."""
     system: str
     """A slug of the catalogue, or the plain name of a baseline."""
     variant: str
     size: str
     parameters: int | None
-    """Parameters of that size, for pictures against size; None where they are unknown or beside the point."""
+    """Parameters of that size, for scaling plots; None where unknown or not needed."""
     counted: str
-    """``published`` or ``computed here``: where ``parameters`` comes from."""
+    """The source of ``parameters``: ``published`` or ``computed here``."""
     measure: Measure
     value: float
     printed: str
     paper: str
-    """Key of the paper whose table this is."""
+    """Key of the paper with the table."""
     version: str
     place: str
-    """Table or section; empty where it was not seen."""
+    """Table or section; empty where the paper itself was not read."""
     source: str
-    """Key of the citation that was read."""
+    """Key of the citation that the value was read from."""
     evidence: Evidence
     also: tuple[str, ...]
-    """Further citations that print the same figure."""
+    """Further citations that print the same value."""
     disagrees: bool
-    """True where another text prints another figure for the same thing."""
+    """Whether another text prints another value."""
     note: str
 
     @property
     def label(self) -> str:
-        """Whose figure it is, in words."""
+        """System, size and variant in words."""
         return ", ".join(part for part in (name(self.system), self.size, self.variant) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What rows may refer to."""
+    """The names that rows may refer to."""
 
     papers: Mapping[str, str]
     systems: Mapping[str, str]
@@ -144,7 +143,7 @@ def slug(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def names() -> Names:
-    """Papers, systems, baselines and citations that rows may name. Raises :class:`BadData` for a bad file."""
+    """Papers, systems, baselines and citations. Raises :class:`BadData` for an invalid file."""
     file = checked(_Sources, read_text(FOLDER / "sources.toml"), "sources.toml")
     own = {citation.key: citation for citation in file.citations}
     known = {system.slug: system.name for system in load_all()}
@@ -152,18 +151,18 @@ def names() -> Names:
 
 
 def name(system: str) -> str:
-    """A system's name; a baseline's plain name is itself."""
+    """A system's name; a baseline is named by itself."""
     return names().systems.get(system, system)
 
 
 def read(path: Path, plain_names: Names) -> tuple[Result, ...]:
-    """The rows of one file. Raises :class:`BadResult` for the first that does not fit."""
+    """The rows of a file. Raises :class:`BadResult` for the first invalid one."""
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         head = next(rows, [])
         if tuple(head) != COLUMNS:
             raise BadResult(f"{path.name}, line 1: the columns must be {', '.join(COLUMNS)}")
-        found: list[Result] = []
+        table: list[Result] = []
         seen: set[tuple[str, ...]] = set()
         for row in rows:
             result = _row(path, rows.line_num, row, plain_names)
@@ -171,10 +170,10 @@ def read(path: Path, plain_names: Names) -> tuple[Result, ...]:
             if key in seen:
                 raise BadResult(f"{path.name}, line {rows.line_num}: the same figure stands in the file already")
             seen.add(key)
-            found.append(result)
-    if not found:
+            table.append(result)
+    if not table:
         raise BadResult(f"{path.name}: no rows")
-    return tuple(found)
+    return tuple(table)
 
 
 def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
@@ -233,52 +232,52 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
 
 @lru_cache(maxsize=1)
 def results() -> tuple[Result, ...]:
-    """Every figure, file by file. Raises :class:`BadResult`; also where one measure goes by two units or two ways."""
-    found = tuple(result for path in sorted(FOLDER.glob("*.csv")) for result in read(path, names()))
-    ways: dict[str, Measure] = {}
-    for result in found:
-        first = ways.setdefault(result.measure.slug, result.measure)
+    """All results, file by file. Raises :class:`BadResult`, also where a measure has two units or two directions."""
+    rows = tuple(result for path in sorted(FOLDER.glob("*.csv")) for result in read(path, names()))
+    by_slug: dict[str, Measure] = {}
+    for result in rows:
+        first = by_slug.setdefault(result.measure.slug, result.measure)
         if first != result.measure:
             raise BadResult(f"{result.table}.csv: {result.measure} has another unit, way or spelling than {first}")
-    return found
+    return rows
 
 
 @lru_cache(maxsize=1)
 def tables() -> Mapping[str, tuple[Result, ...]]:
-    """The figures by table, which is the name of the file."""
-    found: dict[str, list[Result]] = {}
+    """The results by table, which is the name of the file."""
+    by_table: dict[str, list[Result]] = {}
     for result in results():
-        found.setdefault(result.table, []).append(result)
-    return {table: tuple(rows) for table, rows in found.items()}
+        by_table.setdefault(result.table, []).append(result)
+    return {table: tuple(rows) for table, rows in by_table.items()}
 
 
 def measures(rows: Iterable[Result]) -> tuple[Measure, ...]:
-    """The measures of ``rows``, in the order of their first figure."""
+    """The measures of ``rows``, in the order of their first appearance."""
     return tuple(dict.fromkeys(result.measure for result in rows))
 
 
 def paper(key: str) -> str:
-    """A paper in a few words."""
+    """The short name of a paper."""
     return names().papers[key]
 
 
 def citation(key: str) -> Citation:
-    """Where a figure was read."""
+    """The citation of that key."""
     return names().citations[key]
 
 
 def of_system(slug: str) -> tuple[Result, ...]:
-    """Every figure of one system; empty where there is none."""
+    """The results of a system; may be empty."""
     return tuple(result for result in results() if result.system == slug)
 
 
 def differences(rows: Iterable[Result]) -> tuple[str, ...]:
-    """What sets rows of one measure apart besides their systems: a sentence for each thing, none where nothing does."""
+    """A sentence for each way in which rows of one measure differ besides their systems; may be empty."""
     rows = tuple(rows)
-    said: list[str] = []
+    sentences: list[str] = []
     papers = list(dict.fromkeys(row.paper for row in rows))
     if len(papers) > 1:
-        said.append(
+        sentences.append(
             f"These figures come from {len(papers)} papers, which trained, tuned and chose their runs differently: "
             + "; ".join(map(paper, papers))
             + "."
@@ -287,11 +286,11 @@ def differences(rows: Iterable[Result]) -> tuple[str, ...]:
     crossed = [key for key in papers if len([1 for other, _ in versions if other == key]) > 1]
     for key in crossed:
         kinds = ", ".join(version for other, version in versions if other == key)
-        said.append(f"{paper(key)} is here in more than one version: {kinds}.")
+        sentences.append(f"{paper(key)} is here in more than one version: {kinds}.")
     ensembles = [row for row in rows if "ensemble" in row.variant]
     if ensembles and len(ensembles) < len(rows):
-        said.append("Some are ensembles of several models, which do better than one: their labels say so.")
+        sentences.append("Some are ensembles of several models, which do better than one: their labels say so.")
     zero = [row for row in rows if "zero-shot" in row.variant]
     if zero and len(zero) < len(rows):
-        said.append("Some models were never trained on this data (zero-shot), others were.")
-    return tuple(said)
+        sentences.append("Some models were never trained on this data (zero-shot), others were.")
+    return tuple(sentences)

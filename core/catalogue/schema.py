@@ -1,11 +1,10 @@
-"""What a catalogue record is made of, and what its file may hold: one frozen model a table, checked by pydantic.
+"""The schema of catalogue records and their files: one frozen pydantic model per table.
 
-Every statement and every figure names the citation it stands on, and every citation says how it was read. A reader can
-so tell a number that was seen in the paper from one that only a lecture repeats.
+Each statement and figure names its citation, and each citation its evidence, so that readers can tell a value read in
+the paper from one that only a lecture repeats.
 
-Nothing is converted on the way from TOML (a year as text is a fault), nothing unknown is let through, and what fields
-must be together is said here as well. The messages of the validators are what :mod:`core.catalogue.load` prints
-behind the file and the field.
+Validation is strict: no conversion from TOML (a year as text is a fault), no unknown fields. Messages of the validators
+follow the file and the field in :mod:`core.catalogue.load`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ UNVERIFIED: Evidence = "from memory, unverified"
 
 Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm", "discriminator", "base"]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
-"""What a published checkpoint can do once loaded; the last two have no head that the demos use."""
+"""Kinds of published checkpoints; the last two have no head that the demos use."""
 
 
 _SLUG = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
@@ -75,24 +74,24 @@ def _hub_id(text: str) -> str:
 
 
 def _tuple(value: Any) -> Any:
-    """TOML's lists as tuples, so that a record cannot change."""
+    """TOML's lists as tuples, so that a record is immutable."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def _listed(value: Any) -> Any:
-    """``"a"`` and ``["a", "b"]`` are both allowed where citation keys are named."""
+    """Citation keys can be ``"a"`` or ``["a", "b"]``."""
     return (value,) if isinstance(value, str) else _tuple(value)
 
 
 def _keyed(value: Any) -> Any:
-    """``[citations.KEY]`` tables as rows that know their key."""
+    """``[citations.KEY]`` tables as rows with their key."""
     if not isinstance(value, dict):
         return value
     return tuple(row | {"key": key} if isinstance(row, dict) else row for key, row in value.items())
 
 
 def once(field: str, names: Sequence[str]) -> None:
-    """A fault (ValueError) when a name stands there twice."""
+    """Raise ValueError where a name is repeated."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{field}: {' and '.join(twice)} stands there twice")
@@ -109,13 +108,13 @@ Names = Annotated[tuple[Text, ...], Listed]
 
 
 class Row(BaseModel):
-    """A table of a file: types as they are, no field that is not named, nothing that changes."""
+    """A table of a file: strict types, no unknown fields, frozen."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Citation(Row):
-    """Where a statement was read. ``read`` says in words which text was opened, and so how far to trust it."""
+    """A source. ``read`` says in words which text was read."""
 
     key: Text
     title: Text
@@ -159,15 +158,15 @@ _COUNTS = re.compile(
     r"|num_key_value_heads|hidden_(size|dim)|d_(model|kv|ff|inner)|(emb_|ffn_|head_)?dim|(embedding|intermediate)_size"
     r"|vocab_size|max_position_embeddings)"
 )
-"""Arguments of configurations that count something of which there is at least one."""
+"""Arguments of configurations that must be at least 1."""
 
 
 class Size(Row):
-    """One published size and how to build it on the meta device from a transformers class.
+    """A published size, and how to build it on the meta device from a transformers class.
 
-    ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own…``) and ``config`` one of its
-    configurations; ``overrides`` are that one's keyword arguments. For ``EncoderDecoderModel``, ``config`` is
-    ``"EncoderDecoderConfig"`` and ``overrides`` holds ``encoder`` and ``decoder``, each with its own ``config`` and
+    ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own…``), ``config`` its configuration
+    class, ``overrides`` the configuration's keyword arguments. For ``EncoderDecoderModel``, ``config`` is
+    ``"EncoderDecoderConfig"`` and ``overrides`` has ``encoder`` and ``decoder``, each with its own ``config`` and
     arguments.
     """
 
@@ -176,9 +175,9 @@ class Size(Row):
     config: Text
     overrides: dict[str, Any] = {}
     default: bool = False
-    """Whether it is shown first; an only size is."""
+    """Whether it is shown first; a single size always is."""
     published: Annotated[int, Field(gt=0)] | None = None
-    """Parameters as published (rounded as the authors rounded), or None when no figure was found."""
+    """The published parameter count, as rounded by the authors; None where none was found."""
     published_as: str = ""
     """The figure as printed, e.g. ``"110M"``."""
     source: str = ""
@@ -186,7 +185,7 @@ class Size(Row):
     config_source: Text
     """Citation key of the configuration's values."""
     comparable: bool = True
-    """False when the published figure counts other parts than the module tree has; then ``note`` says which."""
+    """False where the published figure counts other components than the module tree; then ``note`` says which."""
     note: str = ""
 
     @field_validator("overrides")
@@ -201,9 +200,9 @@ class Size(Row):
 
     @model_validator(mode="after")
     def _together(self) -> Size:
-        given = {"published": self.published, "published_as": self.published_as, "source": self.source}
-        missing = [name for name, value in given.items() if not value]
-        if missing and len(missing) < len(given):
+        figure = {"published": self.published, "published_as": self.published_as, "source": self.source}
+        missing = [name for name, value in figure.items() if not value]
+        if missing and len(missing) < len(figure):
             raise ValueError(f"published, published_as and source belong together; {' and '.join(missing)} is missing")
         if not self.comparable and not self.note:
             raise ValueError("comparable = false needs a note that says what the published figure counts")
@@ -215,9 +214,9 @@ class Size(Row):
 
     @property
     def shape(self) -> tuple[str, str, str]:
-        """Layers, hidden size and attention heads as text, "" for what the record leaves to the library's default.
+        """Layers, hidden size and attention heads as text; "" for a default of the library.
 
-        Encoder-decoders state their layers as ``"6 + 6"``, and two towers everything so: the text's, the image's.
+        Encoder-decoders have ``"6 + 6"`` layers; two towers have all three like that, text first.
         """
         values = self.overrides
         if "text_config" in values:
@@ -237,7 +236,7 @@ _SHAPE = (
     ("hidden_size", "d_model", "n_embd", "emb_dim", "dim"),
     ("num_attention_heads", "num_heads", "n_heads", "n_head", "encoder_attention_heads"),
 )
-"""What configurations call layers, hidden size and heads."""
+"""Names of layers, hidden size and heads in configurations."""
 
 
 def _first(values: dict[str, Any], names: Sequence[str]) -> str:
@@ -245,12 +244,12 @@ def _first(values: dict[str, Any], names: Sequence[str]) -> str:
 
 
 class HubCheckpoint(Row):
-    """A published checkpoint on the Hugging Face Hub that a host may allow to be downloaded."""
+    """A published checkpoint on the Hugging Face Hub, downloadable where the host allows it."""
 
     id: Annotated[str, AfterValidator(_hub_id)]
     kind: Kind
     size: str = ""
-    """Name of the :class:`Size` it belongs to, or "" when it has none of its own."""
+    """Name of its :class:`Size`; may be empty."""
     source: Text
     note: str = ""
 
@@ -261,29 +260,29 @@ class HubCheckpoint(Row):
 
 
 class Live(Row):
-    """What runs here for this system: a checkpoint slug, and how it is related if it is only a relative."""
+    """The checkpoint that runs here for this system, and how it is related to it."""
 
     checkpoint: Slug
     exact: bool
-    """True when the checkpoint is this architecture, even if small and trained here."""
+    """Whether the checkpoint has this architecture, even if small and trained here."""
     note: Sentence
 
 
 class Correction(Row):
-    """Where a source errs about this system, what is right, and how one can see it."""
+    """An error of a source about this system, and the right statement with its sources."""
 
     id: Text
-    """The row of ``corrections.toml`` that quotes and sorts it."""
+    """The id of its row in ``corrections.toml``."""
     claim: Text
     claimed_by: Literal["source-000", "source-001", "source-002", "source-003", "source-004"]
     """Citation key of the source that makes the claim."""
     finding: Text
     sources: Keys = Field(alias="source")
-    """Citation keys that the finding stands on."""
+    """Citation keys of the finding."""
 
 
 class Ancestor(Row):
-    """A root of the family that has no page of its own yet."""
+    """A root of the family tree without a record."""
 
     slug: Slug
     name: Text
@@ -316,31 +315,31 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("budget", "Training budget"),
     ("batch", "Batch size"),
 )
-"""The described properties of a system: field name and heading, in the order in which they are shown."""
+"""The described properties of a system: field and heading, in display order."""
 
 
 class System(Row):
-    """A member of the family: everything that is known about it here. Its file is ``systems/<slug>.toml``."""
+    """The record of a system; its file is ``systems/<slug>.toml``."""
 
     slug: Slug
     name: Text
     year: Year
     month: Annotated[int, Field(ge=1, le=12)]
-    """Month of the first public version (of the arXiv number where there is one); it only places a node."""
+    """Month of the first public version (of the arXiv number where there is one), for the timeline."""
     organization: Text
     paper: Paper
     code: Address | None = None
     parent: Slug | None = None
     """Slug of the system (or :class:`Ancestor`) that this one changes."""
     branches: Annotated[tuple[Branch, ...], Listed, Field(min_length=1)]
-    """First the branch whose page it opens on; then the ones where it is listed as well."""
+    """The branch of its page first, then further branches that list it."""
     change: Text
     why: Text
     objective: Statement
     tokenizer: Statement
     vocabulary: Statement
     unknown: Statement
-    """What becomes of a word that the vocabulary lacks."""
+    """How words outside the vocabulary are tokenized."""
     embeddings: Statement
     attention: Statement
     activation: Statement
@@ -351,14 +350,14 @@ class System(Row):
     sizes: Annotated[tuple[Size, ...], Listed] = ()
     """Empty where no architecture was published."""
     undisclosed: str = ""
-    """Where there are no sizes, why: a sentence that stands in place of the tree. Else ""."""
+    """Without sizes: why, in a sentence shown instead of the tree. Else ""."""
     facts: Annotated[tuple[Fact, ...], Listed] = ()
     hub: Annotated[tuple[HubCheckpoint, ...], Listed] = ()
     live: Live
     notes: Annotated[tuple[Statement, ...], Listed] = ()
     corrections: Annotated[tuple[Correction, ...], Listed] = ()
     citations: Citations = ()
-    """In the file its own; once loaded those it uses, shared ones too, in the order of their first use."""
+    """In the file, its own; once loaded, all that it uses, in the order of first use."""
 
     @field_validator("sizes")
     @classmethod
@@ -388,39 +387,39 @@ class System(Row):
 
     @property
     def default_size(self) -> Size:
-        """The size that is shown first. Raises :class:`core.errors.NoArchitecture` where none was published."""
+        """The default size. Raises :class:`core.errors.NoArchitecture` where none was published."""
         if not self.sizes:
             raise NoArchitecture(self.undisclosed)
         return next(size for size in self.sizes if size.default)
 
     def size(self, name: str) -> Size:
-        """The size of that name; KeyError if there is none."""
+        """The size of that name. Raises KeyError for an unknown one."""
         for size in self.sizes:
             if size.name == name:
                 return size
         raise KeyError(name)
 
     def citation(self, key: str) -> Citation:
-        """The citation of that key among this record's own; KeyError if there is none."""
+        """The citation of that key in this record. Raises KeyError for an unknown one."""
         for citation in self.citations:
             if citation.key == key:
                 return citation
         raise KeyError(key)
 
     def statements(self) -> tuple[tuple[str, Statement], ...]:
-        """The described properties with their headings, in the order in which they are shown."""
+        """The described properties with their headings, in display order."""
         return tuple((heading, getattr(self, field)) for field, heading in STATEMENTS)
 
     def used(self) -> Iterator[tuple[str, str]]:
-        """Where a citation is named, and its key: in reading order, with repeats."""
+        """The fields that name citations, and the keys, in reading order, with repeats."""
         for field, _ in STATEMENTS:
             yield from ((f"{field}.source", key) for key in getattr(self, field).sources)
         for size in self.sizes:
             keys = (("source", size.source), ("config_source", size.config_source))
             yield from ((f"sizes “{size.name}”.{name}", key) for name, key in keys if key)
         yield from ((f"facts “{fact.label}”.source", fact.source) for fact in self.facts)
-        for place, note in enumerate(self.notes, 1):
-            yield from ((f"notes {place}.source", key) for key in note.sources)
+        for number, note in enumerate(self.notes, 1):
+            yield from ((f"notes {number}.source", key) for key in note.sources)
         for row in self.corrections:
             yield f"corrections “{row.id}”.claimed_by", row.claimed_by
             yield from ((f"corrections “{row.id}”.source", key) for key in row.sources)

@@ -1,25 +1,22 @@
 r"""Adapters in a frozen encoder (Houlsby et al., 2019, arXiv 1902.00751): a small network after each sub-layer.
 
-With :math:`h` what a sub-layer (self-attention, feed-forward) gives and :math:`x` what came into it, a layer of BERT
-passes on
+With :math:`x` the input of a sub-layer (self-attention, feed-forward) and :math:`h` its output, a sub-layer of BERT
+returns
 
 .. math::
 
     \mathrm{norm}\big(x + a(h)\big), \qquad a(h) = h + W_{up}\, \mathrm{gelu}(W_{down} h + b_{down}) + b_{up},
 
-where :math:`W_{down}` is m x d and :math:`W_{up}` d x m with a bottleneck m much smaller than the width d. Both start
-near zero, so that training starts at the encoder as it is. A task trains its adapters, norms of its own in the layers
-and a head on top; the encoder stays as it is for all of them. The answer is read from the mean state of the attended
-tokens:
+where :math:`W_{down}` is m x d and :math:`W_{up}` d x m, with a bottleneck m much smaller than the hidden size d. Both
+are initialized near zero, so training starts from the unchanged encoder. Each task trains its adapters, its own norms
+in the layers, and a head; the encoder is frozen. The head reads the mean state of the tokens that are not padding:
 
 .. math:: p(y \mid \text{text}) = \mathrm{softmax}\Big(V \tfrac{1}{n} \sum_i h_i + c\Big)_y.
 
-Beside it stands the simplest thing that could work, "the head alone": the same layer on the encoder's own mean state.
+The baseline is "the head alone": the same layer on the mean state of the encoder without adapters.
 
-Which task's adapters run is said by a context variable, of which every thread has its own: swapping writes one
-reference, and two visitors on one encoder never meet. Shapes: d width, m bottleneck, L layers.
-
-Reading a bundled folder of adapters: the published encoder once, and each task's file beside it.
+A context variable, which every thread has for itself, selects the adapters, so that visitors can share one encoder.
+Shapes: d hidden size, m bottleneck, L layers.
 """
 
 from __future__ import annotations
@@ -44,15 +41,15 @@ if TYPE_CHECKING:
 
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
-START = 0.01
-"""Standard deviation of the matrices before training, cut off at twice that; the authors' code has a tenth of it."""
+INIT_STD = 0.01
+"""Standard deviation of the initial matrices, truncated at twice that; the authors' code has a tenth of it."""
 
 
 class Adapter(nn.Module):
     """The bottleneck of one sub-layer, with the norm that follows it.
 
     Args:
-        norm: the encoder's, whose numbers the task's own starts from.
+        norm: the encoder's, from which the task's own is initialized.
         size: m.
     """
 
@@ -61,33 +58,33 @@ class Adapter(nn.Module):
         width = norm.weight.shape[0]
         self.down, self.up = nn.Linear(width, size), nn.Linear(size, width)
         for layer in (self.down, self.up):
-            nn.init.trunc_normal_(layer.weight, std=START, a=-2 * START, b=2 * START)
+            nn.init.trunc_normal_(layer.weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
             nn.init.zeros_(layer.bias)
         self.norm = nn.LayerNorm(width, eps=norm.eps)
         self.norm.load_state_dict(norm.state_dict())
 
     def update(self, hidden: Tensor) -> Tensor:
-        """(..., d) what a sub-layer gives, to the (..., d) that the adapter adds to it."""
+        """What the adapter adds to the output ``hidden`` of a sub-layer; both (..., d)."""
         added: Tensor = self.up(functional.gelu(self.down(hidden)))
         return added
 
-    def forward(self, hidden: Tensor, came: Tensor) -> Tensor:
-        """(..., d) what the sub-layer gives and what came into it, to what the layer passes on."""
+    def forward(self, hidden: Tensor, residual: Tensor) -> Tensor:
+        """The normalized sum of a sub-layer's output, its update and its input ``residual``; all (..., d)."""
         added = self.update(hidden)
         watched = _WATCH.get()
         if watched is not None:
             watched.append(float((added.norm(dim=-1) / hidden.norm(dim=-1)).detach().mean()))
-        passed: Tensor = self.norm(hidden + added + came)
-        return passed
+        output: Tensor = self.norm(hidden + added + residual)
+        return output
 
 
 class Task(nn.Module):
-    """All that one task trains: an adapter for each sub-layer, its head, and for comparison a head alone.
+    """The parameters of one task: an adapter per sub-layer, a head, and for comparison a head alone.
 
     Args:
-        norms: the encoder's norms, those of attention and feed-forward by turns, 2 L.
+        norms: the encoder's 2 L norms, attention and feed-forward alternating.
         size: m.
-        answers: how many there are.
+        answers: how many classes the task has.
     """
 
     def __init__(self, norms: Sequence[nn.LayerNorm], size: int, answers: int) -> None:
@@ -100,9 +97,9 @@ class Task(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def parameters_of(self, part: str) -> int:
-        """How many numbers are trained: of ``"adapters"`` (bottlenecks, norms and head) or of ``"alone"``."""
-        wanted = part == "alone"
-        return sum(value.numel() for name, value in self.named_parameters() if name.startswith("alone") == wanted)
+        """How many parameters are trained: ``"adapters"`` (bottlenecks, norms and head) or ``"alone"``."""
+        alone = part == "alone"
+        return sum(value.numel() for name, value in self.named_parameters() if name.startswith("alone") == alone)
 
 
 _ACTIVE: ContextVar[Task | None] = ContextVar("task", default=None)
@@ -111,7 +108,7 @@ _WATCH: ContextVar[list[float] | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def running(task: Task | None, watch: list[float] | None = None) -> Iterator[None]:
-    """Within the block this thread's runs go through the adapters of ``task``; ``watch`` collects sizes of updates."""
+    """Within the block, forward passes of this thread use the adapters of ``task``; ``watch`` collects update norms."""
     before = _ACTIVE.set(task), _WATCH.set(watch)
     try:
         yield
@@ -121,7 +118,7 @@ def running(task: Task | None, watch: list[float] | None = None) -> Iterator[Non
 
 
 class Adapted(nn.Module):
-    """A sub-layer's own output (dense layer and norm) with a place for the adapter of the task that runs."""
+    """The output module of a sub-layer (dense layer and norm), which applies the adapter of the running task."""
 
     def __init__(self, output: Any, number: int) -> None:
         super().__init__()
@@ -129,62 +126,62 @@ class Adapted(nn.Module):
         self.number = number
 
     def forward(self, hidden_states: Tensor, input_tensor: Tensor) -> Tensor:
-        """As the output's own, where no task runs."""
+        """The output module's own result where no task runs."""
         task = _ACTIVE.get()
         if task is None:
-            plain: Tensor = self.output(hidden_states, input_tensor)
-            return plain
-        passed: Tensor = task.adapters[self.number](self.output.dense(hidden_states), input_tensor)
-        return passed
+            unadapted: Tensor = self.output(hidden_states, input_tensor)
+            return unadapted
+        adapted: Tensor = task.adapters[self.number](self.output.dense(hidden_states), input_tensor)
+        return adapted
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a batch gives under one task."""
+    """The result of a batch under one task."""
 
     logits: Tensor
     """(rows, answers)."""
     updates: tuple[float, ...] = field(default=())
-    """Mean of :math:`|W_{up} f(W_{down} h)| / |h|` over the tokens of each of the 2 L sub-layers, where asked for."""
+    """Mean of :math:`|W_{up} f(W_{down} h)| / |h|` over the tokens, per sub-layer (2 L); empty unless watched."""
 
 
 class AdapterBert(nn.Module):
     """One encoder, frozen, and the tasks that share it.
 
     Args:
-        trunk: a BertModel without pooler.
-        answers: for each task how many answers it has.
+        encoder: a BertModel without pooler.
+        answers: the number of classes of each task.
         size: m.
     """
 
-    def __init__(self, trunk: Any, answers: Mapping[str, int], size: int) -> None:
+    def __init__(self, encoder: Any, answers: Mapping[str, int], size: int) -> None:
         super().__init__()
-        self.trunk = trunk.requires_grad_(False)
-        self.config = trunk.config
+        self.backbone = encoder.requires_grad_(False)
+        self.config = encoder.config
         norms: list[nn.LayerNorm] = []
-        for layer in trunk.encoder.layer:
+        for layer in encoder.encoder.layer:
             for sublayer in (layer.attention, layer):
                 norms.append(sublayer.output.LayerNorm)
                 sublayer.output = Adapted(sublayer.output, len(norms) - 1)
         self.tasks = nn.ModuleDict({name: Task(norms, size, count) for name, count in answers.items()})
 
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
-        """(rows, d) mean states of ``inputs`` as a tokeniser names them; through the adapters of ``task``, if any."""
+        """Mean states (rows, d) of a tokenizer's ``inputs``; through the adapters of ``task``, if any."""
         part: Any = None if task is None else self.tasks[task]
         with running(part, watch):
-            states = self.trunk(**inputs).last_hidden_state
+            states = self.backbone(**inputs).last_hidden_state
         attended = inputs["attention_mask"][..., None].to(states.dtype)
         mean: Tensor = (states * attended).sum(1) / attended.sum(1)
         return mean
 
     def answer(self, inputs: Mapping[str, Tensor], task: str, *, watch: bool = False) -> Answer:
-        """The scores of a task's answers through its adapters; with ``watch`` the size of every update (one row)."""
+        """The logits of a task through its adapters; with ``watch`` also the norms of all updates."""
         sizes: list[float] | None = [] if watch else None
         part: Any = self.tasks[task]
         return Answer(part.head(self.pooled(inputs, task, sizes)), tuple(sizes or ()))
 
     def answer_alone(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
-        """(rows, answers) scores of the head alone, on the encoder as it is."""
+        """Logits (rows, answers) of the head alone, on the encoder without adapters."""
         part: Any = self.tasks[task]
         with torch.no_grad():
             mean = self.pooled(inputs)
@@ -192,17 +189,17 @@ class AdapterBert(nn.Module):
         return scores
 
     def forward(self, **inputs: Any) -> Any:
-        """The encoder's own output, without any task."""
-        return self.trunk(**inputs)
+        """The encoder's output, without any task."""
+        return self.backbone(**inputs)
 
 
-def read_adapters(folder: Path, config: PretrainedConfig, trunk: dict[str, Tensor]) -> AdapterBert:
+def read_adapters(folder: Path, config: PretrainedConfig, encoder_state: dict[str, Tensor]) -> AdapterBert:
     """The encoder with every task that the configuration names, in float32.
 
     Args:
         folder: holds ``<task>.safetensors`` for each task.
         config: of the encoder, with ``adapter_size`` and ``adapter_tasks``.
-        trunk: the encoder's state under the names of a BertModel; a pooler is left aside.
+        encoder_state: the encoder's state dict under the names of a BertModel; a pooler is ignored.
 
     Raises:
         CheckpointRefused: a file is missing or damaged, or does not fit the encoder.
@@ -213,9 +210,10 @@ def read_adapters(folder: Path, config: PretrainedConfig, trunk: dict[str, Tenso
     tasks = config.adapter_tasks
     config._attn_implementation = "eager"
     encoder = BertModel(config, add_pooling_layer=False)
-    report = encoder.load_state_dict({n: v.float() for n, v in trunk.items() if "pooler" not in n}, strict=False)
-    lacking = [name for name in report.missing_keys if "position_ids" not in name]
-    if lacking or report.unexpected_keys:
+    report = encoder.load_state_dict(
+        {n: v.float() for n, v in encoder_state.items() if "pooler" not in n}, strict=False
+    )
+    if report.unexpected_keys or any("position_ids" not in name for name in report.missing_keys):
         raise CheckpointRefused(f"The encoder under “{folder.name}” is another one than its adapters were trained for.")
     model = AdapterBert(
         encoder, {name: len(settings["answers"]) for name, settings in tasks.items()}, config.adapter_size

@@ -1,15 +1,13 @@
-"""The tensors of a bundled checkpoint: a whole model's own, or a base's with a difference put upon it.
-
-A checkpoint as a base and what was trained on top of it.
+"""The tensors of a bundled checkpoint: a whole model, or a difference applied to a base checkpoint.
 
     W = W₀ + B A        (a low-rank difference: B is out x r, A is r x in; LoRA, Hu et al., arXiv 2106.09685)
 
-For each tensor ``NAME`` of the target's state that differs from the base, the file holds one of
+For each tensor ``NAME`` of the target that differs from the base, the file has one of
 
-- ``NAME``: the whole tensor, in place of the base's or new (a head that the base lacks);
-- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added, or with ``NAME.lora_rows`` (k,), rising row numbers, the
-  k rows of the product are added to these rows;
-- ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they reach beyond its end.
+- ``NAME``: the whole tensor, which replaces the base's or is new (a head that the base lacks);
+- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added to the base's tensor; with ``NAME.lora_rows`` (k,),
+  increasing row numbers, its k rows are added to these rows;
+- ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they extend beyond its end.
 """
 
 from __future__ import annotations
@@ -31,19 +29,19 @@ if TYPE_CHECKING:
 
 
 def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The target's state in float32. Neither argument is changed; tensors that do not differ are shared with the base.
+    """The target's state dict in float32. Neither argument is changed; unchanged tensors are shared with the base.
 
-    Raises :class:`CheckpointRefused` when the two do not fit together.
+    Raises :class:`CheckpointRefused` where the difference does not fit the base.
     """
     import torch
 
     state = dict(base_state)
-    # Whole tensors first, so that rows or a product may be given on top of a replaced tensor in any order of the file.
+    # Whole tensors first, so that rows or a product can change a replaced tensor in any order of the file.
     edits: list[tuple[str, str, str]] = []
     for name, value in difference.items():
         if name.endswith((".lora_A", ".lora_B", ".lora_rows")):
-            place, _, half = name.rpartition(".")
-            edits.append((place, half, name))
+            target, _, half = name.rpartition(".")
+            edits.append((target, half, name))
         elif ".rows." in name:
             target, _, start = name.rpartition(".rows.")
             edits.append((target, start, name))
@@ -65,8 +63,8 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
     return state
 
 
-def long_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A RobertaForMaskedLM's state under the names of a LongformerForMaskedLM, which a difference to it changes."""
+def as_longformer(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state dict of a RobertaForMaskedLM under the names of a LongformerForMaskedLM."""
     return {name.replace("roberta.", "longformer.", 1): value for name, value in state.items()}
 
 
@@ -103,7 +101,7 @@ def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tenso
 
 
 def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
-    """The state of a bundled checkpoint in its language model's own names."""
+    """The state dict of a bundled checkpoint under the names of its language model."""
     from safetensors.torch import load_file
 
     whole = folder / "model.safetensors"
@@ -115,20 +113,20 @@ def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
     config = folder / "config.json"
     architecture = read_json(config).get("model_type") if config.is_file() else None
     if architecture == "encoder-decoder":
-        base = both_halves(base)
+        base = as_encoder_decoder(base)
     elif "window" in TRAITS.get(architecture or "", ()):
-        base = long_names(base)
+        base = as_longformer(base)
     return apply(base, load_file(file))
 
 
-def both_halves(base: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A BERT's state as the two halves of transformers' EncoderDecoderModel, which share its tensors."""
+def as_encoder_decoder(base: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A BERT's state dict as encoder and decoder of transformers' EncoderDecoderModel, which share its tensors."""
     encoder = {f"encoder.{name.removeprefix('bert.')}": v for name, v in base.items() if name.startswith("bert.")}
     return encoder | {f"decoder.{name}": value for name, value in base.items()}
 
 
 def base_state(base: str) -> dict[str, Tensor]:
-    """The state that a difference is a difference to: the package's trunk, or another bundled checkpoint."""
+    """The state dict that a difference is applied to: the package's encoder, or another bundled checkpoint."""
     from safetensors.torch import load_file
 
     if base == package.NAME:
@@ -141,7 +139,7 @@ def base_state(base: str) -> dict[str, Tensor]:
 
 
 def targets(file: Path) -> set[str]:
-    """The tensors that a difference writes."""
+    """The tensors that a difference changes."""
     from safetensors import safe_open
 
     with safe_open(file, framework="pt") as stream:
@@ -149,8 +147,8 @@ def targets(file: Path) -> set[str]:
 
 
 def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The weights of a bundled checkpoint, and those of all that it is a difference to; none of either is opened."""
-    own = tuple(sorted(folder.glob("*.safetensors"))) or (folder / "model.safetensors",)  # which has left
+    """The weight files of a bundled checkpoint, and those of its bases; no file is opened."""
+    own = tuple(sorted(folder.glob("*.safetensors"))) or (folder / "model.safetensors",)  # the missing file of an error
     if (folder / "model.safetensors").is_file():
         return own, ()
     base = (card.base if card else None) or package.NAME
@@ -161,7 +159,7 @@ def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[P
     return own, sum(files_of(below, read_card(below / "card.toml")), ())
 
 
-def hears_sentences(folder: Path) -> bool:
-    """Whether a bundled model's head keeps the published encoder beside its updated copy."""
+def has_sentence_head(folder: Path) -> bool:
+    """Whether a bundled model has a sentence head, with the published encoder beside its updated copy."""
     file = folder / "config.json"
     return file.is_file() and bool(json.loads(file.read_text(encoding="utf-8")).get("sentence_head"))

@@ -1,7 +1,7 @@
-"""Looking at a ``save_pretrained`` folder without loading it: may it be loaded, and what is it?
+"""Inspects a ``save_pretrained`` folder without loading it: whether it can be loaded, and what it contains.
 
-Everything that can be refused from the files alone is refused here, before any library opens them: pickles, code,
-missing or cut files, links that lead out of the folder the host gave.
+Everything that the files alone show to be unusable is refused here, before a library opens them: pickles, code, missing
+or truncated files, links that lead out of the host's folder.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
 _LARGEST = 1 << 62
 _MAX_PARTS = 1_000
 _MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts)$")
-"""Settings that say how often a part is built: an architecture is built before its weights are looked at."""
+"""Settings that state how many modules are built; transformers builds them before it reads the weights."""
 
 _SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """A folder that passed. ``elements`` counts the numbers in its weights, so float32 takes ``4 * elements`` bytes."""
+    """A folder that can be loaded. ``elements`` counts the values of its weights: ``4 * elements`` bytes in float32."""
 
     folder: Path
     config: dict[str, Any]
@@ -59,14 +59,14 @@ class Inspected:
 
 
 State = tuple[tuple[str, int, int], ...]
-"""Path, modification time in nanoseconds and size of each file: changes when a file does."""
+"""Path, modification time in nanoseconds and size in bytes of each file."""
 
 
 def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
-    """What ``folder`` holds. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`.
+    """What ``folder`` contains. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`.
 
-    ``kind`` is given where a record already says what the model is (some published configurations name the bare trunk);
-    else the configuration decides.
+    ``kind`` is passed where a record states it (some published configurations name the base model alone); otherwise
+    the configuration decides.
     """
     name = folder.name
     _refuse_strange_files(folder, root)
@@ -86,10 +86,10 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     return Inspected(folder, config, kind, weights, sum(file.stat().st_size for file in weights), elements)
 
 
-def inspect_again(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
-    """:func:`inspect`, remembered while names, sizes and times of the folder's files stay as they are.
+def inspect_cached(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
+    """:func:`inspect`, cached by the names, sizes and modification times of the folder's files.
 
-    For looking at every folder each time a page is drawn; before loading, :func:`inspect` looks anew.
+    Pages inspect all folders whenever they are drawn; loading uses :func:`inspect`.
     """
     outcome = _inspected(folder, root, kind, signature(folder))
     if isinstance(outcome, str):
@@ -98,20 +98,20 @@ def inspect_again(folder: Path, root: Path, kind: Kind | None = None) -> Inspect
 
 
 def signature(folder: Path) -> State:
-    """The state of the files in ``folder``, links followed; broken links are left out."""
+    """The state of the files in ``folder``; links are followed, broken links left out."""
     with os.scandir(folder) as entries:
         return state_of_files(Path(entry.path) for entry in entries if Path(entry.path).exists())
 
 
 def state_of_files(files: Iterable[Path]) -> State:
-    """The state of files that are there."""
+    """The state of existing files."""
     states = ((str(file), file.stat()) for file in files)
     return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in states))
 
 
 @lru_cache(maxsize=256)
 def _inspected(folder: Path, root: Path, kind: Kind | None, state: State) -> Inspected | str:
-    """The outcome of :func:`inspect`, a refusal as its sentence; ``state`` is part of the key alone."""
+    """The outcome of :func:`inspect`, a refusal as its sentence; ``state`` is part of the cache key alone."""
     try:
         return inspect(folder, root, kind)
     except CheckpointRefused as error:
@@ -119,8 +119,8 @@ def _inspected(folder: Path, root: Path, kind: Kind | None, state: State) -> Ins
 
 
 @contextmanager
-def still_there() -> Iterator[None]:
-    """An ``OSError`` inside, of a file that has left since the models were listed, as an error with a sentence."""
+def missing_files_reported() -> Iterator[None]:
+    """Raises :class:`CheckpointUnavailable` for an ``OSError``, of a file removed since the models were listed."""
     try:
         yield
     except OSError:
@@ -132,9 +132,9 @@ def still_there() -> Iterator[None]:
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """An ordinary file to read, and its size. Raises :class:`CheckpointRefused` for anything else.
+    """A regular file to read, and its size in bytes. Raises :class:`CheckpointRefused` for anything else.
 
-    A pipe is never waited for: to open one takes until somebody writes into it.
+    Non-blocking, since opening a pipe would wait for a writer.
     """
     name = f"{file.parent.name}/{file.name}"
     try:
@@ -151,7 +151,7 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A small JSON object from a file. Raises :class:`CheckpointRefused` when it is missing or no such thing."""
+    """A small JSON object from a file. Raises :class:`CheckpointRefused` where it is missing or something else."""
     name = f"{file.parent.name}/{file.name}"
     with opened(file) as (stream, size):
         if size > _SMALL_FILE:
@@ -168,7 +168,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """One tensor of a safetensors file: its bytes begin at ``start`` of the file."""
+    """One tensor of a safetensors file: ``length`` bytes from offset ``start``."""
 
     file: Path
     start: int
@@ -178,15 +178,15 @@ class StoredTensor:
 
     @property
     def elements(self) -> int:
-        """How many numbers it holds."""
+        """The number of its values."""
         return math.prod(self.shape)
 
 
 def stored_tensors(file: Path) -> list[StoredTensor]:
-    """The tensors of a safetensors file, from its header, which must agree with the file's length.
+    """The tensors of a safetensors file, from its header, which must match the file's length.
 
     Layout: 8 bytes n (little endian), n bytes of JSON, then the tensors without gaps.
-    Raises :class:`CheckpointRefused` for a file that was cut or is something else.
+    Raises :class:`CheckpointRefused` for a truncated file or one of another format.
     """
     name = f"{file.parent.name}/{file.name}"
     with opened(file) as (stream, size):
@@ -210,23 +210,23 @@ def stored_tensors(file: Path) -> list[StoredTensor]:
 
 
 def _stored(file: Path, begin: int, dtype: str, shape: list[int], data_offsets: list[int]) -> StoredTensor:
-    """An entry of a header. Raises ``ValueError`` where its bytes cannot hold its shape, at half a byte a number."""
+    """An entry of a header. Raises ``ValueError`` where its bytes are too few for its shape, at half a byte a value."""
     start, end = data_offsets
-    found = StoredTensor(file, begin + start, end - start, dtype, tuple(shape))
+    tensor = StoredTensor(file, begin + start, end - start, dtype, tuple(shape))
     if not isinstance(dtype, str) or not all(type(n) is int and 0 <= n < _LARGEST for n in (start, end, *shape)):
         raise ValueError(shape)
-    if start > end or found.elements > 2 * found.length:
+    if start > end or tensor.elements > 2 * tensor.length:
         raise ValueError(shape)
-    return found
+    return tensor
 
 
 def count_elements(file: Path) -> int:
-    """How many numbers a safetensors file holds; see :func:`stored_tensors`."""
+    """How many values a safetensors file has; see :func:`stored_tensors`."""
     return sum(tensor.elements for tensor in stored_tensors(file))
 
 
 def _refuse_strange_files(folder: Path, root: Path) -> None:
-    """Refuse links that lead out of ``root``, and pipes and devices, which a library would wait for."""
+    """Refuse links that lead out of ``root``, and pipes and devices, on which a library would block."""
     limit = root.resolve()
     for path in (folder, *folder.rglob("*")):
         if not path.resolve().is_relative_to(limit):
@@ -254,7 +254,7 @@ def _refuse_many_parts(name: str, config: dict[str, Any]) -> None:
 
 
 def refuse_code(folder: Path, config: dict[str, Any]) -> None:
-    """Refuse what asks for Python code of its own, for an adapter's base model or for quantisation kernels."""
+    """Refuse folders that need Python code of their own, an adapter's base model, or quantization kernels."""
     name = folder.name
     settings = [config]
     for file in ("tokenizer_config.json", "generation_config.json", "processor_config.json"):

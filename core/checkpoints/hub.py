@@ -1,7 +1,7 @@
-"""Published checkpoints from the Hugging Face Hub: asked only when the host allows it, and by a child process.
+"""Downloads from the Hugging Face Hub: only where the host allows them, in a child process.
 
-This process stays offline always (:mod:`core.checkpoints.offline`). A :class:`Download` runs once for all visitors: who
-wants the same checkpoint meanwhile watches the same download. What has arrived is kept when it stops.
+This process is always offline (:mod:`core.checkpoints.offline`). Visitors who request the same checkpoint share one
+:class:`Download`. A stopped download can be resumed.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a download would bring, as the Hub states it before anything is taken."""
+    """The files and bytes of a download, as the Hub states them."""
 
     files: list[str]
     total_bytes: int
     missing_bytes: int
-    """What is not in the cache yet."""
+    """Bytes that are not in the cache yet."""
 
 
-def plan(spec: CheckpointSpec, *, host_asks: bool = False) -> Plan:
-    """Ask the Hub for the files and sizes of ``spec``. Raises :class:`HubUnavailable` or :class:`CheckpointRefused`.
+def plan(spec: CheckpointSpec, *, by_host: bool = False) -> Plan:
+    """The files and sizes of ``spec`` on the Hub. Raises :class:`HubUnavailable` or :class:`CheckpointRefused`.
 
-    ``host_asks`` is True on the command line, where the host's order stands for ``ATLAS_HUB=on``.
+    ``by_host``: the host calls it from the command line, where ``ATLAS_HUB=on`` is not needed.
     """
-    for message in _messages(_start_child("plan", spec, host_asks)):
+    for message in _messages(_start_child("plan", spec, by_host)):
         return Plan(**message)
     raise HubUnavailable("The Hub's response was cut off. Try again later.")
 
 
-def fetch(spec: CheckpointSpec, progress: Progress = lambda done, total: None, *, host_asks: bool = False) -> Path:
-    """Download ``spec`` into the Hub's cache and return its folder; resumes what an earlier attempt left.
+def fetch(spec: CheckpointSpec, progress: Progress = lambda done, total: None, *, by_host: bool = False) -> Path:
+    """Download ``spec`` into the Hub's cache and return its folder; resumes an earlier attempt.
 
-    ``progress(done, total)`` is called with bytes. Raises :class:`HubUnavailable` or :class:`CheckpointRefused`.
+    ``progress(done, total)`` receives bytes. Raises :class:`HubUnavailable` or :class:`CheckpointRefused`.
     """
-    return _follow(_start_child("fetch", spec, host_asks), progress)
+    return _follow(_start_child("fetch", spec, by_host), progress)
 
 
-def _start_child(order: Literal["plan", "fetch"], spec: CheckpointSpec, host_asks: bool) -> subprocess.Popen[str]:
-    """The child that talks to the Hub (:mod:`core.checkpoints.hub_worker`)."""
-    if not host_asks and configuration.settings().hub != "on":
+def _start_child(order: Literal["plan", "fetch"], spec: CheckpointSpec, by_host: bool) -> subprocess.Popen[str]:
+    """Start the child process that connects to the Hub (:mod:`core.checkpoints.hub_worker`)."""
+    if not by_host and configuration.settings().hub != "on":
         raise CheckpointUnavailable(
             f"Downloads are off on this installation, so {spec.name} cannot be downloaded. "
             "The host can switch them on with ATLAS_HUB=on."
@@ -74,7 +74,7 @@ def _start_child(order: Literal["plan", "fetch"], spec: CheckpointSpec, host_ask
 
 
 def _messages(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """What the child reports; it is ended when the caller leaves the loop for any reason."""
+    """The messages of the child, which is terminated when the caller leaves the loop."""
     assert child.stdout is not None
     try:
         for line in child.stdout:
@@ -88,7 +88,7 @@ def _messages(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def _follow(child: subprocess.Popen[str], progress: Progress) -> Path:
-    """The folder that the child has fetched."""
+    """The folder of the finished download."""
     for message in _messages(child):
         if "folder" in message:
             return Path(message["folder"])
@@ -99,32 +99,32 @@ def _follow(child: subprocess.Popen[str], progress: Progress) -> Path:
 
 
 class Download:
-    """A download in the background, watched by any number of pages."""
+    """A download in the background, which any number of pages can show."""
 
     def __init__(self, spec: CheckpointSpec) -> None:
         self.done = 0
         self.total = 0
         self.state: Literal["running", "finished", "failed"] = "running"
-        self.sentence = ""
-        """Why it failed, when it did."""
-        self._child = _start_child("fetch", spec, host_asks=False)
+        self.error = ""
+        """Why it failed, as a sentence; empty unless it failed."""
+        self._child = _start_child("fetch", spec, by_host=False)
         self._thread = Thread(target=self._run, daemon=True, name=f"download {spec.slug}")
         self._thread.start()
 
     def stop(self) -> None:
-        """End the child, and with it the download."""
+        """Terminate the child process."""
         self._child.terminate()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for its end."""
+        """Wait for the end of the download, at most ``seconds``."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
         try:
             _follow(self._child, self._progress)
-        except Exception as error:  # a page watches this thread and must learn of its end
+        except Exception as error:  # pages poll ``state``, so it must not stay "running"
             expected = isinstance(error, AtlasError)
-            self.sentence = str(error) if expected else f"The download failed ({type(error).__name__})."
+            self.error = str(error) if expected else f"The download failed ({type(error).__name__})."
             self.state = "failed"
         else:
             self.state = "finished"

@@ -1,4 +1,4 @@
-"""What has been fetched from the Hub before, read from the Hub's cache folder without any of its libraries.
+"""Earlier downloads from the Hub, read from its cache folder without its libraries.
 
 The cache is the one that every program with huggingface_hub on this machine uses. Its layout is
 ``models--ORG--NAME/snapshots/REVISION/FILE``, where the files are links into ``models--ORG--NAME/blobs``.
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from core.checkpoints.families import Kind
-from core.checkpoints.folder import Inspected, inspect_again
+from core.checkpoints.folder import Inspected, inspect_cached
 from core.errors import CheckpointRefused
 
 
@@ -28,7 +28,7 @@ def repository(hub_id: str) -> Path:
 
 
 def held() -> frozenset[str]:
-    """The Hub ids of which the cache has anything: one look, since every run of a page asks for all of them."""
+    """The Hub ids with a folder in the cache, in one scan, since every run of a page asks for all of them."""
     try:
         return frozenset(entry.name.removeprefix("models--").replace("--", "/") for entry in os.scandir(cache_root()))
     except OSError:
@@ -44,7 +44,7 @@ def fetched(hub_id: str, kind: Kind) -> Inspected | None:
         return None
     for snapshot in newest_first:
         try:
-            return inspect_again(snapshot, cache_root(), kind)
+            return inspect_cached(snapshot, cache_root(), kind)
         except (CheckpointRefused, OSError):
             continue
     return None

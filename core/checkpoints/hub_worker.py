@@ -1,12 +1,11 @@
-"""The child process that talks to the Hugging Face Hub: ``python -m core.checkpoints.hub_worker plan|fetch ID``.
+"""The child process that connects to the Hugging Face Hub: ``python -m core.checkpoints.hub_worker plan|fetch ID``.
 
-It writes one JSON object a line: the plan, ``{"done": bytes, "total": bytes}``, ``{"folder": ...}`` or ``{"error":
-sentence}``. Only what a model needs is taken, weights only as safetensors.
+It writes one JSON object per line: the plan, ``{"done": bytes, "total": bytes}``, ``{"folder": ...}`` or ``{"error":
+sentence}``. It downloads only the files that a model needs, weights only as safetensors.
 
-``hf_hub_download`` and ``snapshot_download`` write to a temporary file of a unique name and delete it when they fail,
-and compare sizes only: a stopped download of half a gigabyte would start over. So the library's ``http_get`` receives
-files into the cache here, from where the last attempt stopped; they are compared with the hash that the Hub states, and
-handed to the library, which links them into its snapshot.
+``hf_hub_download`` and ``snapshot_download`` delete their temporary file when they fail and compare sizes only, so a
+stopped download of half a gigabyte would start over. Here the library's ``http_get`` appends to a partial file in the
+cache, whose hash is then compared with the Hub's, before the library links it into its snapshot.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _CHUNK = 1 << 18
 
 
 def plan(hub_id: str) -> tuple[str, dict[str, int]]:
-    """The revision that the Hub has now, and the bytes of each file to take from it, the weights last.
+    """The current revision on the Hub, and the bytes of each file to download, the weights last.
 
     Raises :class:`CheckpointRefused` for a repository without safetensors.
     """
@@ -69,9 +68,9 @@ def _missing(files: dict[str, int], snapshot: Path) -> int:
 
 
 def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
-    """Take all files of :func:`plan` into the Hub's cache. Returns the snapshot's folder.
+    """Download all files of :func:`plan` into the Hub's cache; returns the snapshot's folder.
 
-    ``report(done, total)`` counts the bytes of all files, those that were there before included.
+    ``report(done, total)`` receives bytes of all files, including those already in the cache.
     """
     from huggingface_hub import hf_hub_download
 
@@ -86,14 +85,14 @@ def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
     done = 0
     for name, size in files.items():
         if name.endswith(".safetensors") and (snapshot / "config.json").exists():
-            refuse_code(snapshot, read_json(snapshot / "config.json"))  # before the weights, which take long
+            refuse_code(snapshot, read_json(snapshot / "config.json"))  # before the large files
         if not (snapshot / name).exists():
 
             def on_bytes(received: int, before: int = done) -> None:
                 report(before + received, total)
 
             _receive(hub_id, revision, name, on_bytes)
-        # The blob is in the cache now: this makes the link, and asks the Hub for nothing but the file's metadata.
+        # The blob is in the cache: this makes the link, and requests only the file's metadata.
         hf_hub_download(hub_id, name, revision=revision, cache_dir=cache, token=False)
         done += size
         report(done, total)
@@ -101,7 +100,7 @@ def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
 
 
 def _receive(hub_id: str, revision: str, name: str, on_bytes: Callable[[int], None]) -> None:
-    """One file into ``blobs/HASH`` of the cache, resuming an earlier attempt."""
+    """Download one file into ``blobs/HASH`` of the cache, resuming an earlier attempt."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
     from huggingface_hub.file_download import http_get
 
@@ -127,7 +126,7 @@ def _receive(hub_id: str, revision: str, name: str, on_bytes: Callable[[int], No
 
 
 class _Metered(io.BufferedWriter):
-    """A file to append to that reports how far it has been written."""
+    """A file opened for appending that reports its size after each write."""
 
     def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
         super().__init__(io.FileIO(path, "ab"))
@@ -140,7 +139,7 @@ class _Metered(io.BufferedWriter):
 
 
 def _is_genuine(path: Path, etag: str) -> bool:
-    """Whether the content has the hash that the Hub states: SHA-256 for large files, git's for small ones."""
+    """Whether the content has the Hub's hash: SHA-256 for large files, git's for small ones."""
     digest = (
         hashlib.sha256() if len(etag) == 64 else hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     )
@@ -149,7 +148,7 @@ def _is_genuine(path: Path, etag: str) -> bool:
 
 
 def sentence(error: BaseException, hub_id: str) -> str:
-    """What went wrong with the Hub, and what would work."""
+    """The sentence for an error of the Hub: what is wrong and what works."""
     import httpx2
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -160,21 +159,21 @@ def sentence(error: BaseException, hub_id: str) -> str:
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code if error.response is not None else "no status"
         return f"The Hub answered with an error ({status}). Try again later."
-    kept = "What has been downloaded is kept; try again to resume it."
+    resumable = "What has been downloaded is kept; try again to resume it."
     if isinstance(error, httpx2.TimeoutException):
-        return f"The Hub did not answer in time. {kept}"
+        return f"The Hub did not answer in time. {resumable}"
     if isinstance(error, httpx2.ConnectError):
         return "The Hub cannot be reached from this machine. Check the network; the bundled models work without it."
     if isinstance(error, httpx2.TransportError) or "Consistency check failed" in str(error):
-        return f"The connection to the Hub was lost. {kept}"
+        return f"The connection to the Hub was lost. {resumable}"
     if isinstance(error, OSError):
         return f"The download could not be written to the cache folder: {error.strerror or type(error).__name__}."
     return f"The Hub's answer could not be understood ({type(error).__name__}). Try again later."
 
 
 def main(arguments: list[str]) -> int:
-    """Run one order; errors become a line, never a traceback."""
-    order, hub_id = arguments
+    """Run one command; an error is printed as a line, never as a traceback."""
+    command, hub_id = arguments
     last = 0.0
 
     def say(line: dict[str, Any]) -> None:
@@ -189,8 +188,8 @@ def main(arguments: list[str]) -> int:
     try:
         from huggingface_hub import constants
 
-        constants.DOWNLOAD_CHUNK_SIZE = _CHUNK  # what has not filled a chunk is lost when a connection drops
-        if order == "plan":
+        constants.DOWNLOAD_CHUNK_SIZE = _CHUNK  # a dropped connection loses the incomplete chunk
+        if command == "plan":
             revision, files = plan(hub_id)
             missing = _missing(files, _snapshot(hub_id, revision))
             say({"files": [*files], "total_bytes": sum(files.values()), "missing_bytes": missing})

@@ -1,10 +1,4 @@
-"""Every live model in one list: what its files and its card state, in an order that the reader chooses.
-
-Nothing is known by name here. A model of a kind that this module has never heard of is listed like any other, with what
-its card and its files say.
-
-A checkpoint's learning curve: what was measured while it was trained, from ``curve.csv`` beside its card.
-"""
+"""The list of all live models, from their files and cards, and the learning curves in ``curve.csv`` beside a card."""
 
 from __future__ import annotations
 
@@ -21,7 +15,7 @@ from core.checkpoints.spec import CheckpointSpec, Measure
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measurement. ``tokens`` is how many tokens had been seen, ``split`` the texts it was measured on."""
+    """One measurement of a learning curve, after ``tokens`` training tokens, on the texts of ``split``."""
 
     tokens: int
     minutes: float
@@ -31,7 +25,7 @@ class Point:
 
 
 def read_curve(folder: Path) -> tuple[Point, ...]:
-    """The measurements in order of the file; empty when there is no readable curve (a curve is never essential)."""
+    """The measurements in the order of the file; empty where the curve is missing or cannot be read."""
     try:
         with (folder / "curve.csv").open(newline="", encoding="utf-8") as stream:
             return tuple(
@@ -42,24 +36,24 @@ def read_curve(folder: Path) -> tuple[Point, ...]:
         return ()
 
 
-_FALLS = ("loss", "bits", "perplexity", "error", "brier", "cer ")
+_LOWER = ("loss", "bits", "perplexity", "error", "brier", "cer ")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One live model. ``size`` is None where its files cannot be read."""
+    """A live model. ``size`` is None where its files cannot be read."""
 
     spec: CheckpointSpec
     size: Size | None
 
     @property
     def tokens(self) -> int | None:
-        """How many tokens it saw in training; None where no card says so."""
+        """Training tokens; None without a card."""
         return self.spec.card.tokens if self.spec.card else None
 
     @property
     def quality(self) -> Measure | None:
-        """The measure that its card calls its headline, else the first one."""
+        """The measure that its card names as ``headline``, else the first."""
         card = self.spec.card
         if card is None or not card.measures:
             return None
@@ -76,38 +70,33 @@ class Curve:
 
 
 def live() -> tuple[Listed, ...]:
-    """Every model that can run here without a download."""
+    """All models that can run here without a download."""
     return tuple(Listed(spec, size_of(spec)) for spec in registry.available() if spec.ready)
 
 
 def curves() -> tuple[Curve, ...]:
-    """The live models that have a learning curve, with it."""
-    curves_found = []
-    for spec in registry.available():
-        # Only what was trained here has one; a host's folder is never searched for it.
-        if spec.ready and spec.card is not None:
-            points = read_curve(registry.bundled_root() / spec.slug)
-            if points:
-                curves_found.append(Curve(spec, points))
-    return tuple(curves_found)
+    """The learning curves of the live models; only models trained here, which have cards, have one."""
+    trained = [spec for spec in registry.available() if spec.ready and spec.card is not None]
+    with_points = (Curve(spec, read_curve(registry.bundled_root() / spec.slug)) for spec in trained)
+    return tuple(curve for curve in with_points if curve.points)
 
 
-def falls(measure: str) -> bool:
-    """Whether a smaller value of ``measure`` is a better one."""
-    return any(word in measure.lower() for word in _FALLS)
+def lower_is_better(measure: str) -> bool:
+    """Whether a smaller value of ``measure`` is better."""
+    return any(word in measure.lower() for word in _LOWER)
 
 
 Order = Callable[[Listed], tuple[object, ...]]
 
 
 def ordered(models: Iterable[Listed], by: str = "branch", seconds: Mapping[str, float] | None = None) -> list[Listed]:
-    """``models`` in an order of :data:`ORDERS`; what lacks the number stands last.
+    """``models`` in an order of :data:`ORDERS`; those without the value come last.
 
     ``seconds`` are measured times by slug, for the order ``fast``.
     """
     times = seconds or {}
     keys: dict[str, Order] = {
-        "branch": lambda m: (_place(m.spec.branch),),
+        "branch": lambda m: (_branch_index(m.spec.branch),),
         "name": lambda m: (),
         "few": lambda m: (m.size is None, m.size.all_parameters if m.size else 0),
         "many": lambda m: (m.size is None, -m.size.all_parameters if m.size else 0),
@@ -130,16 +119,16 @@ ORDERS = {
     "quality": "quality, like with like",
     "fast": "shortest time",
 }
-"""The orders of :func:`ordered`, each with its name on a menu."""
+"""The orders of :func:`ordered` with their labels."""
 
 
-def _place(branch: str) -> int:
+def _branch_index(branch: str) -> int:
     return BRANCHES.index(branch) if branch in BRANCHES else len(BRANCHES)
 
 
 def _by_quality(model: Listed) -> tuple[object, ...]:
-    """Equal measures on equal texts stand together, the best first: only those can be compared."""
+    """Groups equal measures on equal texts, since only those can be compared; the best first."""
     quality = model.quality
     if quality is None:
         return (True, "", "", 0.0)
-    return (False, quality.name, quality.on, quality.value if falls(quality.name) else -quality.value)
+    return (False, quality.name, quality.on, quality.value if lower_is_better(quality.name) else -quality.value)

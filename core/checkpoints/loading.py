@@ -1,7 +1,7 @@
-"""Reading a checkpoint into memory: evaluation mode, eager attention, float32, on the CPU, from local files alone.
+"""Loads a checkpoint: evaluation mode, eager attention, float32, on the CPU, from local files alone.
 
-Only safetensors are read and no code of a checkpoint is ever run. A model whose weights do not fill its architecture is
-refused: transformers would draw the missing ones at random and go on.
+Only safetensors are read, and no code of a checkpoint runs. A model that lacks weights of its architecture is refused,
+since transformers would initialize them at random.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.bundled import base_state, files_of, hears_sentences, state_of, targets
+from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.families.architectures import TRAITS
-from core.checkpoints.folder import WEIGHTS, Inspected, State, count_elements, inspect, inspect_again, state_of_files
+from core.checkpoints.folder import WEIGHTS, Inspected, State, count_elements, inspect, inspect_cached, state_of_files
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 _UNUSED = (".pooler.", "position_ids")
-"""Parts of a trunk that no language-model head reads: they may be absent from the weights, or left over in them."""
+"""Components of a base model that no language-model head reads: they may be missing, or unexpected."""
 
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 def read(spec: CheckpointSpec) -> Checkpoint:
-    """Load what ``spec`` describes. Callers want :func:`core.checkpoints.load`, which shares the result.
+    """Load ``spec``; :func:`core.checkpoints.load` caches the result.
 
-    Raises :class:`CheckpointUnavailable` when something must first be installed, trained or downloaded, and
-    :class:`CheckpointRefused` when the files cannot or must not be loaded.
+    Raises :class:`CheckpointUnavailable` where something must first be installed, trained or downloaded, and
+    :class:`CheckpointRefused` where the files cannot or must not be loaded.
     """
     require_ready(spec)
     if spec.source in ("bundled", "package"):
@@ -54,7 +54,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
 
 
 def _in_steps(model: PreTrainedModel) -> None:
-    """Make each forward pass of a model, or of a model within it, a step of its run (`core.turns`)."""
+    """Make each forward pass of a model, or of a model within it, a step of `core.turns`."""
     from transformers import PreTrainedModel
 
     for module in model.modules():
@@ -75,52 +75,52 @@ def _step(_module: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> No
 
 
 def require_ready(spec: CheckpointSpec) -> None:
-    """Raise :class:`CheckpointUnavailable` with what to do when ``spec`` cannot be loaded as things are."""
+    """Raise :class:`CheckpointUnavailable`, with what to do, where ``spec`` is not ready."""
     if not spec.ready and spec.source == "hub":
         raise CheckpointUnavailable(
             f"{spec.name} has not been downloaded. Download it on its page, or run "
             f"“python -m core fetch {spec.slug}” where there is a network."
         )
     if not spec.ready:
-        package.verified_weights()  # which is not installed
+        package.verified_weights()  # raises, as it is not installed
 
 
 def estimated_bytes(spec: CheckpointSpec) -> int:
-    """Memory that the weights will take in float32, from the headers of their files."""
+    """Bytes of the weights in float32, from the headers of their files."""
     if spec.source in ("bundled", "package"):
         folder = _bundled_folder(spec)
         own, base = files_of(folder, spec.card)
-        reader = (package.verified_weights(),) if hears_sentences(folder) else ()
+        reader = (package.verified_weights(),) if has_sentence_head(folder) else ()
         return 4 * sum(count_elements(file) for file in (*own, *base, *reader))
     return 4 * _inspected(spec).elements
 
 
 def _bundled_folder(spec: CheckpointSpec) -> Path:
-    """Where the weights of a bundled checkpoint, or of a part of one, are."""
+    """The folder with the weights of a bundled checkpoint, or of a part of one."""
     slug, _, part = spec.slug.partition(":")
     return bundled_root() / slug / (part if part in (GENERATOR, DRAFT) else "")
 
 
 def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """A checkpoint's own weights, and those of what it is a difference to."""
+    """A checkpoint's own weight files, and those of the checkpoint that it is a difference to."""
     if spec.source in ("bundled", "package"):
         return files_of(_bundled_folder(spec), spec.card)
     return _inspected(spec).weights, ()
 
 
 def fingerprint(spec: CheckpointSpec) -> State:
-    """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
+    """The state of a checkpoint's files: when a host replaces them, the cached model is not used any more."""
     return state_of_files(weight_files(spec)[0])
 
 
 def _inspected(spec: CheckpointSpec) -> Inspected:
-    """The folder of a checkpoint from the host's directory or the Hub's cache, as it was last looked at."""
+    """The inspected folder of a checkpoint in the host's directory or the Hub's cache."""
     if spec.source == "hub":
         fetched = hub_cache.fetched(spec.location, spec.kind)
         if fetched is None:
             raise CheckpointUnavailable(f"The download of {spec.name} is no longer there. Download it again.")
         return fetched
-    return inspect_again(Path(spec.location), _host_directory(spec))
+    return inspect_cached(Path(spec.location), _host_directory(spec))
 
 
 def _host_directory(spec: CheckpointSpec) -> Path:
@@ -129,11 +129,11 @@ def _host_directory(spec: CheckpointSpec) -> Path:
 
 
 SHARED = tuple(f"electra.embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
-"""What ELECTRA's generator has of its discriminator."""
+"""The embeddings that ELECTRA's generator shares with its discriminator."""
 
 
 def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
-    """The model after ``load_state_dict`` gave ``report``; refused where what is missing is not tied to another one."""
+    """The model with tied weights; refused where ``report`` of ``load_state_dict`` misses keys that are not tied."""
     model.tie_weights()
     tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
     _complete(name, [key for key in report.missing_keys if key not in tied])
@@ -143,13 +143,13 @@ def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
 def _read_folder(
     inspected: Inspected, tokenizer: PreTrainedTokenizerBase | None = None, model_class: Any = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the kind's own."""
+    """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the class of its kind."""
     import torch
     from safetensors import SafetensorError
 
     name = inspected.folder.name
     tokenizer = tokenizer or _tokenizer(inspected.folder)
-    # BigBird-Pegasus would switch a shared model over to full attention on the first short text, for good
+    # Otherwise BigBird-Pegasus switches the shared model to full attention, for good, on the first short text.
     full = {"attention_type": "original_full"} if inspected.config.get("model_type") == "bigbird_pegasus" else {}
     try:
         with _quietly():
@@ -166,7 +166,7 @@ def _read_folder(
         raise CheckpointRefused(f"The weights of “{name}” are damaged. Copy or download them again.") from None
     except MemoryError:
         raise
-    except Exception as error:  # whatever a host's files make the library raise
+    except Exception as error:  # a host's files can make the library raise anything
         raise CheckpointRefused(_cannot(inspected.folder, "model", error)) from error
     _complete(name, report["missing_keys"])
     if mismatched := report.get("mismatched_keys"):
@@ -184,7 +184,7 @@ def _read_folder(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without transformers' report: a folder may hold heads that a class has not, and what lacks is refused here."""
+    """Without transformers' report: a folder may have unexpected heads, and missing weights are refused here."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -196,7 +196,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _embeddings(model: PreTrainedModel) -> Tensor | None:
-    """The matrix of token embeddings, or None where an architecture has no such single matrix."""
+    """The matrix of token embeddings; None where an architecture has no single one."""
     try:
         return getattr(model.get_input_embeddings(), "weight", None)
     except NotImplementedError:
@@ -204,19 +204,19 @@ def _embeddings(model: PreTrainedModel) -> Tensor | None:
 
 
 def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A folder of ``assets/checkpoints``: a whole model, one of its parts, or a difference to a base."""
+    """Model and tokenizer of ``assets/checkpoints``: a whole model, one of its parts, or a difference to a base."""
     from safetensors.torch import load_file
 
     part = spec.slug.partition(":")[2]
     own = _bundled_folder(spec)
     folder = own.parent if part in (GENERATOR, DRAFT) else own
-    if part == GENERATOR:  # it shares the discriminator's embeddings
+    if part == GENERATOR:  # shares the discriminator's embeddings
         for file in (own / WEIGHTS, folder / WEIGHTS):
             count_elements(file)
         state = load_file(own / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
         model = _auto("masked-lm").from_config(_config(own), attn_implementation="eager", trust_remote_code=False)
         return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
-    if part == DRAFT:  # it has the vocabulary of the model beside it
+    if part == DRAFT:  # shares the tokenizer of the model beside it
         count_elements(own / WEIGHTS)
         return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
     if part == "pairs":
@@ -234,7 +234,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         adapted: Any = read_adapters(folder, _config(folder), base)
         return adapted, _tokenizer(package.verified_weights().parent)
     config, state = _config(folder), state_of(folder, spec.card)
-    if hears_sentences(folder):
+    if has_sentence_head(folder):
         from core.checkpoints.sentence_head import READER, SentenceBert
 
         model = SentenceBert._from_config(config, attn_implementation="eager")
@@ -251,7 +251,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
 
 
 def _auto(kind: Kind) -> Any:
-    """transformers' factory for a kind of model."""
+    """The auto class of transformers for a kind of model."""
     import transformers
 
     return getattr(transformers, str(FAMILIES[kind].auto))
@@ -273,9 +273,9 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
-    """Raise :class:`CheckpointRefused` where a weight is no number or infinite, or they are too large to be added up.
+    """Raise :class:`CheckpointRefused` where a weight is NaN or infinite, or the sum of a tensor overflows.
 
-    Every page would compute nonsense with them. A sum is the quickest look: it is finite only where all its terms are.
+    The sum is the fastest test: it is finite only where all its terms are.
     """
     for key, weight in model.named_parameters():
         if not weight.detach().sum().isfinite():
@@ -286,7 +286,7 @@ def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
 
 
 def _complete(name: str, missing: list[str] | set[str]) -> None:
-    """Raise :class:`CheckpointRefused` when weights that the predictions depend on are missing."""
+    """Raise :class:`CheckpointRefused` where weights are missing that predictions depend on."""
     lacking = sorted(key for key in missing if not any(part in key for part in _UNUSED))
     if lacking:
         raise CheckpointRefused(
@@ -296,6 +296,6 @@ def _complete(name: str, missing: list[str] | set[str]) -> None:
 
 
 def _cannot(folder: Path, part: str, error: BaseException) -> str:
-    """A sentence for a failure inside a library: its first line, kept short, without where on this machine it was."""
+    """The sentence for an error of a library: its first line, shortened, without paths of this machine."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].replace(str(folder), folder.name)
     return f"The {part} of “{folder.name}” cannot be loaded by the installed transformers library: {reason[:200]}"

@@ -1,14 +1,13 @@
-"""Loaded checkpoints, shared by all visitors under their share of the memory budget (``ATLAS_MEMORY_MB``).
+"""Loaded checkpoints, shared by all visitors within the memory budget (``ATLAS_MEMORY_MB``).
 
-The first request loads; requests that come meanwhile wait for the same result. When the budget is spent, the model that
-was used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
-What was frozen (`core.interpreter`) is thawed then, so that the next collection frees the model.
+Concurrent requests for a model share one load. When the budget is spent, the least recently used model is evicted: this
+module drops its reference, and other references stay valid. Objects frozen by `core.interpreter` are thawed then, so
+that the next garbage collection frees the model.
 
-How many threads of the machine one computation of the app takes: a small model processes a sentence in a few
-milliseconds, and with two threads hardly faster; but the second one keeps its processor busy with waiting, and that
-processor has the visitors' pages to make and to send. So small models compute on one thread, larger ones on all;
-``ATLAS_THREADS`` sets one number for both. torch keeps this number for each thread of Python, and gives new threads the
-one that was set last. Each run of a page is a thread of its own, so it is set whenever a run loads a model.
+Threads: a small model processes a sentence in milliseconds, hardly faster on two threads, and the second one busies a
+processor that also serves pages. So small models compute on one thread and larger ones on all; ``ATLAS_THREADS`` sets
+one number for both. torch stores this number per Python thread, and new threads start with the last one set. Each run
+of a page is a thread, so the number is set whenever a run loads a model.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Memory:
     def __init__(self) -> None:
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         self._loading: dict[str, Future[Checkpoint]] = {}
-        self._lock = Lock()  # guards the two dicts, held for moments only
+        self._lock = Lock()  # guards the two dicts
         self._one_load = Lock()  # transformers patches torch's initializers while it loads
 
     def load(self, spec: CheckpointSpec, budget: int) -> Checkpoint:
-        """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not remembered."""
+        """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not cached."""
         fingerprint = self._fingerprint(spec)
         with self._lock:
             loaded = self._loaded.get(spec.slug)
@@ -92,7 +91,7 @@ class Memory:
 
     @property
     def bytes_used(self) -> int:
-        """Memory of the loaded models."""
+        """Bytes of the loaded models."""
         return sum(loaded.size for loaded in self._loaded.values())
 
     def slugs(self) -> tuple[str, ...]:
@@ -115,13 +114,13 @@ class Memory:
         return loading.read(spec)
 
     def _estimate(self, spec: CheckpointSpec) -> int:
-        """Bytes that the model will take."""
+        """Bytes of the model, once loaded."""
         from core.checkpoints import loading
 
         return loading.estimated_bytes(spec)
 
     def _fingerprint(self, spec: CheckpointSpec) -> State:
-        """Which files the model is made of."""
+        """The state of the model's files."""
         from core.checkpoints import loading
 
         loading.require_ready(spec)
@@ -129,7 +128,7 @@ class Memory:
 
 
 def model_bytes(checkpoint: Checkpoint) -> int:
-    """Memory of a model's weights and buffers, shared ones once."""
+    """Bytes of a model's parameters and buffers; shared ones count once."""
     tensors = {t.data_ptr(): t for t in (*checkpoint.model.parameters(), *checkpoint.model.buffers())}
     return sum(t.numel() * t.element_size() for t in tensors.values())
 
@@ -147,7 +146,7 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     """
     try:
         spec = registry.get(slug) if part is None else registry.part_of(registry.get(slug), part)
-        with folder.still_there():
+        with folder.missing_files_reported():
             return _memory.load(spec, configuration.settings().model_bytes)
     except AtlasError:
         raise
@@ -158,12 +157,12 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
 
 
 def loaded() -> tuple[str, ...]:
-    """Slugs of the models in memory now, the least recently used first."""
+    """Slugs of the loaded models, the least recently used first."""
     return _memory.slugs()
 
 
 def bytes_used() -> int:
-    """Memory of all loaded models."""
+    """Bytes of all loaded models."""
     return _memory.bytes_used
 
 
@@ -173,16 +172,16 @@ def forget() -> None:
 
 
 SMALL = 200_000_000
-"""Bytes in memory up to which a model is small. MiniLM in float32 is; BERT's smaller published size is not."""
+"""The most bytes of a small model. MiniLM in float32 is small; BERT base is not."""
 
 _all: int | None = None
-"""Threads that torch started with."""
+"""The number of threads that torch started with."""
 _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""Bytes of the models in use: counting takes a millisecond."""
+"""Bytes of the models in use, since counting takes a millisecond."""
 
 
 def set_threads(checkpoint: Checkpoint) -> None:
-    """Sets how many threads the computations of this run take, now that it works with ``checkpoint``."""
+    """Set torch's number of threads for the computations of this run with ``checkpoint``."""
     import torch
 
     global _all
@@ -191,6 +190,6 @@ def set_threads(checkpoint: Checkpoint) -> None:
     size = _sizes.get(checkpoint.model)
     if size is None:
         size = _sizes[checkpoint.model] = model_bytes(checkpoint)
-    wanted = configuration.settings().threads or (1 if size <= SMALL else _all)
-    if torch.get_num_threads() != wanted:
-        torch.set_num_threads(wanted)
+    threads = configuration.settings().threads or (1 if size <= SMALL else _all)
+    if torch.get_num_threads() != threads:
+        torch.set_num_threads(threads)

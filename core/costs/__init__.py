@@ -1,7 +1,7 @@
-"""What a network costs: parameters, memory, work. Counted from kept trees and kept shapes; no torch at import.
+"""What a network costs: parameters, memory, operations. Computed from stored trees and shapes; no torch at import.
 
-``shape_of("gpt-3", "175B")`` says how a size is laid out; ``cache_bytes``, ``forward``, ``activations`` and ``states``
-compute from it. Every formula stands once in ``data/formulas.toml`` with its symbols and its source.
+``shape_of("gpt-3", "175B")`` is the layout of a size; ``cache_bytes``, ``forward``, ``activations`` and ``states``
+compute from it. Each formula is in ``data/formulas.toml``, with its symbols and its source.
 """
 
 from __future__ import annotations
@@ -11,4 +11,3 @@ from core.costs.memory import activations, cache_bytes, states
 from core.costs.shape import Shape, Stack, shape_of
 
 __all__ = ["Shape", "Stack", "activations", "cache_bytes", "forward", "shape_of", "states", "training"]
-"""The questions that a page asks."""

@@ -1,7 +1,6 @@
-"""From a :class:`Configuration` to a module tree with every tensor, so that all that draws trees draws this one, too.
+"""From a :class:`Configuration` to a module tree with the shape of every tensor, as torch stores it.
 
-No network is built: matrices, tables and norms are written down, in the shapes that torch keeps, then the layers, with
-attention of every kind and one feed-forward block or experts, then what stands around them. :class:`ModuleNode` counts.
+No network is built. :class:`ModuleNode` counts the parameters, and whatever draws a module tree can draw this one.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from core.costs.configuration import STYLES, Configuration, Style, check
 
 
 def group(name: str, cls: str, *children: ModuleNode) -> ModuleNode:
-    """A module that holds others."""
+    """A module with children."""
     return ModuleNode(name, cls, "", children).counted()
 
 
 def table(name: str, rows: int, width: int) -> ModuleNode:
-    """A table of vectors."""
+    """An embedding table (rows, width)."""
     return ModuleNode(name, "Embedding", f"{rows}, {width}", tensors=(("weight", (rows, width)),)).counted()
 
 
 def vectors(name: str, cls: str, *tensors: tuple[str, tuple[int, ...]]) -> ModuleNode:
-    """A module with tensors of its own that are neither matrix nor table."""
+    """A module with tensors of its own, none of them a linear layer or an embedding table."""
     return ModuleNode(name, cls, tensors=tensors, extra="").counted()
 
 
 def linear(name: str, out: int, into: int, bias: bool) -> ModuleNode:
-    """A matrix from ``into`` to ``out`` numbers."""
+    """A linear layer from ``into`` to ``out`` features."""
     tensors: tuple[tuple[str, tuple[int, ...]], ...] = (("weight", (out, into)),)
     if bias:
         tensors += (("bias", (out,)),)
@@ -49,9 +48,9 @@ def block(config: Configuration, style: Style, *, cross: bool, experts: bool, ha
     """A layer.
 
     Args:
-        cross: whether it also looks at the other side.
-        experts: whether its feed-forward block is one of several.
-        hashed: whether its queries are its keys.
+        cross: it has cross-attention.
+        experts: its feed-forward block is a mixture of experts.
+        hashed: one matrix projects its queries and its keys.
     """
     attend = _latent(config, style) if config.latent else _attention("attention", config, style, hashed=hashed)
     parts = [_adapted(attend, config)]
@@ -69,7 +68,7 @@ def expert(config: Configuration, style: Style) -> ModuleNode:
 
 
 def _adapted(node: ModuleNode, config: Configuration) -> ModuleNode:
-    """With an adapter behind it: down to a few numbers and up again."""
+    """With an adapter behind it: a projection down to the bottleneck and one up again."""
     if not config.adapter:
         return node
     adapter = group(
@@ -123,7 +122,7 @@ def _further(config: Configuration, style: Style, reading: list[ModuleNode]) -> 
 
 
 def _latent(config: Configuration, style: Style) -> ModuleNode:
-    """Keys and values of all heads from one short vector; queries from another, where they have one."""
+    """Multi-head latent attention: keys and values of all heads from one latent, queries from their own, if any."""
     biased = style.attention_bias in ("all", "queries")
     queries = config.heads * (config.dim + config.turned)
     if config.query_latent:
@@ -160,11 +159,11 @@ def _experts(config: Configuration, style: Style) -> ModuleNode:
 
 
 BUCKETS = 32
-"""Distances that T5 tells apart."""
+"""Buckets of T5's relative distances."""
 
 
 def tree(config: Configuration) -> ModuleNode:
-    """The tree of the network. Raises :class:`core.errors.OutOfRange` for numbers that make none."""
+    """The module tree of the network. Raises :class:`core.errors.OutOfRange` where the values are not consistent."""
     check(config)
     style = STYLES[config.style]
     if config.kind == "encoder-decoder":
@@ -185,7 +184,7 @@ def tree(config: Configuration) -> ModuleNode:
 
 
 def used(config: Configuration) -> int:
-    """Parameters that one token goes through: all but the experts that it does not use."""
+    """Active parameters of one token: all but the experts that it is not routed to."""
     idle = expert(config, STYLES[config.style]).parameters * (config.experts - config.active) if config.experts else 0
     sides = [config.layers, config.decoder_layers] if config.kind == "encoder-decoder" else [config.layers]
     layers = sum(1 if config.shared and depth > config.dense else depth - config.dense for depth in sides)
@@ -197,7 +196,7 @@ def _words(config: Configuration) -> ModuleNode:
 
 
 def _side(config: Configuration, style: Style, layers: int, *, words: bool, cross: bool = False) -> list[ModuleNode]:
-    """The only side of a network, or one of two: its own tables and norms, and the layers."""
+    """The encoder, the decoder, or the only stack of a network: its embeddings, norms and layers."""
     own = [_words(config)] if words else []
     own += _tables(config, style)
     if style.word_norm:
@@ -242,7 +241,7 @@ def _stack(config: Configuration, style: Style, layers: int, *, cross: bool) -> 
 
 
 def _layers(config: Configuration, style: Style, layers: int, *, cross: bool) -> ModuleNode:
-    """The layers, those that are alike as one run. A shared one stands once."""
+    """The layers; consecutive equal ones are one node with a repeat count, and a shared layer is stored once."""
     kinds = ((bool(config.experts) and at >= config.dense, at >= layers - config.hashed) for at in range(layers))
     runs, first = [], 0
     for (experts, hashed), alike in groupby(kinds):
@@ -258,12 +257,12 @@ def _layers(config: Configuration, style: Style, layers: int, *, cross: bool) ->
 
 
 def _end(config: Configuration, style: Style) -> int:
-    """Numbers of a token behind the last layer."""
+    """Dimension of a token's state after the last layer."""
     return 2 * config.width if style.two_streams else config.width
 
 
 def _head(config: Configuration, style: Style) -> list[ModuleNode]:
-    """What stands on top: nothing, a pooler, a matrix that writes words, or several of these."""
+    """The heads: none, a pooler, an output projection, or several of these."""
     if config.head == "none":
         return []
     pooler = linear("pooler", config.width, config.width, True)
@@ -286,7 +285,7 @@ def _head(config: Configuration, style: Style) -> list[ModuleNode]:
 
 
 def _written(name: str, config: Configuration, style: Style, entering: int, bias: bool) -> ModuleNode:
-    """The matrix that writes words; tied to the words that are read where the two are of one width."""
+    """The output projection onto the vocabulary; tied to the input embeddings where both have the same dimension."""
     matrix = linear(name, config.vocabulary, entering, bias)
     if not config.tied or entering != config.word_width:
         return matrix

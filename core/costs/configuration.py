@@ -1,21 +1,20 @@
-"""A network as a visitor sets it: numbers in boxes, and a style for what has no box.
+"""A network as a visitor configures it: values for the controls, and a style for what has no control.
 
-The parameters of one layer with width d, a heads of d_h numbers of which g have keys and values of their own, and a
-feed-forward block of f:
+Parameters of one layer, with hidden size d, a query heads and g key-value heads of dimension d_h, feed-forward size f:
 
     attention        2 · d · a · d_h  +  2 · d · g · d_h        4 d² in the standard case
     feed-forward     2 · d · f, with a gate 3 · d · f           8 d² in the standard case
     norms            2 · 2 d, without a bias 2 · d
 
-and biases where the style has them. Outside the layers stand V words with E numbers each, E · d to widen them where E
-is not d, and the rows of positions and segments. Experts and latent attention change the summands of a layer:
+plus biases where the style has them. Outside the layers: token embeddings V · E, a projection E · d where E is not d,
+and the rows of positions and segments. Experts and latent attention change the summands of a layer:
 
     experts          X · 3 · d · i  +  S · 3 · d · i  +  X · d
     latent           d · c + c + c · a · (d_h + d_r)  +  d · (k + d_r) + k + k · a · (d_h + d_v)  +  a · d_v · d
 
-with X experts of width i, S more that every token uses, and a row of the router for each; latents of c numbers for
-queries (without one d · a · (d_h + d_r) instead) and of k for keys and values, d_r numbers of a query and of the one
-key that are turned, and values of d_v (DeepSeek-AI 2024, section 2.1).
+with X routed experts of size i, S shared experts, and a row of the router for each routed one; a latent of dimension c
+for queries (without one d · a · (d_h + d_r) instead) and of k for keys and values, d_r dimensions of a query and of the
+single key that are rotated, and values of dimension d_v (DeepSeek-AI 2024, section 2.1).
 """
 
 from __future__ import annotations
@@ -51,45 +50,45 @@ HEADS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One family's ways; ``data/styles.toml`` has them all."""
+    """What a family of architectures has in common; ``data/styles.toml`` has all styles."""
 
     name: str
     classes: tuple[str, ...] = ()
-    """How the names of its classes begin."""
+    """Prefixes of the names of its classes."""
     scheme: Positions = "learned"
     attention_bias: Literal["all", "none", "queries", "output", "no keys"] = "all"
-    """``queries``: on queries, keys and values alone; ``output``: on the last matrix alone."""
+    """``queries``: on the projections of queries, keys and values; ``output``: on the output projection alone."""
     ffn_bias: bool = True
     norm_bias: bool = True
     norms: int = 2
     """Norms of a layer, without the one before cross-attention."""
     word_norm: bool = False
-    """A norm right behind the word vectors, on each side."""
+    """A norm after the token embeddings, in each stack."""
     final_norm: bool = False
-    """A norm behind the last layer, on each side."""
+    """A norm after the last layer, in each stack."""
     head_norm: bool = False
     """Norms of queries and of keys inside each head."""
     head_bias: bool = False
-    """A bias on the matrix that writes words."""
+    """A bias on the output projection."""
     offset: int = 0
     """Rows of the position table that no position uses."""
     further: Literal["", "global", "distance", "disentangled", "sinks"] = ""
-    """More matrices of attention. ``global``: queries, keys and values a second time (Longformer). ``distance``: one
-    for distances, three biases and two vectors for segments (XLNet). ``disentangled``: one that makes keys of
-    distances, one that makes queries of them (DeBERTa).
-    ``sinks``: a score for each head that belongs to no token (gpt-oss)."""
+    """Further matrices of attention. ``global``: second projections of queries, keys and values (Longformer).
+    ``distance``: a projection of distances, three biases and two vectors for segments (XLNet). ``disentangled``:
+    projections of distances to keys and to queries (DeBERTa). ``sinks``: a learned score per head that belongs to no
+    token (gpt-oss)."""
     distance_norm: bool = False
-    """A norm on the table of distances."""
+    """A norm on the relative embeddings."""
     convolution: bool = False
     """A convolution over three tokens, with a norm, beside the first layer (DeBERTa-v2)."""
     mask_vector: bool = False
-    """A vector for a word that is not to be seen (XLNet)."""
+    """A learned vector for the query stream of a predicted token (XLNet)."""
     two_streams: bool = False
-    """Two vectors for each token, side by side behind the last layer (Reformer)."""
+    """Two hidden states per token, concatenated after the last layer (Reformer)."""
     own_words: bool = False
-    """Each of two sides has word vectors of its own."""
+    """Encoder and decoder have token embeddings of their own."""
     centered: bool = False
-    """The norms subtract the mean, though they have no bias."""
+    """The norms subtract the mean although they have no bias."""
 
 
 _DATA = tomllib.loads((Path(__file__).parent / "data" / "styles.toml").read_text(encoding="utf-8"))
@@ -97,21 +96,21 @@ STYLES = {key: Style(**row | {"classes": tuple(row.get("classes", ()))}) for key
 
 
 def style_of(architecture: str) -> str:
-    """The style of a class: the one that has the longest beginning of its name, or BERT's."""
+    """The style of a class: the one with the longest matching prefix, or BERT's."""
     fitting = [
-        (len(begin), key) for key, one in STYLES.items() for begin in one.classes if architecture.startswith(begin)
+        (len(begin), key) for key, style in STYLES.items() for begin in style.classes if architecture.startswith(begin)
     ]
     return max(fitting, default=(0, "bert"))[1]
 
 
 def meaning(architecture: str) -> str:
-    """What the boxes stand for where a class has no such thing under that name; empty for most."""
+    """What the values stand for where a class has no component of that name; empty for most."""
     return next((text for begin, text in _DATA["meanings"].items() if architecture.startswith(begin)), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Everything that the editor sets. ``decoder_layers`` counts only where there are two sides."""
+    """All values of the editor. ``decoder_layers`` applies to encoder-decoders alone. Names of fields are in links."""
 
     kind: Kind
     layers: int
@@ -120,12 +119,12 @@ class Configuration:
     heads: int
     kv_heads: int
     head_dim: int
-    """0 stands for width / heads."""
+    """0: width / heads."""
     ffn: int
     gated: bool
     vocabulary: int
     embedding: int
-    """0 stands for the width."""
+    """Dimension of the token embeddings; 0: the width."""
     positions: int
     scheme: Positions
     segments: int
@@ -134,100 +133,103 @@ class Configuration:
     head: Head
     style: str
     adapter: int = 0
-    """Numbers inside an adapter, two to a layer; 0 without any."""
+    """Bottleneck dimension of the adapters, two per layer; 0 without adapters."""
     experts: int = 0
-    """Feed-forward blocks to choose from in a layer; 0 where there is just the one."""
+    """Routed experts of a layer; 0 where it has one feed-forward block."""
     active: int = 2
-    """How many of them a token uses."""
+    """Experts that a token is routed to."""
     common: int = 0
-    """Experts beside them that every token uses."""
+    """Shared experts, which every token uses."""
     inner: int = 0
-    """Feed-forward width of one expert; 0 stands for the layer's."""
+    """Feed-forward size of one expert; 0: the layer's."""
     dense: int = 0
-    """The first layers, which have one feed-forward block and no experts."""
+    """How many of the first layers have one feed-forward block instead of experts."""
     latent: int = 0
-    """Numbers from which the keys and values of all heads are made; 0 where each is made from the token's vector."""
+    """Dimension of the key-value latent (MLA); 0 without latent attention."""
     query_latent: int = 0
-    """The same for queries, where keys and values have a latent."""
+    """Dimension of the query latent; 0 where queries are projected from the hidden state."""
     turned: int = 0
-    """With a latent: numbers of a query, and of the one key, that carry the position."""
+    """With a latent: dimensions of a query, and of the single key, that are rotated (RoPE)."""
     value: int = 0
-    """With a latent: numbers of a value; 0 stands for those of a head."""
+    """With a latent: dimension of a value; 0: that of a head."""
     axial: int = 0
-    """Rows of the first of two crossed tables; positions must be a multiple."""
+    """Rows of the first of two axial position tables; positions must be a multiple."""
     hashed: int = 0
-    """Layers, the last ones, whose queries are their keys."""
+    """How many of the last layers share the projection of queries and keys (LSH attention)."""
 
     @property
     def dim(self) -> int:
-        """Numbers of one head."""
+        """Dimension of one head."""
         return self.head_dim or self.width // self.heads
 
     @property
     def word_width(self) -> int:
-        """Numbers of a word's vector."""
+        """Dimension of a token embedding."""
         return self.embedding or self.width
 
     @property
     def expert_width(self) -> int:
-        """Feed-forward width of one expert."""
+        """Feed-forward size of one expert."""
         return self.inner or self.ffn
 
     @property
     def value_dim(self) -> int:
-        """Numbers of a value in one head."""
+        """Dimension of a value in one head."""
         return (self.latent and self.value) or self.dim
 
     @property
-    def kept(self) -> int:
-        """Numbers that a token leaves in the cache of one layer."""
+    def cached(self) -> int:
+        """Values that one token adds to the cache of one layer."""
         return self.latent + self.turned if self.latent else 2 * self.kv_heads * self.dim
 
     def changed(self, **values: Any) -> Configuration:
-        """With other values, checked. Raises :class:`OutOfRange`."""
+        """A checked copy with other values. Raises :class:`OutOfRange`."""
         new = replace(self, **values)
         check(new)
         return new
 
 
-def check(one: Configuration) -> None:
-    """Raise :class:`core.errors.OutOfRange` with a sentence when the numbers do not make a network."""
-    if min(one.layers, one.width, one.heads, one.kv_heads, one.ffn, one.vocabulary) < 1:
+def check(config: Configuration) -> None:
+    """Raise :class:`core.errors.OutOfRange`, with a sentence, where the values are not consistent."""
+    if min(config.layers, config.width, config.heads, config.kv_heads, config.ffn, config.vocabulary) < 1:
         raise OutOfRange("Layers, hidden size, heads, feed-forward size and vocabulary must be at least 1.")
-    if not one.head_dim and one.width % one.heads:
-        low = one.width - one.width % one.heads
-        fits = " or ".join(f"{value:,}" for value in (low, low + one.heads) if value)
+    if not config.head_dim and config.width % config.heads:
+        low = config.width - config.width % config.heads
+        fits = " or ".join(f"{value:,}" for value in (low, low + config.heads) if value)
         raise OutOfRange(
-            f"A hidden size of {one.width:,} cannot be divided among {one.heads} heads. {fits} would do, or a head "
-            "dimension of your own."
+            f"A hidden size of {config.width:,} cannot be divided among {config.heads} heads. {fits} would do, or a "
+            "head dimension of your own."
         )
-    if not one.latent and one.heads % one.kv_heads:
-        fits = ", ".join(str(n) for n in range(1, one.heads + 1) if one.heads % n == 0)
+    if not config.latent and config.heads % config.kv_heads:
+        fits = ", ".join(str(n) for n in range(1, config.heads + 1) if config.heads % n == 0)
         raise OutOfRange(
-            f"{one.heads} query heads cannot share {one.kv_heads} key-value heads equally. These would do: {fits}."
+            f"{config.heads} query heads cannot share {config.kv_heads} key-value heads equally. "
+            f"These would do: {fits}."
         )
-    if one.kind == "encoder-decoder" and one.decoder_layers < 1:
+    if config.kind == "encoder-decoder" and config.decoder_layers < 1:
         raise OutOfRange("An encoder-decoder needs at least one decoder layer.")
-    depth = min(one.layers, one.decoder_layers) if one.kind == "encoder-decoder" else one.layers
-    if one.experts and not 1 <= one.active <= one.experts:
-        raise OutOfRange(f"A token cannot use {one.active:,} of {one.experts:,} experts: choose 1 to {one.experts:,}.")
-    if one.experts and one.dense > depth:
-        raise OutOfRange(f"{one.dense:,} layers without experts are more than the {depth:,} layers there are.")
-    if one.hashed > depth:
-        raise OutOfRange(f"{one.hashed:,} hashed layers are more than the {depth:,} layers there are.")
-    if one.shared and (0 < one.hashed < depth or (one.experts and 0 < one.dense < depth)):
+    depth = min(config.layers, config.decoder_layers) if config.kind == "encoder-decoder" else config.layers
+    if config.experts and not 1 <= config.active <= config.experts:
+        raise OutOfRange(
+            f"A token cannot use {config.active:,} of {config.experts:,} experts: choose 1 to {config.experts:,}."
+        )
+    if config.experts and config.dense > depth:
+        raise OutOfRange(f"{config.dense:,} layers without experts are more than the {depth:,} layers there are.")
+    if config.hashed > depth:
+        raise OutOfRange(f"{config.hashed:,} hashed layers are more than the {depth:,} layers there are.")
+    if config.shared and (0 < config.hashed < depth or (config.experts and 0 < config.dense < depth)):
         raise OutOfRange(
             "Layers with shared parameters cannot be of two kinds: switch sharing off, or make all layers alike."
         )
-    if one.scheme == "axial":
-        _check_axial(one)
+    if config.scheme == "axial":
+        _check_axial(config)
 
 
-def _check_axial(one: Configuration) -> None:
-    if not one.axial or one.positions % one.axial or not one.positions:
+def _check_axial(config: Configuration) -> None:
+    if not config.axial or config.positions % config.axial or not config.positions:
         raise OutOfRange(
-            f"{one.positions:,} positions are no multiple of {one.axial:,} rows of the first axial table. The "
+            f"{config.positions:,} positions are no multiple of {config.axial:,} rows of the first axial table. The "
             "product of both tables' rows is the number of positions."
         )
-    if one.word_width < 4:
+    if config.word_width < 4:
         raise OutOfRange("Two axial tables divide an embedding one to three, so it needs at least 4 dimensions.")

@@ -1,13 +1,13 @@
-"""How many multiplications and additions a pass takes: 2N for the matrices, and what attention adds.
+"""Floating-point operations of a pass: 2N for the matrices, and the operations of attention.
 
-    forward, for one token    2 N + 2 · Σ over layers of  w_l · a · (d_k + d_v)
-    training                  three times that: the way back costs twice the way there
+    forward, per token    2 N + 2 · Σ over layers of  w_l · a · (d_k + d_v)
+    training              three times that: the backward pass costs two forward passes
 
-N counts the weights of every matrix that a token is multiplied with (twice where a matrix is used twice, a k-th of the
-experts where a token uses a k-th), without the tables that are only looked up. w_l are the keys that a token looks at.
-With a · d_k = a · d_v = d and full attention, the second term is 4 · L · s · d; with it, training is the 6N + 12LHQT of
-Chowdhery et al. 2022, appendix B. All s × s scores count, as a product of matrices computes them, causal or not. Norms,
-softmax and activations are left out: they grow with the width, not with its square.
+N counts the weights of every matrix that a token is multiplied with (twice where a matrix is applied twice, k / X of
+the experts where a token is routed to k of X), without lookup tables. w_l is the number of keys a query attends to.
+With a · d_k = a · d_v = d and full attention, the second term is 4 · L · s · d; then training is the 6N + 12LHQT of
+Chowdhery et al. 2022, appendix B. All s × s scores count, causal or not, as a matrix product computes them. Norms,
+softmax and activations are left out: they grow with the hidden size, not with its square.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from core.anatomy.node import ModuleNode
 from core.costs.shape import Shape
 
 TRAINING = 3
-"""A step of training against a forward pass."""
+"""Operations of a training step, in forward passes."""
 
 _LOOKED_UP = re.compile(r"\w*Embedding(s)?")
 _ONCE = frozenset({"pooler", "seq_relationship"})
-"""Modules that see one token of the text."""
+"""Modules that process one token per text."""
 _GLOBAL = re.compile(r"(query|key|value)_global")
-"""Longformer's second projections work only where a token looks everywhere."""
+"""Longformer's second projections process global tokens alone."""
 _CROSS = frozenset({"encoder_attn", "EncDecAttention", "crossattention"})
 _KEYS_VALUES = frozenset({"k_proj", "v_proj", "k", "v", "key", "value"})
 _NO_MATRIX = re.compile(r".*(bias|emb).*")
@@ -41,22 +41,22 @@ class Work:
 
     @property
     def total(self) -> float:
-        """Both together."""
+        """The sum of both."""
         return self.matrices + self.attention
 
     @property
     def training(self) -> Work:
-        """A step of training where this is the forward pass, without recomputation."""
+        """The training step that has this forward pass, without recomputation."""
         return Work(TRAINING * self.matrices, TRAINING * self.attention)
 
 
 def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
-    """A pass over one text of ``tokens`` tokens; a network with two sides reads ``source`` tokens besides."""
-    found = {"source": 0.0, "target": 0.0}  # N for one token that is read, and for one that is written
-    _walk(root, shape, (), 1.0, found)
+    """A pass over one text of ``tokens`` tokens; the encoder of an encoder-decoder reads ``source`` tokens besides."""
+    weights = {"source": 0.0, "target": 0.0}  # N of a token of the encoder, and of one of the decoder
+    _walk(root, shape, (), 1.0, weights)
     if shape.kind != "encoder-decoder":
         source = tokens
-    matrices = 2 * (found["source"] * source + found["target"] * tokens)
+    matrices = 2 * (weights["source"] * source + weights["target"] * tokens)
     attention = 0.0
     for stack in shape.stacks:
         here = source if stack.side == "encoder" else tokens
@@ -68,11 +68,11 @@ def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Wor
 
 
 def training(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
-    """A step of training on one text, without recomputation."""
+    """A training step on one text, without recomputation."""
     return forward(shape, root, tokens, source).training
 
 
-def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, found: dict[str, float]) -> None:
+def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, weights: dict[str, float]) -> None:
     times *= node.repeat
     if node.name in _ONCE or _GLOBAL.fullmatch(node.name) or _LOOKED_UP.fullmatch(node.cls):
         return
@@ -82,13 +82,13 @@ def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, f
         times *= shape.active / shape.experts
     for name, extents in node.tensors:
         if len(extents) > 1 and not _NO_MATRIX.fullmatch(name):
-            found[_side(path)] += times * prod(extents)
+            weights[_side(path)] += times * prod(extents)
     for child in node.children:
-        _walk(child, shape, (*path, child.name), times, found)
+        _walk(child, shape, (*path, child.name), times, weights)
 
 
 def _side(path: tuple[str, ...]) -> str:
-    """Which side's tokens a matrix is multiplied with. Without any sign, it belongs to what is written."""
+    """Whether a matrix multiplies tokens of the source or of the target; the target where its path names none."""
     if _CROSS & set(path) and path[-1] in _KEYS_VALUES:
         return "source"
     half = next((step for step in path if step in ("encoder", "decoder")), "decoder")

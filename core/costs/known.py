@@ -1,4 +1,4 @@
-"""Formulas and devices as data: what is shown beside a number, and where it was read."""
+"""Formulas and devices as data, each with its sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula in LaTeX, what its letters mean, and its sources."""
+    """A formula in LaTeX, its symbols, and its sources."""
 
     key: str
     name: str
@@ -25,7 +25,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An accelerator. What no text of its vendor gave is None."""
+    """An accelerator. None: no text of its vendor states the value."""
 
     slug: str
     name: str
@@ -33,14 +33,14 @@ class Device:
     """Gigabytes of 10⁹ bytes, as the vendor prints them."""
     sources: tuple[Citation, ...]
     teraflops: float | None = None
-    """Dense peak in 16 bits, 10¹² operations a second."""
+    """Dense peak in 16 bits, 10¹² operations per second."""
     watts: float | None = None
     note: str = ""
 
 
 @lru_cache(maxsize=8)
 def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
-    """Every formula of a file by its key; without a file those of the costs."""
+    """The formulas of a file by key; without a file those of the costs."""
     table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {
         key: Formula(key, sources=tuple(known[name] for name in row.pop("source")), **row)
@@ -50,14 +50,14 @@ def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
 
 @lru_cache(maxsize=8)
 def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
-    """Every text that a file of formulas names, by its key."""
+    """The sources that a file of formulas cites, by key."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["citations"]
     return {key: Citation.model_validate(row | {"key": key}) for key, row in rows.items()}
 
 
 @lru_cache(maxsize=1)
 def devices() -> dict[str, Device]:
-    """Every device by its slug, in the order of the file."""
+    """The devices by slug, in the order of the file."""
     path = DATA / "devices.toml"
     table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {

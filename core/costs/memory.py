@@ -1,36 +1,36 @@
-"""What training and generating keep in memory: weights, gradients and optimizer; activations; the key-value cache.
+"""Memory of training and generation: weights, gradients and optimizer states; activations; the key-value cache.
 
 **Training without activations.** Rajbhandari et al. 2020 (ZeRO) count, for N parameters and Adam in mixed precision,
 
     2N  weights in 16 bits  +  2N  gradients in 16 bits  +  12N  weights, mean and variance in 32 bits  =  16N bytes.
 
-Other settings change the summands, not the sum's form.
+Other settings change the summands, not the form of the sum.
 
-**Activations** (Korthikanti et al. 2022), what the forward pass keeps for the backward pass. For one layer of the
-standard block, s tokens, b texts, width h, a heads, 16 bits a number and a byte a mask:
+**Activations** (Korthikanti et al. 2022), stored by the forward pass for the backward pass. For one layer of the
+standard block, s tokens, micro-batch size b, hidden size h, a heads, 2 bytes per value and 1 byte per dropout mask:
 
     s b h (34 + 5 a s / h)  =  attention 11 sbh + 5 as²b  +  feed-forward 19 sbh  +  two norms 4 sbh
 
-Their 19 holds for a feed-forward block of 4h; with width f it is 3 + 4 f/h, and with a gate, which keeps three
-tensors of f instead of two, 3 + 6 f/h. A decoder that looks at an encoder has the attention part and its norm a second
-time. Over t devices (tensor parallelism) 10 sbh stays whole, the inputs of blocks and norms and two masks, and the
-rest is divided by t; sequence parallelism divides that, too. Recomputation:
+Their 19 holds for a feed-forward size of 4h; with size f it is 3 + 4 f/h, and with a gate, which stores three
+tensors of size f instead of two, 3 + 6 f/h. A decoder with cross-attention has the attention part and its norm a second
+time. Tensor parallelism over t devices leaves 10 sbh on each (the inputs of blocks and norms, and two masks) and
+divides the rest by t; sequence parallelism divides the 10 sbh as well. Recomputation:
 
-    none        everything is kept
-    selective   the scores are computed again: without 5 as²b
-    full        only each layer's input is kept: 2 sbh
+    none        all activations are stored
+    selective   attention scores are recomputed: without 5 as²b
+    full        only the input of each layer is stored: 2 sbh
 
-**The key-value cache**: what a decoder keeps of every token, so that it need not be computed again.
+**The key-value cache** holds the keys and values of earlier tokens, so that a decoder need not recompute them.
 
     bytes = b · p · Σ over layers of  min(s, w_l) · k_l
 
-b texts, p bytes a number, s tokens, w_l the layer's window (none: s), k_l numbers a token leaves there:
+b texts, p bytes per value, s tokens, w_l the layer's window (none: s), k_l values per token:
 
-    2 · g · d                 keys and values of g heads with d numbers each (g = heads without sharing)
-    d_c + d_r                 DeepSeek's latent and its rotary key, from which all heads' keys and values follow
+    2 · g · d                 keys and values of g key-value heads of dimension d
+    d_c + d_r                 MLA: the key-value latent and the rotary key, from which all heads' keys and values follow
 
-A decoder that looks at an encoder keeps that side's keys and values too, 2 · g · d for each token read. An encoder
-keeps nothing. This is the layout of the library's own cache, which a test compares byte by byte.
+A decoder with cross-attention also caches 2 · g · d values per layer for each token of the source. An encoder has no
+cache. A test compares this with the cache of transformers, byte by byte.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from core.costs.shape import Shape, Stack
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Bytes of a weight and of a gradient, and whether the optimizer keeps a copy of the weights in 32 bits."""
+    """Bytes per parameter of weights, of gradients and of the optimizer's 32-bit copy of the weights."""
 
     name: str
     weight: float
     gradient: float
     copy: float
     state: float
-    """Bytes of each number that the optimizer keeps."""
+    """Bytes of one value of an optimizer state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """``numbers`` that the optimizer keeps for each parameter."""
+    """An optimizer with ``numbers`` state values per parameter."""
 
     name: str
     numbers: int
@@ -74,7 +74,7 @@ OPTIMIZERS = {
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Bytes, for all parameters."""
+    """Bytes of training states, for all parameters."""
 
     weights: float
     gradients: float
@@ -82,17 +82,17 @@ class States:
 
     @property
     def total(self) -> float:
-        """All three."""
+        """The sum of all three."""
         return self.weights + self.gradients + self.optimizer
 
 
 def states(parameters: float, optimizer: str = "adam", precision: str = "mixed") -> States:
-    """Bytes that ``parameters`` parameters take in training; KeyError for a name that is not listed."""
-    kind, kept = PRECISIONS[precision], OPTIMIZERS[optimizer]
+    """Bytes of the training states of ``parameters`` parameters. Raises KeyError for an unlisted name."""
+    kind = PRECISIONS[precision]
     return States(
         weights=kind.weight * parameters,
         gradients=kind.gradient * parameters,
-        optimizer=(kind.copy + kind.state * kept.numbers) * parameters,
+        optimizer=(kind.copy + kind.state * OPTIMIZERS[optimizer].numbers) * parameters,
     )
 
 
@@ -102,7 +102,7 @@ RECOMPUTE = {
     "full": "full (whole layers)",
 }
 _WHOLE = 10
-"""sbh that tensor parallelism alone leaves on every device: 4 for norms, 2 for masks, 4 for the blocks' inputs."""
+"""What tensor parallelism alone does not divide, in sbh: 4 for norms, 2 for masks, 4 for the blocks' inputs."""
 
 
 def layer(
@@ -115,13 +115,13 @@ def layer(
     sequence: bool = False,
     source: int = 0,
 ) -> float:
-    """Bytes that one layer keeps on one device.
+    """Bytes of activations that one layer stores on one device.
 
     Args:
-        length, batch: tokens of a text, and texts of a micro-batch.
+        length, batch: tokens per text, and micro-batch size.
         recompute: a key of ``RECOMPUTE``.
-        tensor: devices that share the layer's matrices; ``sequence``: they share the rest along the text, too.
-        source: tokens of the other side, for a decoder that looks at one.
+        tensor: tensor-parallel degree; ``sequence``: with sequence parallelism.
+        source: tokens of the source, for a decoder with cross-attention.
     """
     sbh = length * batch * stack.width
     if recompute == "full":
@@ -146,9 +146,9 @@ def activations(
     sequence: bool = False,
     source: int | None = None,
 ) -> float:
-    """Bytes that all layers keep on one device; the embeddings' and the head's own are left out.
+    """Bytes of activations that all layers store on one device, without those of the embeddings and the head.
 
-    Pipelines do not make it less on the first device: it holds as many micro-batches as there are stages.
+    Pipeline parallelism does not reduce it on the first device, which holds as many micro-batches as there are stages.
     """
     other = length if source is None else source
     return sum(
@@ -167,22 +167,22 @@ def activations(
 
 
 def cache_bytes(shape: Shape, tokens: int, *, batch: int = 1, width: float = 2, source: int = 0) -> float:
-    """Bytes that ``batch`` texts of ``tokens`` tokens keep, with ``width`` bytes a number.
+    """Bytes of the cache of ``batch`` texts of ``tokens`` tokens, with ``width`` bytes per value.
 
     Args:
-        source: tokens that the encoder has read, for a decoder that looks at one.
+        source: tokens of the encoder, for a decoder with cross-attention.
     """
     stack = shape.stack("decoder")
     if stack is None:
         return 0
     spans = stack.keys(tokens)
-    numbers = sum(min(span, tokens + stack.memory) for span in spans) * stack.kept + stack.layers * stack.constant
+    numbers = sum(min(span, tokens + stack.memory) for span in spans) * stack.cached + stack.layers * stack.constant
     if stack.cross:
-        numbers += stack.layers * source * stack.kept
+        numbers += stack.layers * source * stack.cached
     return float(numbers * batch * width)
 
 
 def cache_bytes_per_token(shape: Shape, width: float = 2) -> float:
-    """Bytes that one further token adds while no window is full."""
+    """Bytes that each further token adds while no window is full."""
     stack = shape.stack("decoder")
-    return 0 if stack is None else stack.layers * stack.kept * width
+    return 0 if stack is None else stack.layers * stack.cached * width

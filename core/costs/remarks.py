@@ -1,4 +1,4 @@
-"""What is not computed for a size, and where a published figure and the count part ways, each with its reason."""
+"""What is not computed for a size and why, and the published parameter counts that differ from ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.costs.special import towers, word_work
 
 
 def left_out(slug: str, size: str | None = None) -> str:
-    """What the costs of a size lack and why; empty where nothing is missing."""
+    """Which costs of a size are not computed, and why; empty where none is missing."""
     shape = shape_of(slug, size)
     if shape is not None and shape.main.heads:
         return (
@@ -67,13 +67,13 @@ def no_stack(slug: str, size: str | None = None) -> str:
 
 
 LIMIT = 0.02
-"""From this share on, a difference is listed: below it lies what rounding to two digits explains."""
+"""The smallest difference that is listed; rounding to two digits explains smaller ones."""
 UNKNOWN = "No reason is recorded."
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One size whose published figure is not the count."""
+    """A size whose published parameter count differs from ours."""
 
     system: System
     size: Size
@@ -86,7 +86,7 @@ class Difference:
 
 def differences(systems: Iterable[System], limit: float = LIMIT) -> tuple[Difference, ...]:
     """Every size that differs by more than ``limit``, the largest difference first."""
-    found = []
+    rows = []
     for system in systems:
         counts = anatomy.counts(system.slug)
         for size in system.sizes:
@@ -95,12 +95,12 @@ def differences(systems: Iterable[System], limit: float = LIMIT) -> tuple[Differ
             share = (counts[size.name] - size.published) / size.published
             if abs(share) > limit:
                 why = reason(size, counts[size.name])
-                found.append(Difference(system, size, counts[size.name], size.published, share, why))
-    return tuple(sorted(found, key=lambda one: -abs(one.share)))
+                rows.append(Difference(system, size, counts[size.name], size.published, share, why))
+    return tuple(sorted(rows, key=lambda row: -abs(row.share)))
 
 
 def reason(size: Size, counted: int) -> str:
-    """Whether the figure counts other parts or is the count, rounded; and what the record's note says."""
+    """The reason in sentences: other components, rounding, the record's note; or that none is recorded."""
     parts = [] if size.comparable else ["The published figure counts other parts."]
     if size.published and size.comparable and rounds_to(counted, size.published):
         parts.append("Rounding: to as many digits as are printed, the count is the published figure.")

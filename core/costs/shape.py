@@ -1,11 +1,11 @@
-"""The layout of a size as far as its costs need it: small frozen data, stored as JSON, so that costs need no torch.
+"""The layout of a size as far as its costs need it, stored as JSON, so that costs need no torch.
 
-A network is one stack of layers (an encoder or a decoder) or two. In one layer, a heads compare vectors of d_k numbers
-and carry home d_v numbers each; g of the a heads have keys and values of their own.
+A network has one stack of layers (an encoder or a decoder) or both. A layer has a query heads with keys of dimension
+d_k and values of dimension d_v, and g key-value heads.
 
-``data/shapes.json`` has a line a size, made by ``python -m core tree --write``. A size that was added since is read
-from its configuration, which imports transformers; the classes call the same thing by many names. What a configuration
-does not say is read from the tree: whether the feed-forward block has a gate. A network that is no stack has no shape.
+``data/shapes.json`` has a line per size, written by ``python -m core tree --write``. A size added later is read from
+its configuration, which imports transformers. Whether the feed-forward block has a gate is read from the module tree. A
+network that is not a stack of equal layers has no shape.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ Kind = Literal["encoder", "decoder", "encoder-decoder"]
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Layers of one side. A network without attention has ``heads`` 0."""
+    """The layers of an encoder or a decoder. A network without attention has ``heads`` 0."""
 
     side: Side
     layers: int
-    """Layers that a token passes, shared ones counted each time."""
+    """Layers that a token passes through; a shared layer counts each time."""
     width: int
     heads: int
     kv_heads: int
     head_dim: int
-    """Numbers of a query or key in one head."""
+    """Dimension of a query or key in one head."""
     value_dim: int
-    """Numbers of a value in one head."""
+    """Dimension of a value in one head."""
     ffn: int
-    """Width of the feed-forward block, of all the experts together that one token uses."""
+    """Feed-forward size; with experts, the sum over those that one token uses."""
     gated: bool
     cross: bool
-    """Whether the layers also look at the other side."""
+    """Whether the layers have cross-attention."""
     spans: tuple[int, ...]
-    """Keys that a token can see at most, for each layer; 0 where it can see all there are."""
-    kept: int
-    """Numbers that one token leaves in the cache of one layer: keys and values, or the latent that stands for both."""
+    """The most keys that a query attends to, per layer; 0: all keys."""
+    cached: int
+    """Values that one token adds to the cache of one layer: keys and values, or the latent for both."""
     constant: int = 0
-    """Numbers that one layer keeps for a text of any length (a state space's state)."""
+    """Values that one layer caches for a text of any length (the state of a state-space model)."""
     memory: int = 0
-    """Keys of earlier segments that stand before the text (Transformer-XL)."""
+    """Keys of earlier segments (Transformer-XL)."""
 
     def keys(self, length: int) -> list[int]:
-        """How many keys a token looks at in each layer when the text has ``length`` tokens."""
-        seen = length + self.memory
-        return [min(seen, span) if span else seen for span in self.spans]
+        """The keys that a query attends to in each layer, for a text of ``length`` tokens."""
+        available = length + self.memory
+        return [min(available, span) if span else available for span in self.spans]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A size: its stacks (the encoder first), and what lies outside them."""
+    """A size: its stacks (the encoder first), and what is outside them."""
 
     kind: Kind
     stacks: tuple[Stack, ...]
     vocabulary: int
     embedding: int
-    """Numbers of a word's vector before it is widened, where it is; else the width."""
+    """Dimension of the token embeddings, before their projection to the width, if any."""
     positions: int
-    """Rows of the position table, or the longest text of a model without one; 0 where nothing says."""
+    """Rows of the position table, or the longest text of a model without one; 0 where the configuration has neither."""
     segments: int
     tied: bool
     experts: int = 0
@@ -88,12 +88,12 @@ class Shape:
 
     @property
     def main(self) -> Stack:
-        """The stack that writes, or the only one."""
+        """The decoder, or the only stack."""
         return self.stacks[-1]
 
 
 def usual_length(shape: Shape) -> int:
-    """A length to begin with: the largest power of two that the positions allow, at most 2,048; 512 without any."""
+    """The initial text length: the largest power of two within the positions, at most 2,048; 512 without positions."""
     most = shape.positions or 512
     return min(2048, 1 << (most.bit_length() - 1))
 
@@ -115,7 +115,7 @@ def read(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape
     Args:
         config: an instance of a transformers configuration.
         architecture: the class that is built from it.
-        branch: the system's branch, which says what an architecture with two readings is used for.
+        branch: the system's branch, which decides where an architecture can be an encoder or a decoder.
         root: the tree of the network.
 
     Raises AttributeError where the configuration describes no stack of layers.
@@ -159,7 +159,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
     width = int(_need(config, _WIDTH))
     layers = int(_side(config, side, "layers") or _t5(config, side) or _need(config, _LAYERS))
     heads = int(_side(config, side, "attention_heads") or _first(config, _HEADS) or 0)
-    if not heads:  # a state space: what it keeps does not grow
+    if not heads:  # a state-space model, whose state does not grow with the text
         inner = int(getattr(config, "intermediate_size", 0) or 0)
         state = inner * (getattr(config, "state_size", 0) + getattr(config, "conv_kernel", 0))
         return Stack(side, layers, width, 0, 0, 0, 0, inner, gated, cross, (0,) * layers, 0, constant=state)
@@ -167,10 +167,10 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
     latent = int(getattr(config, "kv_lora_rank", 0) or 0)
     if latent:
         head_dim, value_dim = config.qk_nope_head_dim + config.qk_rope_head_dim, config.v_head_dim
-        kept = latent + config.qk_rope_head_dim
+        cached = latent + config.qk_rope_head_dim
     else:
         head_dim = value_dim = int(_first(config, _HEAD_DIM) or width // heads)
-        kept = 2 * kv_heads * head_dim
+        cached = 2 * kv_heads * head_dim
     return Stack(
         side=side,
         layers=layers,
@@ -183,29 +183,29 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
         gated=gated,
         cross=cross,
         spans=_spans(config, side, layers),
-        kept=kept,
+        cached=cached,
         memory=int(getattr(config, "mem_len", 0) or 0) if _remembers(config) else 0,
     )
 
 
 def _ffn(config: Any, side: Side, width: int) -> int:
-    one = int(_side(config, side, "ffn_dim") or _first(config, _FFN) or 4 * width)
+    dense = int(_side(config, side, "ffn_dim") or _first(config, _FFN) or 4 * width)
     active = int(getattr(config, "num_experts_per_tok", 0) or 0)
     if not active or not _first(config, _EXPERTS):
-        return one
-    each = int(getattr(config, "moe_intermediate_size", 0) or one)
-    return each * (active + int(getattr(config, "n_shared_experts", 0) or 0))
+        return dense
+    expert = int(getattr(config, "moe_intermediate_size", 0) or dense)
+    return expert * (active + int(getattr(config, "n_shared_experts", 0) or 0))
 
 
 def _spans(config: Any, side: Side, layers: int) -> tuple[int, ...]:
-    """Keys that a token sees at most, by layer; 0 for all."""
+    """The most keys that a query attends to, per layer; 0: all keys."""
     window = int(getattr(config, "sliding_window", 0) or getattr(config, "local_attention", 0) or 0)
     match config.model_type:
         case "gpt_neo":
             return tuple(config.window_size if kind == "local" else 0 for kind in config.attention_layers)
         case "longformer":
-            wide = config.attention_window
-            return tuple(one + 1 for one in (wide if isinstance(wide, list) else [wide] * layers))
+            windows = config.attention_window
+            return tuple(width + 1 for width in (windows if isinstance(windows, list) else [windows] * layers))
         case "big_bird" | "bigbird_pegasus" if side == "encoder" and config.attention_type == "block_sparse":
             # three blocks of the window, two of the global tokens, and the random ones
             return ((5 + config.num_random_blocks) * config.block_size,) * layers
@@ -222,15 +222,15 @@ def _spans(config: Any, side: Side, layers: int) -> tuple[int, ...]:
 
 
 def _chunks(config: Any, kind: str) -> int:
-    """Keys of a token in Reformer: its chunk and the neighbours', in each round of hashing."""
-    before, after = (getattr(config, f"{kind}_num_chunks_{way}") for way in ("before", "after"))
+    """Keys of a query in Reformer: those of its chunk and of the neighboring ones, in each round of hashing."""
+    before, after = (getattr(config, f"{kind}_num_chunks_{side}") for side in ("before", "after"))
     chunk: int = getattr(config, f"{kind}_attn_chunk_length") or 64
     rounds: int = config.num_hashes if kind == "lsh" else 1
     return chunk * (1 + int(before) + int(after)) * rounds
 
 
 def _side(config: Any, side: Side, name: str) -> Any:
-    """``encoder_layers`` and its like, of a configuration that has two sides."""
+    """``encoder_layers`` and the like, of an encoder-decoder's configuration."""
     return getattr(config, f"{side}_{name}", None) if getattr(config, "is_encoder_decoder", False) else None
 
 
@@ -243,14 +243,14 @@ def _first(config: Any, names: tuple[str, ...]) -> Any:
 
 
 def _need(config: Any, names: tuple[str, ...]) -> Any:
-    found = _first(config, names)
-    if found is None:
+    value = _first(config, names)
+    if value is None:
         raise AttributeError(f"{type(config).__name__} has none of {', '.join(names)}")
-    return found
+    return value
 
 
 def _remembers(config: Any) -> bool:
-    """Whether keys of an earlier segment are looked at: in a Transformer-XL, built of XLNet's class or of ours."""
+    """Whether queries attend to keys of an earlier segment: in a Transformer-XL, of XLNet's class or of ours."""
     return getattr(config, "attn_type", "") == "uni" or config.model_type == "transformer-xl"
 
 
@@ -258,10 +258,10 @@ STORED = Path(__file__).parent / "data" / "shapes.json"
 
 
 def shape_of(slug: str, size: str | None = None) -> Shape | None:
-    """The shape of a system at one of its sizes (its default size without one); None where it has none.
+    """The shape of one size of a system (by default its default size); None for a network without one.
 
-    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it, and
-    :class:`core.errors.RecordUnusable` where the record makes no network.
+    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue does, and
+    :class:`core.errors.RecordUnusable` where no network can be built from the record.
     """
     chosen = size_of(slug, size)
     key = f"{slug} {chosen.name}"
@@ -274,7 +274,7 @@ def _live(slug: str, name: str) -> Shape | None:
 
 
 def read_shape(system: System, size: Size) -> Shape | None:
-    """The shape as the configuration of transformers has it; imports transformers."""
+    """The shape from the configuration; imports transformers."""
     with of_record(system.slug, size.name):
         settings = configuration(size.config, size.overrides, named(size.architecture))
     try:
@@ -284,7 +284,7 @@ def read_shape(system: System, size: Size) -> Shape | None:
 
 
 def write_all(path: Path = STORED) -> int:
-    """Read every size of every system and write the file; returns how many sizes have a shape."""
+    """Write the shapes of all sizes of all systems; returns how many sizes have a shape."""
     rows = {
         f"{system.slug} {size.name}": read_shape(system, size)
         for system in catalogue.systems()
@@ -296,7 +296,7 @@ def write_all(path: Path = STORED) -> int:
 
 
 def dump(shapes: dict[str, Shape | None]) -> str:
-    """The text of the file: one line a size."""
+    """The text of the file: one line per size."""
     rows = [
         f"{json.dumps(key)}: {json.dumps(shape and asdict(shape), separators=(',', ':'))}"
         for key, shape in shapes.items()

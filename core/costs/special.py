@@ -1,42 +1,42 @@
-"""The costs of networks that are not one stack of attention layers: two towers, LSTMs, and Mamba's layers.
+"""The costs of networks that are not one stack of attention layers: CLIP's two towers, LSTMs, and Mamba's layers.
 
-**Two towers** that meet in one space (CLIP, Radford et al. 2021), each by itself. A text tower reads s tokens, an image
-tower a learned vector and one for each square of p × p pixels, so that its s = (side / p)² + 1. With the stack's own N,
-L and d, and P numbers in the common space, a forward pass of one text or one image costs
+**Two towers** with a shared embedding space (CLIP, Radford et al. 2021), each by itself. The text tower reads s tokens,
+the image tower a class token and the patches of p × p pixels, so s = (side / p)² + 1. With the N, L and d of the tower
+and P dimensions of the shared space, a forward pass of one text or one image costs
 
     2 · s · N  +  4 · L · s² · d  +  2 · (s - 1) · 3 p² · d  +  2 · d · P    operations
 
-of which the third term, the squares mapped to vectors, is the image tower's alone. All s × s scores count, causal or
-not. The tree says all but the number of heads, which is the record's.
+of which the third term, the patch embeddings, is the image tower's alone. All s × s scores count, causal or not. The
+number of heads comes from the record, everything else from the module tree.
 
-**A word in a network of LSTMs** that reads letters (ELMo, Peters et al. 2018). An LSTM multiplies every weight once a
-step, so a word costs 2 operations for each of them. With c units, inputs and projections of d numbers, and L layers in
-each of two directions:
+**A word in a character-based network of LSTMs** (ELMo, Peters et al. 2018). A step of an LSTM multiplies every weight
+once, so a word costs 2 operations per weight. With c units, inputs and projections of dimension d, and L layers in each
+of two directions:
 
     2 · 2 · L · (8 c d + c d)  =  36 · L · c · d    operations
 
-A convolution over w letters with f filters of e numbers stands at n - w + 1 places of a word that is filled up to n
-letters, and what follows the letters is multiplied once a word:
+A convolution of width w with f filters over character embeddings of dimension e is applied at n - w + 1 positions of a
+word padded to n characters; the highway layers and the projection are applied once per word:
 
     2 · Σ f · w · e · (n - w + 1)  +  2 · (weights of highways and projection)
 
-Sigmoids, sums and the largest of the places are left out. Nothing here grows with the length of the text.
+Sigmoids, sums and max-pooling are left out. The cost per word does not depend on the length of the text.
 
-For the way back an LSTM keeps of each word what came in (d) and the projected state before it (d), its four gates
-(4 c), the cell, the cell bent, and that times the last gate (3 c), with 16 bits a number:
+For the backward pass an LSTM stores of each word its input (d), the previous projected state (d), the four gates (4 c),
+the cell, its tanh, and that times the output gate (3 c), with 2 bytes per value:
 
     2 · 2 · L · (2 d + 7 c)    bytes
 
-What the letters keep is left out, as the embeddings of other networks are.
+Activations of the character embeddings are left out, as those of other networks' embeddings are.
 
-**What a layer of Mamba keeps of a token** for the backward pass (Gu & Dao 2023). With width d, inner width e, n states
-for each of the e channels and a step of rank r, in 16 bits a number:
+**Activations of a Mamba layer**, per token (Gu & Dao 2023). With hidden size d, inner size e, state size n for each of
+the e channels and a step Δ of rank r, with 2 bytes per value:
 
     2 (2 d + 9 e + r + 2 n)  bytes
 
-that is what came into the norm and what left it, and of the inner width what enters and leaves the convolution, what
-the scan reads, its steps before and after they are made positive, what it gives, the gate before and after it is bent,
-and their product; the states themselves, n e numbers a token, are computed again from what the scan reads.
+that is the input and the output of the norm (2 d) and, of inner size e, the input and the output of the convolution,
+the input of the scan, Δ before and after the softplus, the scan's output, the gate before and after SiLU, and their
+product. The states, n e values per token, are recomputed from the input of the scan.
 """
 
 from __future__ import annotations
@@ -59,42 +59,42 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Tower:
-    """One of the two: its stack, the tokens that it reads, and what its ends weigh."""
+    """The text tower or the image tower: its layers, its tokens, and the weights before and after the layers."""
 
     name: str
     shape: Shape
     root: ModuleNode
     tokens: int
-    squares: int
-    """Weights that map one square of pixels to a vector; 0 in the text tower."""
+    patch_weights: int
+    """Weights of the patch embedding; 0 in the text tower."""
     projection: int
-    """Weights from the tower's one feature to the common space."""
+    """Weights of the projection to the shared space."""
 
     @property
     def reads(self) -> str:
-        """What it is given: ``a text of 77 tokens``."""
-        if not self.squares:
+        """Its input in words: ``a text of 77 tokens``."""
+        if not self.patch_weights:
             return f"a text of {self.tokens:,} tokens"
         return f"an image of {self.tokens - 1:,} image patches and the class token"
 
     @property
     def forward(self) -> Work:
-        """A pass over one text or one image."""
+        """A forward pass over one text or one image."""
         stack = forward(self.shape, self.root, self.tokens)
-        return Work(stack.matrices + 2 * ((self.tokens - 1) * self.squares + self.projection), stack.attention)
+        return Work(stack.matrices + 2 * ((self.tokens - 1) * self.patch_weights + self.projection), stack.attention)
 
 
 def towers(slug: str, size: str | None = None) -> tuple[Tower, ...]:
-    """The text tower and the image tower of a size; empty for a network that is not built so."""
+    """The text tower and the image tower of a size; empty for other networks."""
     chosen = size_of(slug, size)
     root = anatomy.tree(slug, chosen.name)
-    found = []
+    pair = []
     for name, part, settings, ending in _PARTS:
         tower, last, values = root.find(part), root.find(ending), chosen.overrides.get(settings, {})
         if tower is None or last is None or "num_attention_heads" not in values:
             return ()
-        found.append(_tower(name, tower, last, int(values["num_attention_heads"])))
-    return tuple(found)
+        pair.append(_tower(name, tower, last, int(values["num_attention_heads"])))
+    return tuple(pair)
 
 
 def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower:
@@ -114,7 +114,7 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
         gated=False,
         cross=False,
         spans=(0,) * layers,
-        kept=2 * width,
+        cached=2 * width,
     )
     shape = Shape(
         kind="encoder",
@@ -129,7 +129,7 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
 
 
 LETTERS = 50
-"""Letters of a word, shorter ones filled up: the published code's ``max_characters_per_token``."""
+"""Characters of a padded word: ``max_characters_per_token`` of the published code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +141,28 @@ class WordWork:
 
     @property
     def total(self) -> float:
-        """Both together."""
+        """The sum of both."""
         return self.letters + self.recurrent
 
 
 def word_work(slug: str, size: str | None = None) -> WordWork | None:
-    """What one word costs; None for a network without LSTMs."""
+    """Operations of one word; None for a network without LSTMs."""
     return of_tree(anatomy.tree(slug, size))
 
 
 def activation_bytes_per_word(root: ModuleNode) -> float:
-    """Bytes that all LSTMs of a tree keep of one word for the way back; 0 for a tree without them."""
-    kept = 0
+    """Bytes of activations that the LSTMs of a tree store per word; 0 for a tree without LSTMs."""
+    values = 0
     for _, node, copies in root.walk():
         if "LSTM" in node.cls:
             projected, units = next(child.tensors[0][1] for child in node.children if child.name == "projection")
-            came = next(child.tensors[0][1][1] for child in node.children if child.name == "from_input")
-            kept += copies * (came + projected + 7 * units)
-    return 2.0 * kept
+            inputs = next(child.tensors[0][1][1] for child in node.children if child.name == "from_input")
+            values += copies * (inputs + projected + 7 * units)
+    return 2.0 * values
 
 
 def of_tree(root: ModuleNode) -> WordWork | None:
-    """The same for a tree."""
+    """:func:`word_work` of a module tree."""
     letters = recurrent = 0.0
     for path, node, copies in root.walk():
         if node.cls not in ("Linear", "Conv1d") or not node.tensors:
@@ -179,19 +179,19 @@ def of_tree(root: ModuleNode) -> WordWork | None:
 
 
 def activation_bytes_per_token(root: ModuleNode) -> float:
-    """Bytes that all layers of a tree keep of one token; 0 for a tree without such layers."""
+    """Bytes of activations that the Mamba layers of a tree store per token; 0 for a tree without them."""
     return 2.0 * sum(
         copies * (2 * width + 9 * inner + rank + 2 * states) for copies, width, inner, rank, states in _mixers(root)
     )
 
 
 def state_bytes_per_token(root: ModuleNode) -> float:
-    """Bytes of the states of a token in all layers, if they were kept: n e numbers each."""
+    """Bytes that the states of one token would take in all layers, if they were stored: n e values per layer."""
     return 2.0 * sum(copies * inner * states for copies, _, inner, _, states in _mixers(root))
 
 
 def _mixers(root: ModuleNode) -> Iterator[tuple[int, int, int, int, int]]:
-    """Of each layer of Mamba its copies, d, e, r and n."""
+    """For each Mamba layer: copies, d, e, r and n."""
     for _, node, copies in root.walk():
         inside = {child.name: child.tensors[0][1] for child in node.children if child.cls == "Linear"}
         if {"in_proj", "x_proj", "dt_proj"} <= inside.keys():

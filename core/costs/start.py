@@ -1,7 +1,7 @@
-"""Where the editor starts: a published size in its boxes.
+"""The initial values of the parameter editor: a published size.
 
-What a class has on top and how it places norms and biases is named here by its family; the numbers come from the kept
-shape and tree. Every size that has layers of attention is held to the last parameter, which a test looks at.
+The values come from the stored shape and tree, the head and the style from the class. A test compares the counts of all
+sizes with attention layers, to the last parameter.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from core.errors import OutOfRange
 
 
 def start(slug: str, size: str | None = None) -> Configuration:
-    """The editor's first values for a published size.
+    """The configuration of a published size.
 
-    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers over one table of
-    words, and what the catalogue raises for names that it lacks.
+    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers over one embedding
+    matrix, and what the catalogue raises for unknown names.
     """
     chosen, shape = size_of(slug, size), shape_of(slug, size)
     refusal = no_editor(slug, chosen.name)
@@ -61,8 +61,8 @@ def start(slug: str, size: str | None = None) -> Configuration:
     values |= _experts(root, shape) | _latent(root, shape) | _special(root, style)
     if chosen.architecture.startswith("DallE"):
         words = _rows(root, ("text_token", "image_token"))
-        places = ("text_padding", "text_position", "image_row", "image_column")
-        values |= {"vocabulary": words, "positions": _rows(root, places), "scheme": "learned", "tied": False}
+        positions = _rows(root, ("text_padding", "text_position", "image_row", "image_column"))
+        values |= {"vocabulary": words, "positions": positions, "scheme": "learned", "tied": False}
     return Configuration(**values)
 
 
@@ -71,25 +71,24 @@ _SEGMENTS = ("token_type_embeddings", "lang_embeddings", "task_type_embeddings")
 
 
 def _named(root: ModuleNode, name: str) -> ModuleNode | None:
-    """The first module of that name that holds numbers of its own or in its children."""
+    """The first module of that name that has parameters, of its own or in its children."""
     return next((node for _, node, _ in root.walk() if node.name == name and node.parameters), None)
 
 
 def _rows(root: ModuleNode, names: tuple[str, ...]) -> int:
-    """Rows of all tables of these names that hold numbers of their own, those of one side where there are two."""
-    found = {node.name: node.tensors[0][1][0] for _, node, _ in root.walk() if node.name in names and node.own}
-    return sum(found.values())
+    """Rows of all tables of these names; a name that the encoder and the decoder have counts once."""
+    return sum({n.name: n.tensors[0][1][0] for _, n, _ in root.walk() if n.name in names and n.own}.values())
 
 
 def _width(root: ModuleNode, parent: str, child: str) -> int:
-    """Outputs of a matrix, 0 where the tree has none of that name."""
+    """Output features of a linear layer; 0 where the tree has none of that name."""
     node = _named(root, parent)
     below = None if node is None else _named(node, child)
     return 0 if below is None else below.tensors[0][1][0]
 
 
 def _experts(root: ModuleNode, shape: Shape) -> dict[str, Any]:
-    """The experts of a layer, and the layers that have none."""
+    """The values of a mixture of experts."""
     experts = _named(root, "experts")
     if not shape.experts or experts is None:
         return {}
@@ -109,12 +108,12 @@ def _experts(root: ModuleNode, shape: Shape) -> dict[str, Any]:
 
 
 def _latent(root: ModuleNode, shape: Shape) -> dict[str, Any]:
-    """The latents of keys and values, and of queries."""
+    """The values of latent attention."""
     norm, query = _named(root, "kv_a_layernorm"), _named(root, "q_a_layernorm")
     if norm is None:
         return {}
     latent, stack = norm.own, shape.main
-    turned = stack.kept - latent
+    turned = stack.cached - latent
     dim = stack.head_dim - turned
     return {
         "latent": latent,
@@ -126,7 +125,7 @@ def _latent(root: ModuleNode, shape: Shape) -> dict[str, Any]:
 
 
 def _special(root: ModuleNode, style: str) -> dict[str, Any]:
-    """What only one family has: DeBERTa's table of distances, Reformer's crossed tables and hashed layers."""
+    """Values of one family alone: DeBERTa's relative embeddings, Reformer's axial tables and hashed layers."""
     if style.startswith("deberta"):
         return {"positions": _rows(root, ("rel_embeddings",)) // 2}
     if style == "reformer":

@@ -251,7 +251,7 @@ def task_batches(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[
         yield f"{task}: {len(rows)} texts written for this project", (task, batches)
     if corpus is not None:
         recipe = recipes.load(checkpoint.spec.slug)
-        tokenizer = models.trunk_tokenizer(models.trunk_folder(str(recipe.model["package"])))
+        tokenizer = models.backbone_tokenizer(models.backbone_folder(str(recipe.model["package"])))
         for task in order:
             with TemporaryDirectory() as folder:
                 texts = prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)

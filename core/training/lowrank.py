@@ -262,11 +262,11 @@ class MaskedModel(nn.Module):
                 out[_shipped_name(f"{name}.bias")] = child.bias
         return {name: value.detach().clone() for name, value in out.items()}
 
-    def cut(self, trunk: dict[str, Tensor], rank: int, losses: Iterable[Callable[[], Tensor]]) -> dict[str, Tensor]:
+    def cut(self, backbone: dict[str, Tensor], rank: int, losses: Iterable[Callable[[], Tensor]]) -> dict[str, Tensor]:
         """What this free model adds to the encoder's matrices, as factors "<layer>.lora_A" and "<layer>.lora_B".
 
         Args:
-            trunk: the base weights, named as in BertForMaskedLM.
+            backbone: the base weights, named as in BertForMaskedLM.
             rank: the factors take as many numbers as this rank in every layer would.
             losses: summed losses of this model that tell which directions matter (`moments`).
         """
@@ -274,7 +274,7 @@ class MaskedModel(nn.Module):
         curvatures = moments(layers, losses)
         parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
         for name, layer in layers.items():
-            parts[name] = directions(layer.weight.detach() - trunk[f"bert.encoder.{name}.weight"], curvatures[name])
+            parts[name] = directions(layer.weight.detach() - backbone[f"bert.encoder.{name}.weight"], curvatures[name])
         costs = {name: sum(layer.weight.shape) for name, layer in layers.items()}
         ranks = allot({name: values for name, (_, values, _) in parts.items()}, costs, rank * sum(costs.values()))
         out: dict[str, Tensor] = {}

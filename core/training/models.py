@@ -16,7 +16,7 @@ from core.training.recipe import RecipeError
 WHOLE = "model.safetensors"
 """File of all weights."""
 DIFFERENCE = "difference.safetensors"
-"""File of what training added to a trunk (`core.checkpoints.bundled`)."""
+"""File of what training added to a backbone (`core.checkpoints.bundled`)."""
 
 
 def new_config(settings: dict[str, Any], **overrides: Any) -> Any:
@@ -102,23 +102,23 @@ def finished_bert(name: str, stages: Path) -> Any:
     )
 
 
-# The published encoder that masked language models grow on, its trunk
+# The published encoder that masked language models grow on, its backbone
 
 
-def trunk_folder(package: str) -> Path:
-    """Folder of the trunk inside an installed package."""
+def backbone_folder(package: str) -> Path:
+    """Folder of the backbone inside an installed package."""
     return Path(str(files(package))) / "model"
 
 
-def trunk_state(folder: Path) -> dict[str, Tensor]:
-    """The trunk's weights under the names of BertForMaskedLM, without the pooler."""
+def backbone_state(folder: Path) -> dict[str, Tensor]:
+    """The backbone's weights under the names of BertForMaskedLM, without the pooler."""
     from safetensors.torch import load_file
 
     state = load_file(folder / WHOLE)
     return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
 
 
-def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
+def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
     """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
     from safetensors.torch import load_file
 
@@ -127,11 +127,11 @@ def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, 
     whole = stages / name / "out" / WHOLE
     if whole.is_file():
         return load_file(whole)
-    return apply(trunk, load_file(finished(name, stages, DIFFERENCE) / DIFFERENCE))
+    return apply(backbone, load_file(finished(name, stages, DIFFERENCE) / DIFFERENCE))
 
 
-def trunk_tokenizer(folder: Path) -> Any:
-    """The trunk's WordPiece tokenizer, without cutting or padding."""
+def backbone_tokenizer(folder: Path) -> Any:
+    """The backbone's WordPiece tokenizer, without cutting or padding."""
     from tokenizers import Tokenizer
 
     tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -140,11 +140,11 @@ def trunk_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def ship_trunk(config: Any, trunk: Path, folder: Path, positions: int | None = None) -> None:
-    """Writes a configuration, and the trunk's tokenizer; the weights are a difference to it."""
+def ship_backbone(config: Any, backbone: Path, folder: Path, positions: int | None = None) -> None:
+    """Writes a configuration, and the backbone's tokenizer; the weights are a difference to it."""
     from transformers import AutoTokenizer
 
     config.save_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(trunk)
+    tokenizer = AutoTokenizer.from_pretrained(backbone)
     tokenizer.model_max_length = positions or tokenizer.model_max_length
     tokenizer.save_pretrained(folder)

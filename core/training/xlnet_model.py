@@ -102,13 +102,13 @@ def content(model: Any, ids: Tensor, memory: list[Tensor] | None = None) -> tupl
         (rows, length, width) states, each of which knows its own token and those before it; the memory for the next
         segment, without slopes.
     """
-    trunk = model.transformer
-    states = trunk.word_embedding(ids)
+    backbone = model.transformer
+    states = backbone.word_embedding(ids)
     length, before = ids.shape[1], 0 if memory is None else memory[0].shape[1]
-    table = trunk.relative_positional_encoding(length, before + length, device=ids.device)[:, 0]
+    table = backbone.relative_positional_encoding(length, before + length, device=ids.device)[:, 0]
     bias = UNSEEN * torch.ones(length, before + length, device=ids.device).triu(before + 1)
     cached: list[Tensor] = []
-    for number, layer in enumerate(trunk.layer):
+    for number, layer in enumerate(backbone.layer):
         keys = states if memory is None else torch.cat([memory[number], states], dim=1)
         cached.append(keys[:, -model.config.mem_len :].detach())
         states, _ = _layer(layer, states, None, keys, table, bias, None, None)
@@ -126,15 +126,15 @@ def targets(model: Any, ids: Tensor, blind: Tensor, place: Tensor) -> Tensor:
     Returns:
         (rows, targets, width).
     """
-    trunk = model.transformer
-    states = trunk.word_embedding(ids)
+    backbone = model.transformer
+    states = backbone.word_embedding(ids)
     rows, length = ids.shape
-    queries: Tensor = trunk.mask_emb.expand(rows, place.shape[1], -1)
-    table = trunk.relative_positional_encoding(length, length, device=ids.device)[:, 0]
+    queries: Tensor = backbone.mask_emb.expand(rows, place.shape[1], -1)
+    table = backbone.relative_positional_encoding(length, length, device=ids.device)[:, 0]
     own = torch.eye(length, dtype=torch.bool, device=ids.device)
     bias = UNSEEN * (blind & ~own)[:, None].float()
     query_bias = UNSEEN * blind.gather(1, place[..., None].expand(-1, -1, length))[:, None].float()
-    for layer in trunk.layer:
+    for layer in backbone.layer:
         states, queries = _layer(layer, states, queries, states, table, bias, query_bias, place)
     return queries
 

@@ -64,31 +64,31 @@ def _card(chosen: Term, state: PageState) -> None:
             st.latex(chosen.formula)
         related = [found for slug in chosen.see if (found := glossary.term(slug))]
         with st.container(horizontal=True, vertical_alignment="center"):
-            if chosen.place and links.exists(chosen.place.page):
-                _try(chosen.place)
+            if chosen.try_link and links.exists(chosen.try_link.page):
+                _try(chosen.try_link)
             for found in related:
                 page_link("glossary", plain(found.name), {"term": found.slug}, icon=":material/menu_book:")
             st.button("All terms", icon=":material/close:", key=state.key("close"), on_click=partial(_close, state))
 
 
-def _try(place: TryLink) -> None:
-    page_link(place.page, f"**Try:** {plain(place.label)}", dict(place.query), icon=":material/play_arrow:")
+def _try(link: TryLink) -> None:
+    page_link(link.page, f"**Try:** {plain(link.label)}", dict(link.query), icon=":material/play_arrow:")
 
 
 def _close(state: PageState) -> None:
     take_up("glossary", {**state.values, "term": None})
 
 
-def _ways(found: Term) -> Cell:
-    """Related terms, and the place where it can be tried."""
+def _ways(entry: Term) -> Cell:
+    """Related terms, and the link to try it."""
     parts: list[str | Link] = []
-    for other in filter(None, map(glossary.term, found.see)):
+    for other in filter(None, map(glossary.term, entry.see)):
         parts += [", ", Link(other.name, href(other))] if parts else [Link(other.name, href(other))]
-    place = found.place
-    if place is None or not links.exists(place.page):
+    link = entry.try_link
+    if link is None or not links.exists(link.page):
         return Rich(tuple(parts))
-    values: dict[str, links.Value] = dict(place.query)
-    way = Link(place.label, base_path() + links.url(place.page, values))
+    values: dict[str, links.Value] = dict(link.query)
+    way = Link(link.label, base_path() + links.url(link.page, values))
     return (Rich(tuple(parts)), Rich(("Try: ", way)))
 
 

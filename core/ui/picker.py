@@ -137,7 +137,7 @@ def _offer(slug: str) -> None:
         left.markdown(_words("Downloaded", name=spec.location))
         return
     if download is not None and download.state == "failed":
-        warning(download.sentence, icon=":material/cloud_off:")
+        warning(download.error, icon=":material/cloud_off:")
     plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
     text, button = left.empty(), right.empty()
 

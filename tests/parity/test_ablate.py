@@ -198,13 +198,13 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
     given = checkpoint.tokenizer(PLAIN, return_tensors="pt")
     torch.manual_seed(0)
     with torch.no_grad():  # as it is drawn, all maps are all but even
-        for parameter in model.trunk.parameters():
+        for parameter in model.backbone.parameters():
             parameter.normal_(0.0, 0.3)
     with torch.inference_mode():
-        bare = model.trunk(**given, output_attentions=True).attentions[1][0]
+        bare = model.backbone(**given, output_attentions=True).attentions[1][0]
         for task in ("genre", "words"):
             with running(model.tasks[task]):
-                own = model.trunk(**given, output_attentions=True).attentions[1][0]
+                own = model.backbone(**given, output_attentions=True).attentions[1][0]
             drawn = capture(checkpoint, PLAIN, vectors=True, adapters=task).encoder
             np.testing.assert_allclose(drawn.weights[1], own.numpy(), atol=1e-6)
             again = torch.tensor(drawn.queries[1] @ drawn.keys[1].swapaxes(-1, -2)) / 8**0.5  # type: ignore[index]
@@ -312,16 +312,16 @@ def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: st
     model: Any = checkpoint.model
     found = lens(checkpoint, PLAIN, task)
     inputs = prepare_question(checkpoint, PLAIN, task).inputs
-    whole = model.trunk.encoder.layer
+    whole = model.backbone.encoder.layer
     assert len(found) == len(whole) + 1
     for layer, guess in enumerate(found):
-        model.trunk.encoder.layer = whole[:layer]
+        model.backbone.encoder.layer = whole[:layer]
         with torch.inference_mode():
             expected = model.answer(inputs, task).logits[0].softmax(-1)
         assert guess.layer == layer
         assert guess.probabilities == pytest.approx(sorted(expected.tolist(), reverse=True), rel=1e-4)
         assert guess.ids[0] == int(expected.argmax())
-    model.trunk.encoder.layer = whole
+    model.backbone.encoder.layer = whole
     assert found[0].probabilities != found[-1].probabilities
     assert dict(zip(found[-1].tokens, found[-1].probabilities, strict=True)) == pytest.approx(
         dict(

@@ -233,7 +233,7 @@ def test_an_encoder_with_adapters_is_its_trunk_where_no_task_runs() -> None:
     assert [one.name for one in found.steps] == [one.name for one in expected.steps]
     for one, other in zip(found.steps, expected.steps, strict=True):
         np.testing.assert_allclose(one.values, other.values, atol=1e-6)
-    assert found.steps[-1].path == "trunk.encoder.layer.1.output.output.LayerNorm"
+    assert found.steps[-1].path == "backbone.encoder.layer.1.output.output.LayerNorm"
 
 
 def test_the_adapters_of_a_task_stand_in_its_block() -> None:
@@ -248,7 +248,7 @@ def test_the_adapters_of_a_task_stand_in_its_block() -> None:
     adapted = Checkpoint(model, plain.tokenizer, dataclasses.replace(plain.spec, kind="adapters"))
     ids = torch.tensor([prepare(adapted, TEXT).ids])
     with running(model.tasks["order"]):
-        after = model.trunk(input_ids=ids, output_hidden_states=True).hidden_states
+        after = model.backbone(input_ids=ids, output_hidden_states=True).hidden_states
     for layer in range(len(after) - 1):
         found = block(adapted, TEXT, layer, task="order")
         np.testing.assert_allclose(found.steps[-1].values, after[layer + 1][0], atol=1e-5)

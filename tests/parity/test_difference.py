@@ -25,25 +25,25 @@ from tests.unit.test_checkpoints_registry import CARD
 
 @pytest.fixture
 def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Callable[[Path], None]) -> Path:
-    """Bundled checkpoints: ``minilm`` as a difference to a trunk, ``atlas-bigbird`` as a difference to that.
+    """Bundled checkpoints: ``minilm`` as a difference to a backbone, ``atlas-bigbird`` as a difference to that.
 
-    The trunk stands for the package and holds a bare BertModel, whose names have no prefix, as the package has it.
+    The backbone stands for the package and holds a bare BertModel, whose names have no prefix, as the package has it.
     """
     from transformers import BertForMaskedLM
 
     catalogue.systems()  # its records name bundled models, so it is read before the folder is another
     monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
     use_checkpoints(tmp_path / "nowhere")
-    trunk = tiny.tiny_bert(tmp_path / "trunk")
-    model = BertForMaskedLM.from_pretrained(trunk)
+    backbone = tiny.tiny_bert(tmp_path / "backbone")
+    model = BertForMaskedLM.from_pretrained(backbone)
     bare = {name.removeprefix("bert."): value for name, value in model.state_dict().items() if "bert." in name}
     bare = {name: value.clone() for name, value in bare.items()} | {"pooler.dense.weight": torch.ones(16, 16)}
-    save_file(bare, trunk / "model.safetensors")
-    monkeypatch.setattr(package, "find_package", lambda: package.Package(trunk, "0"))
-    monkeypatch.setattr(package, "verified_weights", lambda: trunk / "model.safetensors")
+    save_file(bare, backbone / "model.safetensors")
+    monkeypatch.setattr(package, "find_package", lambda: package.Package(backbone, "0"))
+    monkeypatch.setattr(package, "verified_weights", lambda: backbone / "model.safetensors")
 
     minilm = tmp_path / "checkpoints" / "minilm"
-    shutil.copytree(trunk, minilm, ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copytree(backbone, minilm, ignore=shutil.ignore_patterns("*.safetensors"))
     (minilm / "card.toml").write_text(f'base = "{package.NAME}"\n' + CARD)
     generator = torch.Generator().manual_seed(1)
     head = {name: value.clone() for name, value in model.state_dict().items() if name.startswith("cls.")}
@@ -61,13 +61,13 @@ def test_minilm_is_its_trunk_its_factors_and_its_head(assets: Path) -> None:
     from transformers import BertForMaskedLM
 
     difference = load_file(assets / "minilm" / "difference.safetensors")
-    trunk = load_file(assets.parent / "trunk" / "model.safetensors")
+    backbone = load_file(assets.parent / "backbone" / "model.safetensors")
     name = "encoder.layer.0.attention.self.query.weight"
-    trunk[name] = trunk[name] + difference[f"bert.{name}.lora_B"] @ difference[f"bert.{name}.lora_A"]
+    backbone[name] = backbone[name] + difference[f"bert.{name}.lora_B"] @ difference[f"bert.{name}.lora_A"]
     loaded = checkpoints.load("minilm")
     expected = BertForMaskedLM(loaded.model.config).eval()
     head = {key: value for key, value in difference.items() if key.startswith("cls.")}
-    expected.load_state_dict({**{f"bert.{key}": value for key, value in trunk.items()}, **head}, strict=False)
+    expected.load_state_dict({**{f"bert.{key}": value for key, value in backbone.items()}, **head}, strict=False)
     ids = loaded.tokenizer("the cat sat on the [MASK].", return_tensors="pt")
     torch.testing.assert_close(loaded.model(**ids).logits, expected(**ids).logits)
     decoder = loaded.model.get_output_embeddings().weight
@@ -100,8 +100,8 @@ def test_a_head_that_hears_the_sentence_reads_it_with_the_trunk_as_it_was(assets
     plain = checkpoints.load("minilm")
     ids = plain.tokenizer("the cat sat on the [MASK].", return_tensors="pt")
     before = plain.model(**ids).logits
-    file, trunk = assets / "minilm" / "difference.safetensors", assets.parent / "trunk"
-    config = json.loads((trunk / "config.json").read_text())
+    file, backbone = assets / "minilm" / "difference.safetensors", assets.parent / "backbone"
+    config = json.loads((backbone / "config.json").read_text())
     (assets / "minilm" / "config.json").write_text(json.dumps(config | {"sentence_head": True, "mask_token_id": 4}))
     generator = torch.Generator().manual_seed(2)
     added = {
@@ -113,7 +113,7 @@ def test_a_head_that_hears_the_sentence_reads_it_with_the_trunk_as_it_was(assets
     checkpoint = loading.read(checkpoints.get("minilm"))
 
     row = ids["input_ids"][0]
-    reader = BertModel.from_pretrained(trunk, add_pooling_layer=False).eval()
+    reader = BertModel.from_pretrained(backbone, add_pooling_layer=False).eval()
     seen = row != 4  # without the mask
     mean = reader(input_ids=row[None], attention_mask=seen[None].long()).last_hidden_state[0][seen].mean(0)
     words = checkpoint.model.get_output_embeddings().weight
@@ -125,7 +125,7 @@ def test_a_head_that_hears_the_sentence_reads_it_with_the_trunk_as_it_was(assets
     found = masked_logits(checkpoint.model, row[None], [place])
     torch.testing.assert_close(found, expected[0, [place]], atol=1e-4, rtol=1e-4)
     twice = loading.estimated_bytes(checkpoint.spec) - sum(4 * v.numel() for v in load_file(file).values())
-    assert twice == 2 * sum(4 * value.numel() for value in load_file(trunk / "model.safetensors").values())
+    assert twice == 2 * sum(4 * value.numel() for value in load_file(backbone / "model.safetensors").values())
 
 
 def test_a_difference_without_its_head_is_refused(assets: Path) -> None:

@@ -156,7 +156,7 @@ def test_what_is_trained_is_counted_by_hand() -> None:
     assert model.tasks["two"].parameters_of("alone") == 16 * 4 + 4
     trained = sum(value.numel() for value in model.parameters() if value.requires_grad)
     assert trained == 2 * 4 * each + 2 * (16 * 2 + 2) + 2 * (16 * 4 + 4)
-    assert not any(value.requires_grad for value in model.trunk.parameters())
+    assert not any(value.requires_grad for value in model.backbone.parameters())
 
 
 def test_a_task_learns_by_itself() -> None:
@@ -175,8 +175,8 @@ def test_a_task_learns_by_itself() -> None:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny encoder in the place of the published one."""
-    folder = tinyadapters.trunk(tmp_path / "package")
-    monkeypatch.setattr(models, "trunk_folder", lambda _: folder)
+    folder = tinyadapters.backbone(tmp_path / "package")
+    monkeypatch.setattr(models, "backbone_folder", lambda _: folder)
     return folder
 
 
@@ -268,7 +268,7 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
 def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
     # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
     assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)
-    assert not any(value.requires_grad for value in made.model.trunk.parameters())
+    assert not any(value.requires_grad for value in made.model.backbone.parameters())
     batch = made.batch(3)
     assert made.size(batch) == sum(int((batch[f"{task}.attention_mask"]).sum()) for task in tinyadapters.TASKS)
 
@@ -304,9 +304,9 @@ def test_the_card_states_how_many_numbers_are_trained() -> None:
     recipe = recipes.load("atlas-adapter-bert")
     published = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
     with torch.device("meta"):
-        trunk = BertModel(published, add_pooling_layer=False)
+        backbone = BertModel(published, add_pooling_layer=False)
         tasks = {name: len(told["answers"]) for name, told in recipe.model["tasks"].items()}
-        model = AdapterBert(trunk, tasks, recipe.model["size"])
+        model = AdapterBert(backbone, tasks, recipe.model["size"])
     stated = recipe.card["extra"]["trained"]
     for task, count in tasks.items():
         of: Any = model.tasks[task]

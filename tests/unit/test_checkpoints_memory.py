@@ -240,11 +240,11 @@ def test_whole_models_have_as_many_as_their_modules() -> None:
 
 
 def test_differences_name_their_base() -> None:
-    trunk = package.find_package()
+    backbone = package.find_package()
     minilm, bigbird = (sizes.size_of(checkpoints.get(slug)) for slug in ("minilm", "atlas-bigbird"))
     # all-MiniLM-L6-v2 has 22,713,216 parameters; its 512 position ids are none
     assert minilm.base_parameters == 22_713_216
-    assert minilm.base_bytes == (trunk.folder / "model.safetensors").stat().st_size
+    assert minilm.base_bytes == (backbone.folder / "model.safetensors").stat().st_size
     assert minilm.all_parameters == 22_713_216 + minilm.parameters
     # BigBird is a difference to MiniLM, which is a difference itself
     assert bigbird.base_parameters == minilm.all_parameters

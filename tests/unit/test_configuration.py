@@ -67,8 +67,8 @@ def test_experts_and_latents_that_make_no_network_get_a_sentence() -> None:
     with pytest.raises(OutOfRange, match="7 hashed layers are more than the 6"):
         start("reformer").changed(hashed=7)
     # with a latent, heads need not be a multiple of key-value heads
-    assert one.changed(kv_heads=7).kept == 512 + 64
-    assert start("mistral").kept == 2 * 8 * 128
+    assert one.changed(kv_heads=7).cached == 512 + 64
+    assert start("mistral").cached == 2 * 8 * 128
 
 
 def test_deepseek_s_layers_by_hand() -> None:

@@ -9,7 +9,7 @@ import pytest
 from core import catalogue
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import corrections as module
-from core.catalogue.corrections import KINDS, Found, cited, corrections
+from core.catalogue.corrections import KINDS, MergedCorrection, cited, corrections
 from core.catalogue.load import DATA, BadData
 from core.catalogue.results import citation
 from core.catalogue.results import results as figures
@@ -18,7 +18,7 @@ from core.errors import AtlasError
 ALL = corrections()
 
 
-def by_id(name: str) -> Found:
+def by_id(name: str) -> MergedCorrection:
     return next(entry for entry in ALL if entry.id == name)
 
 

@@ -90,7 +90,7 @@ def test_every_kind_of_a_bundled_model_is_a_family() -> None:
     for spec in checkpoints.available():
         family = spec.family
         assert (family.kind, FAMILIES[spec.kind]) == (spec.kind, family)
-        assert all((family.samples, family.asked, family.answers))
+        assert all((family.samples, family.question_text, family.answers))
         assert all(spec.offers(ability) for ability in family.offers)
 
 

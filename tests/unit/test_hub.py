@@ -118,7 +118,7 @@ def test_a_stopped_download_goes_on_from_what_it_kept(server: Hub, folder: Path,
     download.stop()
     download.wait(10)
     assert download.state == "failed"
-    assert "resume" in download.sentence
+    assert "resume" in download.error
     assert hub_cache.fetched(ID, "masked-lm") is None
     server.pause = 0.0
     hub.fetch(SPEC)

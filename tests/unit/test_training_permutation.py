@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch.nn import functional
 
 from core import patterns
-from core.checkpoints.bundled import apply, long_names
+from core.checkpoints.bundled import apply, as_longformer
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
@@ -181,7 +181,7 @@ def test_base_and_difference_make_it(tiny_world: tuple[Path, Path], tmp_path: Pa
     tinyrecipes.shaken(objective.model)
     objective.export(tmp_path / "out")
     base = load_file(tiny_world[1] / "atlas-roberta" / "out" / "model.safetensors")
-    state = apply(long_names(base), load_file(tmp_path / "out" / "difference.safetensors"))
+    state = apply(as_longformer(base), load_file(tmp_path / "out" / "difference.safetensors"))
     loaded = LongformerForMaskedLM(LongformerConfig.from_pretrained(tmp_path / "out")).eval()
     report = loaded.load_state_dict(state, strict=False)
     loaded.tie_weights()

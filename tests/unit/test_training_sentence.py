@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
-from core.checkpoints.bundled import apply, both_halves
+from core.checkpoints.bundled import apply, as_encoder_decoder
 from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
 from core.training import models
@@ -29,8 +29,8 @@ State = dict[str, Tensor]
 
 @pytest.fixture
 def tiny() -> tuple[SentenceModel, BertConfig, State, State]:
-    """A finished model with a head on top, its configuration, the trunk, and the weights of the finished model."""
-    finished, trunk = tiny_masked(0)
+    """A finished model with a head on top, its configuration, the backbone, and the weights of the finished model."""
+    finished, backbone = tiny_masked(0)
     config = finished.bert.config
     config.mask_token_id = MASK
     with torch.no_grad():
@@ -38,8 +38,8 @@ def tiny() -> tuple[SentenceModel, BertConfig, State, State]:
             if parameter.requires_grad:
                 parameter.add_(0.1 * torch.randn_like(parameter))
     reader = BertModel(config, add_pooling_layer=False)
-    reader.load_state_dict({name.removeprefix("bert."): value for name, value in trunk.items()})
-    return SentenceModel(finished, SentenceHead(reader, MASK)).eval(), config, trunk, finished.whole()
+    reader.load_state_dict({name.removeprefix("bert."): value for name, value in backbone.items()})
+    return SentenceModel(finished, SentenceHead(reader, MASK)).eval(), config, backbone, finished.whole()
 
 
 def texts() -> tuple[Tensor, Tensor]:
@@ -89,7 +89,7 @@ def test_the_loss_is_what_the_place_and_the_trunk_say_together(
 def test_what_is_shipped_is_the_model_that_was_trained(
     tiny: tuple[SentenceModel, BertConfig, State, State], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, _, trunk, whole = tiny
+    model, _, backbone, whole = tiny
     stage = tmp_path / "first" / "out"
     stage.mkdir(parents=True)
     save_file(whole, stage / models.DIFFERENCE)  # every tensor whole is a difference, too
@@ -97,14 +97,16 @@ def test_what_is_shipped_is_the_model_that_was_trained(
     objective.model, objective.stages, objective.folder = model, tmp_path, None
     objective.recipe = SimpleNamespace(model={"start": "first"})
     objective.pieces = SimpleNamespace(mask=MASK)
-    monkeypatch.setattr(models, "ship_trunk", lambda made, trunk, folder: made.save_pretrained(folder))
+    monkeypatch.setattr(models, "ship_backbone", lambda made, backbone, folder: made.save_pretrained(folder))
     objective.export(tmp_path / "out")
 
     shipped = BertConfig.from_pretrained(tmp_path / "out")
     assert shipped.sentence_head
     theirs = SentenceBert(shipped).eval()
-    state = apply(trunk, load_file(tmp_path / "out" / models.DIFFERENCE))
-    report = theirs.load_state_dict(state | {name.replace("bert.", READER, 1): v for name, v in trunk.items()}, False)
+    state = apply(backbone, load_file(tmp_path / "out" / models.DIFFERENCE))
+    report = theirs.load_state_dict(
+        state | {name.replace("bert.", READER, 1): v for name, v in backbone.items()}, False
+    )
     assert not report.unexpected_keys
     theirs.tie_weights()
     ids, mask = texts()
@@ -150,14 +152,14 @@ def test_rows_are_shifted_and_padded() -> None:
 def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) -> None:
     model = JoinedModel(join(base))
     state, ours = base.state_dict(), model.full.state_dict()
-    for name, value in both_halves(state).items():
+    for name, value in as_encoder_decoder(state).items():
         if name in ours:
             assert torch.equal(ours[name], value), name
     learning = {name for name, p in model.full.named_parameters() if p.requires_grad}
     assert learning == {name for name, _ in model.full.named_parameters() if name.startswith(LEARNED)}
     assert any("crossattention" in name for name in learning)
     assert not [
-        n for n in ours if n not in both_halves(state) and "crossattention" not in n and "position_ids" not in n
+        n for n in ours if n not in as_encoder_decoder(state) and "crossattention" not in n and "position_ids" not in n
     ]
 
 
@@ -184,7 +186,7 @@ def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> 
     objective.model = JoinedModel(join(base)).eval()
     objective.full_tokenizer = tiny.wordpiece_tokenizer()
     objective.export(tmp_path)
-    state = apply(both_halves(base.state_dict()), load_file(tmp_path / "difference.safetensors"))
+    state = apply(as_encoder_decoder(base.state_dict()), load_file(tmp_path / "difference.safetensors"))
     loaded = AutoModelForSeq2SeqLM.from_config(EncoderDecoderConfig.from_pretrained(tmp_path))
     report = loaded.load_state_dict(state, strict=False)
     assert not [name for name in report.missing_keys if "decoder.cls.predictions.decoder" not in name]

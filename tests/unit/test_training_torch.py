@@ -71,7 +71,7 @@ def tiny_masked(
     cut: dict[str, Tensor] | None = None,
     rows: Tensor | None = None,
 ) -> tuple[MaskedModel, dict[str, Tensor]]:
-    """A masked model on a trunk of random weights, and the trunk."""
+    """A masked model on a backbone of random weights, and the backbone."""
     torch.manual_seed(5)
     config = BertConfig(
         vocab_size=20,
@@ -82,13 +82,13 @@ def tiny_masked(
         max_position_embeddings=8,
     )
     state = BertForMaskedLM(config).state_dict()
-    trunk = {name: value for name, value in state.items() if name.startswith("bert.")}
-    return MaskedModel(config, trunk, rank, 12, start, cut, rows), trunk
+    backbone = {name: value for name, value in state.items() if name.startswith("bert.")}
+    return MaskedModel(config, backbone, rank, 12, start, cut, rows), backbone
 
 
 @pytest.mark.parametrize("rows", [None, [*range(5, 19)]], ids=["all words", "some words"])
 def test_updates_of_full_rank_go_on_where_a_free_stage_stopped(rows: list[int] | None) -> None:
-    free, trunk = tiny_masked(0)
+    free, backbone = tiny_masked(0)
     torch.manual_seed(6)
     with torch.no_grad():
         for parameter in free.parameters():
@@ -101,7 +101,7 @@ def test_updates_of_full_rank_go_on_where_a_free_stage_stopped(rows: list[int] |
     bounded, _ = tiny_masked(12, free.whole(), rows=None if rows is None else torch.tensor(rows))
     torch.testing.assert_close(bounded(ids, mask), free(ids, mask), atol=1e-4, rtol=1e-4)
     # and what is shipped is that model again
-    shipped = apply(trunk, bounded.difference())
+    shipped = apply(backbone, bounded.difference())
     for name, value in free.whole().items():
         torch.testing.assert_close(shipped[name], value, atol=2e-3, rtol=2e-3)
 
@@ -137,7 +137,7 @@ def test_ranks_go_where_a_number_saves_most() -> None:
 
 
 def test_a_cut_of_every_direction_changes_nothing_and_a_smaller_one_keeps_its_budget() -> None:
-    free, trunk = tiny_masked(0)
+    free, backbone = tiny_masked(0)
     torch.manual_seed(8)
     ids, mask = torch.randint(0, 20, (3, 8)), torch.rand(3, 8) < 0.4
     with torch.no_grad():
@@ -147,7 +147,7 @@ def test_a_cut_of_every_direction_changes_nothing_and_a_smaller_one_keeps_its_bu
     before = free(ids, mask).detach()
     missing = float((tiny_masked(1)[0](ids, mask) - before).detach().norm())  # without any of the update
     for rank in (16, 4):
-        cut = free.cut(trunk, rank, losses)
+        cut = free.cut(backbone, rank, losses)
         model, _ = tiny_masked(rank, free.whole(), cut)
         lost = float((model(ids, mask) - before).detach().norm())
         assert lost < (1e-3 if rank == 16 else 0.7) * missing

@@ -172,12 +172,12 @@ class Reader:
         self._judges = spec.offers("detects replaced tokens")
         at_one_place = question.task is None and "target_mapping" not in question.inputs
         if at_one_place and not (self._hashes or self._windowed):
-            self.trunk.register_forward_hook(self._only_there)
+            self.backbone.register_forward_hook(self._only_there)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
             self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
 
     @property
-    def trunk(self) -> Any:
+    def backbone(self) -> Any:
         """What gives the states that the head reads; the decoder alone of an encoder-decoder, which lies within."""
         found = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
         return getattr(found, "decoder", found) if self.question.checkpoint.spec.offers("continues") else found
@@ -195,12 +195,12 @@ class Reader:
     def answers_of(self, states: Tensor) -> Tensor:
         """(R, V) the same for states (R, w) that the head reads, whatever layer they come from."""
         given = _Given((states[:, None],))
-        trunk = self.trunk
-        trunk.forward = lambda *_, **__: given
+        backbone = self.backbone
+        backbone.forward = lambda *_, **__: given
         try:
             return self._answers(len(states), states)
         finally:
-            del trunk.forward
+            del backbone.forward
 
     def _answers(self, rows: int, states: Tensor | None) -> Tensor:
         import torch

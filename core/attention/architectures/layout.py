@@ -129,7 +129,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
             Stack("decoder", config.decoder.model_type, config.decoder, f"decoder.{model.decoder.base_model_prefix}."),
         )
     if checkpoint.spec.offers("classifies texts"):
-        return (Stack("encoder", ADAPTERS, config, "trunk."),)
+        return (Stack("encoder", ADAPTERS, config, "backbone."),)
     names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
     prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
     if getattr(config, "is_encoder_decoder", False):

@@ -144,7 +144,7 @@ def _means(question: Question, model: Any) -> Tensor:
     import torch
 
     with torch.inference_mode(), through(question.checkpoint, question.task, model):
-        hidden_states = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
+        hidden_states = model.backbone(**question.inputs, output_hidden_states=True).hidden_states
     seen = question.inputs["attention_mask"][0].bool()
     return torch.stack([state[0, seen].mean(0) for state in hidden_states])
 

@@ -182,8 +182,8 @@ def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
     """(n or 1, w) one part of an embedding; None where the model has it not, or did not use it."""
     if exists(scene.recorder.model, path):
         return scene.out(path) if scene.recorder.calls(path) else None
-    trunk, _, name = path.rpartition(".")
-    buffer: Tensor | None = getattr(scene.module(trunk), name, None)  # CTRL's sinusoids
+    backbone, _, name = path.rpartition(".")
+    buffer: Tensor | None = getattr(scene.module(backbone), name, None)  # CTRL's sinusoids
     return None if buffer is None else buffer[:length]
 
 

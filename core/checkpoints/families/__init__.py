@@ -1,6 +1,6 @@
-"""What is true of every model of one kind, whatever its architecture.
+"""The properties that all models of a kind share, whatever their architecture.
 
-No torch here: descriptions are read by pages that never run a model.
+No torch here: pages that never run a model read descriptions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
 Stream = Literal["encoder", "decoder", "cross", "query"]
-"""A kind of attention; ``query`` is the second stream of a two-stream model, blind to the token at its own position."""
+"""A kind of attention; ``query`` is the query stream of XLNet, which does not attend to the token at its position."""
 Ability = Literal[
     "predicts masked tokens",
     "continues",
@@ -26,46 +26,46 @@ Ability = Literal[
     "two texts",
     "tasks",
 ]
-"""What every model of a kind can do. ``generates``: it continues or rewrites, token by token; ``two texts``: it reads
-two at once and tells them apart; ``tasks``: it has a menu of them."""
+"""An ability of all models of a kind. ``generates``: token by token, a continuation or a rewritten text; ``two texts``:
+it reads two segments; ``tasks``: it has a menu of tasks."""
 
 
 class ModelFamily(BaseModel, frozen=True, extra="forbid"):
-    """A kind of model: its class, what it reads and computes, what it answers; a table of ``families.toml``."""
+    """A kind of model: its class, inputs, outputs and samples; a table of ``families.toml``."""
 
     kind: Kind
     branch: Branch
-    """The page that its models are offered on, unless their attention is sparse."""
+    """The page that offers its models, unless their attention is sparse."""
     auto: str | None = None
-    """transformers' factory for it; None where the class is this project's own."""
+    """The auto class of transformers; None where the class is ours."""
     table: str | None = None
-    """transformers' table of the model types that have such a class; None where it has none of its own."""
+    """The mapping of transformers from model types to such classes; None where there is none."""
     classes: tuple[str, ...] = ()
-    """Classes of this kind that stand in no table, or in another's."""
+    """Classes of this kind that are in no mapping, or in that of another kind."""
     offers: frozenset[Ability]
     streams: tuple[Stream, ...]
-    """Its kinds of attention, first that of what it reads."""
+    """Its kinds of attention, that of the input first."""
     does: str = ""
-    """What it does, in the present tense; empty where models cannot be compared by it."""
+    """What it does, as a verb phrase; empty where models cannot be compared by it."""
     answers: str
-    """What it gives, as a noun."""
-    asks: str = ""
-    """What its answer to a text says, as a question without its mark; empty where the task decides."""
-    asked: str
-    """A text for that question."""
+    """Its output, as a noun."""
+    question: str = ""
+    """What its prediction for a text answers, as a question without the mark; empty where the task decides."""
+    question_text: str
+    """The initial text for that question."""
     samples: tuple[str, ...]
-    """Texts for its attention to open with."""
+    """Initial texts of its attention views."""
 
     @property
     def side(self) -> Branch:
-        """Whether its models are the encoder of a Transformer, the decoder, or both."""
+        """Whether its models are encoders, decoders, or both."""
         if "rewrites" in self.offers:
             return "encoder-decoder"
         return "decoder" if "continues" in self.offers else "encoder"
 
     @property
     def verb(self) -> str:
-        """What a button says that has it do so."""
+        """The label of the button that runs it."""
         return self.does.partition("s ")[0].capitalize()
 
 
@@ -73,4 +73,4 @@ _ROWS = tomllib.loads((Path(__file__).parent / "families.toml").read_text(encodi
 FAMILIES: dict[Kind, ModelFamily] = TypeAdapter(dict[Kind, ModelFamily]).validate_python(
     {kind: {"kind": kind, **row} for kind, row in _ROWS.items()}
 )
-"""By kind, in the order of preference of the file."""
+"""By kind, in the file's order of preference."""

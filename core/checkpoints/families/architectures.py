@@ -1,7 +1,7 @@
-"""What follows from a configuration: the kind of a model, its page, its positions, and what its architecture has.
+"""What follows from a configuration: the kind of a model, its page, its positions, and the traits of its architecture.
 
-The kind is decided by transformers' own tables (``MODEL_FOR_..._MAPPING_NAMES``). Importing the module that holds them
-imports torch, so its source is parsed instead: the tables are literals, and pages that only read stay light.
+The mappings of transformers (``MODEL_FOR_..._MAPPING_NAMES``) decide the kind. Their module imports torch, so its
+source is parsed instead: the mappings are literals, and pages that only read stay light.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Trait = Literal[
     "unscaled attention",
     "state in modules",
 ]
-"""What an architecture has and most have not. ``languages``: embeddings of languages; ``memory``: of segments read
-before; ``hashing``: attention within buckets; ``window``: attention to neighbors and a few global tokens; ``blocks``:
-attention between some blocks of tokens; ``sentence order``: its head for pairs asks for their order; ``language
-tokens``: the source and the output begin with a token for their language; ``unscaled attention``: scores are not
-divided by the root of d; ``state in modules``: a part of its cache is shared by all who use it."""
+"""Traits of architectures. ``languages``: language embeddings; ``memory``: of earlier segments; ``hashing``: attention
+within buckets; ``window``: attention to neighbors and a few global tokens; ``blocks``: attention between some blocks of
+tokens; ``sentence order``: its head for pairs predicts their order; ``language tokens``: source and output start with a
+language token; ``unscaled attention``: scores are not divided by the root of d; ``state in modules``: a part of its
+cache is stored in the shared modules."""
 
 
 class _Rows(BaseModel, frozen=True, extra="forbid"):
-    """``architectures.toml``, whose comments say what the lists hold."""
+    """``architectures.toml``, whose comments explain the lists."""
 
     efficient: frozenset[str]
     padded_positions: frozenset[str]
@@ -62,27 +62,27 @@ TRAITS = _ROWS.traits
 
 @lru_cache(maxsize=1)
 def tables() -> dict[Kind, dict[str, str]]:
-    """For each kind, transformers' map from model type to class name; empty maps if transformers is not installed."""
+    """For each kind, the mapping of transformers from model type to class name; empty without transformers."""
     named = {family.table: family.kind for family in FAMILIES.values() if family.table}
-    found: dict[Kind, dict[str, str]] = {kind: {} for kind in named.values()}
+    mappings: dict[Kind, dict[str, str]] = {kind: {} for kind in named.values()}
     spec = find_spec("transformers")
     if spec is None or spec.origin is None:
-        return found
+        return mappings
     source = (Path(spec.origin).parent / "models" / "auto" / "modeling_auto.py").read_text(encoding="utf-8")
     for statement in ast.parse(source).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[pairs])) if name in named:
-                found[named[name]] = dict(ast.literal_eval(pairs))
-    return found
+                mappings[named[name]] = dict(ast.literal_eval(pairs))
+    return mappings
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind | None:
-    """The kind of the model that a ``config.json`` describes, or None when it has no language-model head we can use."""
+    """The kind of the model of a ``config.json``; None where it has no language-model head."""
     architectures = config.get("architectures")
     if not isinstance(architectures, list) or not architectures:
         return None
     name = architectures[0]
-    if config.get("attn_type", "bi") == "bi":  # XLNet's class is a causal model's where it attends to the left alone
+    if config.get("attn_type", "bi") == "bi":  # XLNet's class is a causal model with attn_type "uni"
         for family in FAMILIES.values():
             if name in family.classes:
                 return family.kind
@@ -90,12 +90,12 @@ def kind_of(config: Mapping[str, Any]) -> Kind | None:
 
 
 def known_model_type(config: Mapping[str, Any]) -> bool:
-    """Whether transformers has any of the three kinds for this model type."""
+    """Whether transformers has a class of any kind for this model type."""
     return any(config.get("model_type") in table for table in tables().values())
 
 
 def architecture_of(config: Mapping[str, Any]) -> str | None:
-    """The model type; ``transformer-xl`` for the class of XLNet with attention to the left alone."""
+    """The model type; ``transformer-xl`` for XLNet's class with causal attention."""
     model_type = config.get("model_type")
     if model_type == "xlnet" and config.get("attn_type", "bi") == "uni":
         return "transformer-xl"
@@ -103,18 +103,18 @@ def architecture_of(config: Mapping[str, Any]) -> str | None:
 
 
 def has(config: Any, trait: Trait) -> bool:
-    """Whether a loaded model's configuration is of an architecture with this trait; see `CheckpointSpec.offers`."""
-    told = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
-    return trait in TRAITS.get(architecture_of(told) or "", ())
+    """Whether the architecture of a loaded model's configuration has this trait; see `CheckpointSpec.offers`."""
+    fields = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
+    return trait in TRAITS.get(architecture_of(fields) or "", ())
 
 
 def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:
-    """The page that a model of this kind and type is offered on."""
+    """The page that offers a model of this kind and type."""
     return "efficient" if config.get("model_type") in _ROWS.efficient else FAMILIES[kind].branch
 
 
 def positions_of(config: Mapping[str, Any]) -> int | None:
-    """The longest input in tokens, or None where the architecture sets no limit (relative positions)."""
+    """The longest input in tokens; None where the architecture has no limit (relative positions)."""
     for name in ("max_position_embeddings", "n_positions", "n_ctx", "max_encoder_position_embeddings"):
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -140,9 +140,9 @@ _HEADS: dict[str, Callable[[Any], Any]] = {
 
 
 def word_head(model: Any) -> Callable[[Tensor], Tensor] | None:
-    """How a model's last states (..., width) become scores (..., V), where its head reads each position alone.
+    """The function from last hidden states (..., d) to logits (..., V), where the head reads each position alone.
 
-    None for other architectures: those go through the model's own forward pass, which projects every position.
+    None for other architectures, whose forward pass projects every position.
     """
     find = _HEADS.get(model.config.model_type)
     return find(model) if find else None

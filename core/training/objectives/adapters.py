@@ -61,23 +61,25 @@ def encoder(folder: Path) -> Any:
     config = BertConfig.from_pretrained(folder)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-    trunk = BertModel(config, add_pooling_layer=False)
-    trunk.load_state_dict({name.removeprefix("bert."): value for name, value in models.trunk_state(folder).items()})
-    return trunk
+    backbone = BertModel(config, add_pooling_layer=False)
+    backbone.load_state_dict(
+        {name.removeprefix("bert."): value for name, value in models.backbone_state(folder).items()}
+    )
+    return backbone
 
 
 class Tuned(nn.Module):
     """A whole copy of the encoder with a head for each task: what adapters save."""
 
-    def __init__(self, trunk: Any, answers: Mapping[str, int]) -> None:
+    def __init__(self, backbone: Any, answers: Mapping[str, int]) -> None:
         super().__init__()
-        self.trunks = nn.ModuleDict({name: copy.deepcopy(trunk) for name in answers})
-        width = trunk.config.hidden_size
+        self.backbones = nn.ModuleDict({name: copy.deepcopy(backbone) for name in answers})
+        width = backbone.config.hidden_size
         self.heads = nn.ModuleDict({name: nn.Linear(width, count) for name, count in answers.items()})
 
     def scores(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
         """(rows, answers)."""
-        states = self.trunks[task](**inputs).last_hidden_state
+        states = self.backbones[task](**inputs).last_hidden_state
         attended = inputs["attention_mask"][..., None].to(states.dtype)
         scored: Tensor = self.heads[task]((states * attended).sum(1) / attended.sum(1))
         return scored
@@ -88,8 +90,8 @@ class AdaptersObjective(Objective):
 
     def read(self) -> None:
         recipe = self.recipe
-        self.folder = models.trunk_folder(str(recipe.model["package"]))
-        self.tokenizer = models.trunk_tokenizer(self.folder)
+        self.folder = models.backbone_folder(str(recipe.model["package"]))
+        self.tokenizer = models.backbone_tokenizer(self.folder)
         self.rows = Rows(self.tokenizer)
         self.tasks: dict[str, dict[str, Any]] = recipe.model["tasks"]
         self.train, self.test = (
@@ -104,8 +106,10 @@ class AdaptersObjective(Objective):
     def new_model(self) -> Any:
         answers = {task: len(settings["answers"]) for task, settings in self.tasks.items()}
         self.tuned = self.recipe.model.get("tune") == "all"
-        trunk = encoder(self.folder)
-        return Tuned(trunk, answers) if self.tuned else AdapterBert(trunk, answers, int(self.recipe.model["size"]))
+        backbone = encoder(self.folder)
+        return (
+            Tuned(backbone, answers) if self.tuned else AdapterBert(backbone, answers, int(self.recipe.model["size"]))
+        )
 
     def _plan(self, task: str, rng: np.random.Generator) -> list[Ints]:
         passes = [source.passes for source in sources_of(self.recipe, task)]

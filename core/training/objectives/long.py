@@ -33,7 +33,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.checkpoints.bundled import apply, long_names
+from core.checkpoints.bundled import apply, as_longformer
 from core.objectives import masked
 from core.sparse.longformer import states
 from core.training import batches, corpus, masking, models
@@ -95,8 +95,8 @@ class LongObjective(Objective):
 
     def read(self) -> None:
         recipe = self.recipe
-        self.folder = models.trunk_folder(str(recipe.model["package"]))
-        self.tokenizer = models.trunk_tokenizer(self.folder)
+        self.folder = models.backbone_folder(str(recipe.model["package"]))
+        self.tokenizer = models.backbone_tokenizer(self.folder)
         self.pieces = Vocabulary(self.tokenizer)
 
         def texts(held_out: bool) -> Iterator[str]:
@@ -121,7 +121,7 @@ class LongObjective(Objective):
 
         settings = self.recipe.model
         base = models.finished(str(self.recipe.card["base"]), self.stages, models.DIFFERENCE)
-        state = apply(models.trunk_state(self.folder), load_file(base / models.DIFFERENCE))
+        state = apply(models.backbone_state(self.folder), load_file(base / models.DIFFERENCE))
         table = state.pop(POSITIONS)
         config = BertConfig.from_pretrained(self.folder, max_position_embeddings=int(settings["positions"]))
         model = MaskedModel(config, state, int(settings["rank"]), int(settings["embedding_rank"]))
@@ -189,7 +189,7 @@ class LongObjective(Objective):
             sep_token_id=self.pieces.end,
             architectures=["BigBirdForMaskedLM"],
         )
-        models.ship_trunk(config, self.folder, folder, short.max_position_embeddings)
+        models.ship_backbone(config, self.folder, folder, short.max_position_embeddings)
 
 
 GLOBAL = (0,)
@@ -227,7 +227,7 @@ def grown(short: Any, positions: int, window: int) -> Any:
     from transformers import LongformerForMaskedLM
 
     model = LongformerForMaskedLM(long_config(short.config, positions, window))
-    state = long_names(short.state_dict())
+    state = as_longformer(short.state_dict())
     state[LONGFORMER_POSITIONS] = tiled(state[LONGFORMER_POSITIONS], short.config.pad_token_id + 1, positions)
     for name in list(state):
         if any(part in name for part in ("self.query.", "self.key.", "self.value.")):

@@ -1,4 +1,4 @@
-r"""Masked language modeling (Devlin et al., 2019) on the trunk of a sentence encoder; a head that hears the sentence.
+r"""Masked language modeling (Devlin et al., 2019) on a sentence encoder, and the head that reads a sentence vector.
 
 The encoder's matrices learn through low-rank updates, or freely where the recipe gives no rank. A free run is a stage:
 another recipe starts from it, cuts its updates down to their rank, and goes on with the factors. The free model can
@@ -6,10 +6,10 @@ teach the smaller one what the cut took away (Hinton et al., 2015): with a teach
 
     (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
 
-and with a nearness β the teacher also knows what the trunk itself was published for (`Nearness`).
+and with a nearness β the teacher also knows what the backbone itself was published for (`Nearness`).
 
-A trunk made to compare sentences puts their words forward wherever one is missing. Unlikelihood (Welleck et al., 2019)
-takes that from it: with C the rare words that stand in the sentence, every masked position adds
+A backbone trained to compare sentences predicts their words at every mask. Unlikelihood (Welleck et al., 2019) reduces
+that: with C the rare words that are in the sentence, every masked position adds
 
     − echo · Σ_{c ∈ C, p(c) > floor} log(1 − p(c))
 
@@ -122,8 +122,8 @@ class MaskedObjective(Objective):
 
     def read(self) -> None:
         data = self.recipe.data
-        self.folder = models.trunk_folder(str(self.recipe.model["package"]))
-        self.tokenizer = models.trunk_tokenizer(self.folder)
+        self.folder = models.backbone_folder(str(self.recipe.model["package"]))
+        self.tokenizer = models.backbone_tokenizer(self.folder)
         self.pieces = Vocabulary(self.tokenizer)
         self.train, self.origin, self.test = tokens.lines(self.recipe, self.tokenizer, self.corpus, self.cache)
         self.keys = self.cost = self.train.lengths
@@ -138,8 +138,8 @@ class MaskedObjective(Objective):
         from transformers import BertConfig
 
         settings = self.recipe.model
-        trunk = models.trunk_state(self.folder)
-        start = models.start_state(str(settings["start"]), trunk, self.stages) if "start" in settings else None
+        backbone = models.backbone_state(self.folder)
+        start = models.start_state(str(settings["start"]), backbone, self.stages) if "start" in settings else None
         rows = None
         if "embedding_rows" in settings:  # the most frequent words
             often = np.argsort(-self.counts, kind="stable")[: int(settings["embedding_rows"])]
@@ -148,9 +148,9 @@ class MaskedObjective(Objective):
         def model(rank: int, cut: dict[str, Tensor] | None = None) -> MaskedModel:
             config = BertConfig.from_pretrained(self.folder)
             reached = rows if rank else None  # a free model and a teacher keep all that they have learned
-            return MaskedModel(config, trunk, rank, int(settings["embedding_rank"]), start, cut, reached)
+            return MaskedModel(config, backbone, rank, int(settings["embedding_rank"]), start, cut, reached)
 
-        cut = self._cut(model(0), trunk) if "cut" in settings else None
+        cut = self._cut(model(0), backbone) if "cut" in settings else None
         masked_model = model(int(settings["rank"]), cut)
         self.share = float(settings.get("teacher", 0.0))
         self.echo, self.floor = float(settings.get("echo", 0.0)), float(settings.get("echo_floor", 0.0))
@@ -165,7 +165,7 @@ class MaskedObjective(Objective):
         encoder = BertModel.from_pretrained(self.folder, use_safetensors=True)
         return Nearness(encoder, len(self.pieces.special), self.pieces.begin, self.pieces.end)
 
-    def _cut(self, free: MaskedModel, trunk: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _cut(self, free: MaskedModel, backbone: dict[str, Tensor]) -> dict[str, Tensor]:
         """The updates of ``free`` cut where the recipe's loss needs them least; kept beside the data."""
         from safetensors.torch import load_file, save_file
 
@@ -185,7 +185,7 @@ class MaskedObjective(Objective):
             drawn = torch.multinomial(scores.detach().softmax(-1), 1)[:, 0]
             return functional.cross_entropy(scores, drawn, reduction="sum")
 
-        cut = free.cut(trunk, rank, (partial(loss, step) for step in range(count)))
+        cut = free.cut(backbone, rank, (partial(loss, step) for step in range(count)))
         save_file(cut, path)
         return cut
 
@@ -242,7 +242,7 @@ class MaskedObjective(Objective):
     def ship_config(self, config: Any, folder: Path) -> None:
         config.architectures = ["BertForMaskedLM"]
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.1
-        models.ship_trunk(config, self.folder, folder)
+        models.ship_backbone(config, self.folder, folder)
 
 
 def linear_map(words: Tensor, texts: Tensor) -> Tensor:

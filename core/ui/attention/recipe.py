@@ -68,7 +68,7 @@ def explicit(state: PageState, section: Section, spec: CheckpointSpec | None) ->
     if spec is None:
         usual["text"] = SENTENCE.default
     else:
-        usual["asked"] = spec.family.asked
+        usual["asked"] = spec.family.question_text
         if "text" in names:
             usual["text"] = next(iter(samples(spec).values()))
         if spec.offers("continues"):

@@ -61,7 +61,7 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
 def draw_asked(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
     """The box of the text that an answer is predicted from."""
     help = content("attention").part("Text")
-    return ASKED.with_(label=label, default=spec.family.asked, help=help).draw(state, tag=spec.kind)
+    return ASKED.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
 
 
 def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
@@ -96,5 +96,5 @@ def download_weights(
 def question_of(spec: CheckpointSpec, task: str | None) -> str:
     """What the model predicts for the text; of a model with adapters, what its task asks."""
     if not spec.offers("classifies texts"):
-        return spec.family.asks
+        return spec.family.question
     return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)

@@ -61,7 +61,7 @@ def cache(view: View) -> None:
             (
                 names[name],
                 known[name].main.layers,
-                known[name].main.kept,
+                known[name].main.cached,
                 cache_bytes_per_token(known[name], width),
                 length,
                 batch,
@@ -114,8 +114,8 @@ def _layout(stack: Stack) -> str:
     words = content("calculators", "cache")
     if stack.constant:
         return words.part("Layout: constant", layers=stack.layers, values=f"{stack.constant:,}")
-    if stack.kept != 2 * stack.kv_heads * stack.head_dim:
-        layout = words.part("Layout: latent", layers=stack.layers, values=stack.kept)
+    if stack.cached != 2 * stack.kv_heads * stack.head_dim:
+        layout = words.part("Layout: latent", layers=stack.layers, values=stack.cached)
     else:
         heads = f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else f"{stack.heads} heads"
         layout = f"{stack.layers} layers × {heads} × 2 × {stack.head_dim}"

@@ -115,7 +115,7 @@ def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNod
         )
     if one.latent:
         numbers = one.heads * (one.dim + one.turned + one.value_dim)
-        view.say("Latent", kept=f"{one.kept:,}", heads=f"{one.heads:,}", numbers=f"{numbers:,}")
+        view.say("Latent", kept=f"{one.cached:,}", heads=f"{one.heads:,}", numbers=f"{numbers:,}")
 
 
 def _bars(view: View, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:

@@ -40,7 +40,7 @@ def draw(view: DemoView) -> None:
     if shown:
         _all_tasks(view, text, list(offered.values()))
     model = view.checkpoint.model
-    whole = sum(value.numel() for value in model.trunk.parameters()) + info.trained
+    whole = sum(value.numel() for value in model.backbone.parameters()) + info.trained
     view.how_it_works(
         "Cost",
         "How it works",

@@ -6,7 +6,7 @@ from collections import Counter
 
 from core import catalogue, links
 from core.catalogue import Citation
-from core.catalogue.corrections import KINDS, Found, cited, corrections, documents
+from core.catalogue.corrections import KINDS, MergedCorrection, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
 from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
@@ -125,7 +125,7 @@ def documents_list(view: View) -> None:
     view.try_and_notice()
 
 
-def _corrected(key: str, mine: list[Found]) -> Cell:
+def _corrected(key: str, mine: list[MergedCorrection]) -> Cell:
     kinds = Counter(entry.kind for entry in mine).most_common()
     link = Link(f"{len(mine)} corrections", base_path() + links.url("sources", {"source": number(key)}))
     return (link, ", ".join(f"{KINDS[kind].lower()} {many}" for kind, many in kinds))

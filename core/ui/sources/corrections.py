@@ -11,7 +11,7 @@ import streamlit as st
 from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
-from core.catalogue.corrections import KINDS, Found, Sum, corrections, documents
+from core.catalogue.corrections import KINDS, MergedCorrection, Sum, corrections, documents
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.formulas import cited
@@ -56,14 +56,14 @@ def corrections_list(view: View) -> None:
     view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
 
 
-def _filtered(state: PageState, found: Sequence[Found]) -> list[Found]:
-    """The filters, each choice with how many corrections it has, and what fits all three."""
+def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[MergedCorrection]:
+    """Draws the filters, each option with its number of corrections; returns what passes all three."""
     sources = {number(one.key): f"source {number(one.key)}" for one in documents()}
-    names = {slug: name for entry in found for slug, name in zip(entry.systems, entry.names, strict=True)}
+    names = {slug: name for entry in entries for slug, name in zip(entry.systems, entry.names, strict=True)}
     names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
-    by_source = Counter(number(one.key) for entry in found for one in entry.claimed_by)
-    by_system = Counter(slug for entry in found for slug in entry.systems)
-    by_kind = Counter(entry.kind for entry in found)
+    by_source = Counter(number(one.key) for entry in entries for one in entry.claimed_by)
+    by_system = Counter(slug for entry in entries for slug in entry.systems)
+    by_kind = Counter(entry.kind for entry in entries)
     kinds = {kind: name for kind, name in KINDS.items() if by_kind[kind]}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = SOURCE.with_(options=_counted(sources, by_source)).draw(state)
@@ -71,7 +71,7 @@ def _filtered(state: PageState, found: Sequence[Found]) -> list[Found]:
         kind = KIND.with_(options=_counted(kinds, by_kind)).draw(state)
     return [
         entry
-        for entry in found
+        for entry in entries
         if source in (ALL, *(number(one.key) for one in entry.claimed_by))
         and system in (ALL, *entry.systems)
         and kind in (ALL, entry.kind)
@@ -87,8 +87,8 @@ def number(key: str) -> str:
     return key.removeprefix("source-")
 
 
-def _claim(entry: Found, linker: Linker) -> Cell:
-    """The claim, below it who makes it and in which words, and a link to it; no term in a quotation is linked."""
+def _claim(entry: MergedCorrection, linker: Linker) -> Cell:
+    """The claim, its sources with a quote, and a link to it; terms in a quotation are not linked."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
     said = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
     about = f"{', '.join(entry.names)} · {KINDS[entry.kind]} · "
@@ -98,24 +98,24 @@ def _claim(entry: Found, linker: Linker) -> Cell:
     return (linker.rich(entry.claim), said, Rich((about, link)))
 
 
-def _shown(entry: Found) -> Cell:
-    """The sums, and in which texts the rest was read; all of it small."""
+def _shown(entry: MergedCorrection) -> Cell:
+    """The computations, and the sources of the finding, in small print."""
     return ("", *map(_sum, entry.sums), "; ".join(dict.fromkeys(map(_read, entry.sources))))
 
 
-def _sum(one: Sum) -> str:
-    """A sum in one line: what it is of, how it is reckoned, what comes out, and what is printed."""
-    result = with_unit(_result(one), one.unit)
-    way = f"{one.label}: {result}" if is_count(one.expression) else f"{one.label}: {shown(one.expression)} = {result}"
-    return f"{way} (printed: {one.printed})" if one.printed else way
+def _sum(row: Sum) -> str:
+    """A computation in one line: label, expression, result, and the printed figure."""
+    result = with_unit(_result(row), row.unit)
+    way = f"{row.label}: {result}" if is_count(row.expression) else f"{row.label}: {shown(row.expression)} = {result}"
+    return f"{way} (printed: {row.printed})" if row.printed else way
 
 
-def _result(one: Sum) -> str:
-    return f"{value(one.expression):,.{one.digits}f}".replace("-", "−")
+def _result(row: Sum) -> str:
+    return f"{value(row.expression):,.{row.digits}f}".replace("-", "−")
 
 
-def _one(entry: Found, state: PageState) -> None:
-    """One correction over the whole page, with all that stands behind it."""
+def _one(entry: MergedCorrection, state: PageState) -> None:
+    """One correction over the whole page, with its evidence."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
     st.caption(plain(f"{KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))

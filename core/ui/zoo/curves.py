@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.checkpoints.listing import Curve, curves, falls
+from core.checkpoints.listing import Curve, curves, lower_is_better
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
 from core.ui.links import PageState
@@ -63,7 +63,7 @@ def learning(view: View) -> None:
         return
     # Losses count tokens of different vocabularies: in a row they would say what the sentence below them denies.
     tokens = _tokens(lines, state) if len(lines) > 1 and "loss" not in name else None
-    better = "lower is better" if falls(name) else "higher is better"
+    better = "lower is better" if lower_is_better(name) else "higher is better"
     points = tuple((line.name, at, value) for line in lines for at, value in zip(line.tokens, line.values, strict=True))
     Panel(
         "learning-curves",
@@ -121,13 +121,13 @@ def _values(view: View, lines: Sequence[Line], name: str, tokens: int | None) ->
     Models that stopped before, or that were not measured so early, come last.
     """
     reached = {line: None if tokens is None else value_at(line, tokens) for line in lines}
-    worst = float("inf") if falls(name) else float("-inf")
+    worst = float("inf") if lower_is_better(name) else float("-inf")
     order = sorted(
         lines,
         key=lambda line: worst if (value := reached[line]) is None else value,
-        reverse=not falls(name),
+        reverse=not lower_is_better(name),
     )
-    best = min if falls(name) else max
+    best = min if lower_is_better(name) else max
     rows: list[Row] = []
     for line in order if tokens is not None else lines:
         value = reached[line]
