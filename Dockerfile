@@ -27,7 +27,7 @@ RUN useradd --create-home --uid 10001 atlas && \
 COPY . .
 RUN chmod -R a+rX . && python -m compileall -q app.py core pages
 
-USER atlas
+USER 10001
 ENV HOME=/home/atlas \
     PYTHONDONTWRITEBYTECODE=1 \
     ATLAS_CHECKPOINT_DIR=/checkpoints \
