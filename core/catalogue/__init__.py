@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from core.catalogue.load import load_all, shared
+from core.catalogue.load import load_all, moved_sizes, shared
 from core.catalogue.schema import (
     BRANCHES,
     EVIDENCE,
@@ -46,6 +46,7 @@ __all__ = [
     "by_branch",
     "citations",
     "get",
+    "moved_sizes",
     "systems",
 ]
 

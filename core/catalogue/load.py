@@ -89,6 +89,13 @@ def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
 
 
 @lru_cache(maxsize=1)
+def moved_sizes() -> dict[tuple[str, str], tuple[str, str]]:
+    """Sizes that became a system of their own, by the system and size that older links carry."""
+    rows = tomllib.loads(read_text(DATA / "moved.toml"))["sizes"]
+    return {(old[0], old[1]): (new[0], new[1]) for old, new in ((a.split(), b.split()) for a, b in rows.items())}
+
+
+@lru_cache(maxsize=1)
 def load_all() -> tuple[System, ...]:
     """All records, oldest first, then by name; read once per process."""
     common, ancestors = shared()

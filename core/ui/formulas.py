@@ -12,16 +12,25 @@ from core.costs.known import Formula, formulas
 from core.ui.glossary import terms
 from core.ui.page import plain
 
-_INDEXED = re.compile(r"\b([A-Za-z])\\_(\w+)\b")
-"""A letter with an index, as ``plain`` leaves it."""
+_INDEXED = re.compile(r"\b([A-Za-z])(\\_|\^)(\w+)\b")
+"""A letter with an index or an exponent, as ``plain`` leaves it."""
 
 
 def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
     """A formula with every letter named, and where it was read; of the costs, or of ``known``."""
     one = (formulas() if known is None else known)[key]
     st.latex(one.latex)
-    letters = _INDEXED.sub(r"$\1_{\2}$", plain(f"{one.letters}."))
-    st.caption(terms(letters) + " " + " ".join(map(cited, one.sources)))
+    st.caption(symbols(f"{one.letters}.") + " " + " ".join(map(cited, one.sources)))
+
+
+def symbols(text: str) -> str:
+    """What the letters of a formula mean, as Markdown: ``w_t`` and ``d_model`` as in the formula, terms linked."""
+
+    def in_math(found: re.Match[str]) -> str:
+        index = found[3] if len(found[3]) == 1 else rf"\text{{{found[3]}}}"
+        return f"${found[1]}{found[2][-1]}{{{index}}}$"
+
+    return terms(_INDEXED.sub(in_math, plain(text)))
 
 
 def cited(citation: Citation) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import catalogue
+from core.checkpoints.spec import WHOLE
 from core.figures.lineage import family
 from core.ui.glossary import terms
 from core.ui.links import page_link
@@ -82,7 +83,7 @@ def _what_runs(view: View) -> None:
 
 
 def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
-    """Links to the live models by branch; below, where those come from that were not trained here."""
+    """Links to the live models by branch; below, where those come from that are no whole models trained here."""
     groups = dict.fromkeys([*BRANCH_TITLES, *(spec.branch for spec in live)])
     filled = [(branch, own) for branch in groups if (own := [spec for spec in live if spec.branch == branch])]
     widths = [max(20, *(len(spec.name) for spec in own)) for _, own in filled]  # a link does not wrap
@@ -95,9 +96,9 @@ def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
                     page_link(branch, plain(spec.name), query)
                 else:  # a host's model of a branch that has no page
                     st.markdown(plain(spec.name))
-    elsewhere = [f"{spec.name}: {spec.origin}" for spec in live if not spec.origin.startswith("trained here")]
-    origins = " ".join(f"{line}." for line in elsewhere)
-    st.caption(plain(view.words.part("Trained", trained=len(live) - len(elsewhere), live=len(live), elsewhere=origins)))
+    others = [f"{spec.name}: {spec.origin.removeprefix(f'{WHOLE}, ')}." for spec in live if spec.origin != WHOLE]
+    numbers = {"trained": len(live) - len(others), "live": len(live)}
+    st.caption(plain(view.words.part("Trained", **numbers, others=" ".join(others))))
 
 
 def _first_steps(view: View) -> None:

@@ -45,9 +45,9 @@ def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
         link = links[plain(spec.name)]
         assert link.page == spec.branch
         assert f"model={spec.slug}" in link.query_string
-    own = sum(spec.origin.startswith("trained here") for spec in live)
+    own = sum(spec.card is not None and spec.card.base is None for spec in live)
     captions = [str(caption.value).replace("\\", "") for caption in at.caption]
-    assert any(f"Trained here: {own} of {len(live)}." in caption for caption in captions)
+    assert any(f"Trained here as whole models: {own} of {len(live)}. MiniLM" in caption for caption in captions)
 
 
 def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:

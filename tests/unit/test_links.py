@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import links
+from core import catalogue, links
 from core.links import packed
 from core.settings import MAX_LINK_CHARS
 from core.ui.section import pages
@@ -173,3 +173,14 @@ def test_words_are_a_set_that_the_page_knows() -> None:
 def test_words_that_are_allowed_twice_are_named_once() -> None:
     _, (refused,) = links.read("results", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]})
     assert refused.sentence.endswith("it must be one of: albert, bert.")
+
+
+def test_a_size_that_became_a_system_opens_there() -> None:
+    for (system, size), (slug, name) in catalogue.moved_sizes().items():
+        assert size not in {one.name for one in catalogue.get(system).sizes}, "an old size that is here again"
+        assert name in {one.name for one in catalogue.get(slug).sizes}
+        state, refused = links.read("encoder", {"system": system, "size": size, "tab": "tree"})
+        assert (state["system"], state["size"], refused) == (slug, name, ())
+        state, refused = links.read("compare", {"left": "bert", "right": system, "right-size": size})
+        assert (state["left"], state["right"], state["right-size"], refused) == ("bert", slug, name, ())
+    assert catalogue.moved_sizes()["ernie", "2.0-base-en"] == ("ernie-2.0", "base-en")

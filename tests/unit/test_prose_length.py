@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from core.attention.masks.kinds import MOST_TERMS
 from core.content import Content, content, names
 
 MOST = 120
@@ -47,7 +48,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "generation/side": ("Measures",),
     "generation/step": ("Bars", "Others", "Result", "Every"),
     "objectives/fine-tuning": ("Legend",),
-    "objectives/masks": ("Three", "Turning cells over", "Symbols"),
     "objectives/points": ("Frames", "Arrows", "Loss"),
     "objectives/rounds": ("Prompt", "Model", "Source"),
     "results/glue": ("Sources",),
@@ -87,6 +87,18 @@ def shown(words: Content, slug: str) -> int:
         below = (part for title, part in words.parts.items() if title.startswith(("Model", "Relative")))
         longest["Model"] = max(count(part.text) for part in below)
     return sum(longest.values())
+
+
+def test_masks_show_at_most_120_words_of_any_mask_or_three_joined() -> None:
+    """Their words stand in another file; below them the three things called a mask are drawn side by side."""
+    parts, masks = content("objectives", "masks").parts, content("objectives", "mask-patterns").front["mask"]
+    three = sum(count(part.text) for title, part in parts.items() if title.startswith("Three"))
+    three += sum(count(parts[title].text) for title in ("Try: three", "Notice: three", "Turning cells over"))
+    purposes = sorted((count(mask["purpose"]) for mask in masks), reverse=True)
+    joined = sum(purposes[:MOST_TERMS]) + count(parts["Try: joined"].text) + count(parts["Notice: joined"].text)
+    alone = {mask["key"]: sum(count(mask[name]) for name in ("purpose", "attempt", "notice")) for mask in masks}
+    assert three + joined <= MOST
+    assert {key: words for key, words in alone.items() if three + words > MOST} == {}
 
 
 def test_words_are_counted_without_formulas_and_tables() -> None:

@@ -29,7 +29,8 @@ from core.table import Table
 from core.ui.component import Component, Message
 from core.ui.costs import computed_table
 from core.ui.data_table import data_table
-from core.ui.glossary import caption, markdown, plain_terms, terms
+from core.ui.formulas import symbols
+from core.ui.glossary import caption, markdown, terms
 from core.ui.links import page_link
 from core.ui.notices import info, warning
 from core.ui.page import plain, theme
@@ -214,7 +215,7 @@ def details(root: ModuleNode, path: str) -> None:
         if formula := explanation.formula:
             st.latex(rf"\begin{{gathered}} {formula} \end{{gathered}}" if r"\\" in formula else formula)
         if explanation.where:
-            st.caption(plain_terms(f"Symbols: {explanation.where}."))
+            st.caption(symbols(f"Symbols: {explanation.where}."))
     _tensors(node)
     _roles(node)
 
