@@ -221,7 +221,7 @@ def _map(
     across.axis["tickangle"] = -60 if across.axis["tickmode"] == "array" else -90
     trace: Json = {
         "colorbar": _colorbar(what, ends),
-        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{{{z:.4g}}<extra></extra>",
+        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>",
     }
     return heat_map(
         _rounded(found.values),
