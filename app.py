@@ -64,6 +64,7 @@ def show_page(begun: float) -> None:
     """The sidebar and the page of a run that has ``begun`` to wait for its turn then."""
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core.content import page_title
+    from core.ui.login import log_in, log_out_button, may_enter
     from core.ui.page import BRANCH_ICONS
     from core.ui.search import search_box
     from core.ui.server import timed
@@ -76,9 +77,14 @@ def show_page(begun: float) -> None:
         group: [st.Page(f"pages/{name}.py", title=page_title(name), icon=icon) for name, icon in pages.items()]
         for group, pages in {"Branches": BRANCH_ICONS, **GROUPS}.items()
     }
-    page = st.navigation({"": [home], **groups}, expanded=True)
+    enters = may_enter()
+    page = st.navigation({"": [home], **groups}, expanded=True, position="sidebar" if enters else "hidden")
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
+    if not enters:
+        log_in()
+        return
     search_box(page.url_path or "home")
+    log_out_button()
     with timed(page.url_path or "home", begun):
         page.run()
 

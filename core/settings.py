@@ -11,6 +11,7 @@ variable                    default    meaning
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
+``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
                                        on a loopback address localhost alone, else all (`core.ui.server`)
 ==========================  =========  ==========================================================================
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
     threads: int | None = Field(default=None, ge=1, le=256)
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
+    login: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
     max_sessions: int = Field(default=200, ge=1, le=100_000, description="open tabs")
     max_chars: int = Field(default=20_000, ge=2_000, le=200_000, description="characters of a text")

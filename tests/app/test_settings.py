@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import doctor
+from core.content import content
 from core.errors import SettingUnusable
 from core.settings import Settings, accepted, settings
+from core.ui.glossary import plain_terms
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
@@ -79,3 +81,32 @@ def test_doctor_gives_the_same_sentence(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(SettingUnusable, match="ATLAS_THREADS takes a whole number from 1 to 256") as raised:
         settings()
     assert str(raised.value) in doctor.examine().problems
+
+
+def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_LOGIN", "on")
+    words = content("server", "login")
+
+    def visit() -> AppTest:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        at.secrets["auth"] = {"client_id": "atlas"}
+        return at.switch_page("pages/sources.py").run()
+
+    monkeypatch.setattr("core.ui.login.is_authlib_installed", lambda: False)
+    at = visit()
+    assert [error.value for error in at.error] == [plain_terms(words.part("Not set up"))]
+    monkeypatch.setattr("core.ui.login.is_authlib_installed", lambda: True)
+    at = visit()
+    assert [button.label for button in at.button] == [words.label("button")]
+    assert [title.value for title in at.title] == [words.title]
+    assert [one.value for one in at.markdown] == [words.part("Log in")]
+    assert not at.sidebar.children
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "nonsense")  # a mistake elsewhere opens nothing
+    settings.cache_clear()
+    assert [title.value for title in visit().title] == [words.title]
+    monkeypatch.delenv("ATLAS_MEMORY_MB")
+    settings.cache_clear()
+    monkeypatch.setattr("streamlit.user_info._get_user_info", lambda: {"is_logged_in": True})
+    at = visit()
+    assert [title.value for title in at.title] == [content("sources").title]
+    assert words.label("out") in [button.label for button in at.sidebar.button]

@@ -1,0 +1,51 @@
+"""A log-in before every page, where the host sets ``ATLAS_LOGIN=on``: Streamlit's own OpenID Connect.
+
+The provider stands in ``[auth]`` of ``.streamlit/secrets.toml``; the package Authlib speaks with it. Where either is
+missing, nobody gets in and the page says so. What the provider tells of a visitor stays in their signed cookie.
+"""
+
+from __future__ import annotations
+
+import os
+
+import streamlit as st
+from streamlit.auth_util import is_authlib_installed
+from streamlit.errors import StreamlitSecretNotFoundError
+
+from core.content import content
+from core.errors import SettingUnusable
+from core.settings import settings
+from core.ui.notices import error
+
+
+def may_enter() -> bool:
+    """Whether this visitor may see pages: all may without ``ATLAS_LOGIN``, else who has logged in."""
+    return not _is_asked_for() or bool(st.user.get("is_logged_in"))
+
+
+def _is_asked_for() -> bool:
+    try:
+        return settings().login == "on"
+    except SettingUnusable:  # a mistake in a setting must open nothing
+        return os.environ.get("ATLAS_LOGIN", "off") != "off"
+
+
+def log_in() -> None:
+    """The only page of a visitor who may not enter yet."""
+    words = content("server", "login")
+    st.title(words.title, anchor=False)
+    try:
+        provided = "auth" in st.secrets and is_authlib_installed()
+    except StreamlitSecretNotFoundError:
+        provided = False
+    if not provided:
+        error(words.part("Not set up"))
+        return
+    st.markdown(words.part("Log in"))
+    st.button(words.label("button"), on_click=st.login, type="primary")
+
+
+def log_out_button() -> None:
+    """The way out, in the sidebar of every page, where there is a log-in."""
+    if _is_asked_for():
+        st.sidebar.button(content("server", "login").label("out"), on_click=st.logout, icon=":material/logout:")
