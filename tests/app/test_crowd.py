@@ -1,16 +1,21 @@
-"""Many visitors: a full server refuses one more in a sentence, and the place in the queue is shown."""
+"""Many visitors: a full server refuses one more in a sentence, the place in the queue is shown, work is shared."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import session
 from core.settings import settings
+from core.tokenizers.samples import TALE
+from core.tokenizers.train import Kind, train
 from core.turns import turns
 from core.ui import crowd
 from core.ui.crowd import Places
+from tests.pages import opened, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,3 +59,33 @@ def test_the_place_in_the_queue_is_shown_and_goes(monkeypatch: pytest.MonkeyPatc
     texts = [element.proto.body for element in at.main if element.type == "html"]
     assert ["1 visitor is ahead" in texts[0], "2 visitors are ahead" in texts[1], len(texts)] == [True, True, 2]
     assert turns.waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "computing"),
+    [
+        ("decoder", {"model": "dir-tiny-gpt2", "text": "The cat", "length": "5"}, "core.ui.demos.generate.generate"),
+        ("decoder", {"model": "dir-tiny-gpt2", "strategy": "beam", "length": "5"}, "core.ui.demos.generate.along"),
+        ("encoder-decoder", {"model": "dir-tiny-t5", "length": "5"}, "core.language.translate.rewrite"),
+        ("attention", {"tab": "all", "model": "dir-tiny-bert", "together": "flow"}, "core.attention.combine.flow"),
+    ],
+)
+def test_visitors_of_one_link_share_a_computation(
+    page: str, query: dict[str, str], computing: str, checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, name = computing.rpartition(".")
+    compute, calls = getattr(import_module(module), name), []
+    monkeypatch.setattr(computing, lambda *given, **named: calls.append(given) or compute(*given, **named))
+    session.results.clear()
+    first = opened(page, **query)
+    assert len(calls) == 1
+    assert shown(opened(page, **query)) == shown(first.run())
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
+def test_others_go_first_between_the_parts_of_a_training(kind: Kind) -> None:
+    steps: list[None] = []
+    with turns.run(lambda: steps.append(None)):
+        train(TALE, kind)
+    assert len(steps) >= 5

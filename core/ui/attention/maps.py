@@ -11,12 +11,16 @@ one with anything else in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import fields
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import streamlit as st
 from pydantic import Field
 
+from core import session
 from core.attention import combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
@@ -175,7 +179,7 @@ def _shown(together: str, found: AttentionMap, chosen: Chosen, view: View) -> At
         return simple[together](found)
     if together == "flow":
         with st.spinner(view.words.label("flow")):
-            return combine.flow(found)
+            return session.results.get_or_compute(("flow", *_by_value(found)), lambda: combine.flow(found))
     if together == "texts":
         return other_text(found, chosen, view)
     if together == "models":
@@ -186,6 +190,12 @@ def _shown(together: str, found: AttentionMap, chosen: Chosen, view: View) -> At
         head = numbered(state, f"head{number}", found.heads, number) if together == "heads" else None
         parts.append(combine.part(found, layer=layer, head=head))
     return combine.difference(*parts)
+
+
+def _by_value(found: AttentionMap) -> tuple[Hashable, ...]:
+    """A cache key: the map's fields, its arrays as digests."""
+    values = (getattr(found, field.name) for field in fields(found))
+    return tuple(blake2b(v.tobytes()).digest() if isinstance(v, np.ndarray) else v for v in values)
 
 
 def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None, int | None]:

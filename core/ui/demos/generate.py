@@ -21,6 +21,7 @@ from core.ui.demos.steps import (
     by_hand,
     choose_path,
     continue_from,
+    forget_grown,
     grown,
     step_chips,
     steps_table,
@@ -107,7 +108,7 @@ def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
 
     def again() -> None:
         choose_path(state, ())
-        st.session_state.pop(state.key("grown"), None)
+        forget_grown(state)
 
     with place.container(horizontal=True, vertical_alignment="center"):
         st.button(

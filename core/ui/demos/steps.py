@@ -10,12 +10,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core import session
 from core.content import content
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
+from core.turns import turns
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.demo import paragraph, underlined
@@ -31,7 +33,8 @@ STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 1_000))
 CARET = "▏"
 """Behind a text that grows."""
 PAUSE = 0.04
-"""Seconds between two pictures of the growing text: more often would cost more than the model."""
+"""Seconds between two pictures of the growing text, and as many more for each visitor who waits: more often would cost
+more than the model."""
 Ids = tuple[int, ...]
 
 
@@ -103,10 +106,12 @@ def grown(
     draw: Callable[[str, bool], None] | None,
     button: DeltaGenerator,
 ) -> Run:
-    """The generation that is ``wanted``: kept from the run before, or streamed now.
+    """The generation that is ``wanted``: kept from the run before, shared by another visitor, or streamed now.
+
+    Visitors of one link share one generation: the first one's grows, the others get it when it is complete.
 
     Args:
-        wanted: what tells it from any other; its last part is the path chosen by hand.
+        wanted: what tells it from any other; it begins with the model's slug and ends with the path chosen by hand.
         strategy: a beam cannot be taken up half-way: its other hypotheses are gone.
         stream: the steps along tokens that are given.
         replay: the steps of a text whose tokens are given.
@@ -118,7 +123,8 @@ def grown(
     if run is None or run.wanted != wanted:
         run = st.session_state[slot] = Run(wanted)
     beam, forced = strategy == "beam", wanted[-1]
-    if not run.over:
+
+    def generate() -> tuple[tuple[GenerationStep, ...], tuple[GenerationStep, ...]]:
         made = tuple(step.token.id for step in run.steps)
         if beam:
             run.steps.clear()
@@ -129,14 +135,29 @@ def grown(
             if step.index < len(run.steps):
                 continue
             run.steps.append(step)
-            if draw and time.monotonic() - drawn > PAUSE:
+            if draw and time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
                 draw(step.text, True)
                 drawn = time.monotonic()
-        run.over = True
+        return tuple(run.steps), replay(run.steps[-1].ids) if beam and run.steps else tuple(run.steps)
+
+    if not run.over:
+        steps, run.path = session.results.get_or_compute(_key(wanted), generate)
+        run.steps, run.over = list(steps), True
         button.empty()
-    if run.steps and not run.path:
+    if run.steps and not run.path:  # it was stopped
         run.path = replay(run.steps[-1].ids) if beam else tuple(run.steps)
     return run
+
+
+def _key(wanted: tuple[Any, ...]) -> tuple[Any, ...]:
+    return ("grown", session.files(wanted[0]), *wanted)
+
+
+def forget_grown(state: PageState) -> None:
+    """Let the generation be streamed again; a callback."""
+    run: Run | None = st.session_state.pop(state.key("grown"), None)
+    if run is not None:
+        session.results.forget(_key(run.wanted))
 
 
 def step_chips(
