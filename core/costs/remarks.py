@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core import anatomy, catalogue
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
+from core.content import content
 from core.costs.shape import shape_of
 from core.costs.special import towers, word_work
 
@@ -16,31 +17,18 @@ def left_out(slug: str, size: str | None = None) -> str:
     """Which costs of a size are not computed, and why; empty where none is missing."""
     shape = shape_of(slug, size)
     if shape is not None and shape.main.heads:
-        return (
-            ""
-            if shape.stack("decoder")
-            else "There is no key-value cache: an encoder processes the whole text at once."
-        )
+        return "" if shape.stack("decoder") else _words("No cache: encoder")
     if shape is not None:
-        return (
-            "Instead of keys and values, each layer caches "
-            f"a state of {shape.main.constant:,} values, whatever the length of the text."
-        )
+        return _words("No cache: state", values=f"{shape.main.constant:,}")
     if towers(slug, size):
-        return "There is no key-value cache: both towers process their whole input at once."
-    if word_work(slug, size):
-        return "There is no key-value cache: an LSTM has a state of fixed size, whatever the length of the text."
-    return "Activations, cache and operations are not computed: there are no formulas for this architecture."
+        return _words("No cache: towers")
+    return _words("No cache: LSTM" if word_work(slug, size) else "No formulas")
 
 
 def no_editor(slug: str, size: str | None = None) -> str:
     """Why the parameters of a size cannot be edited; empty where they can."""
     if size_of(slug, size).architecture == "TransformerXLModel":
-        name = f"{catalogue.get(slug).name} {size_of(slug, size).name}"
-        return (
-            f"{name} has an adaptive softmax, which cuts its vocabulary into bins; the editor has one embedding "
-            "matrix. Its memory, its cache and what its training costs can be computed; choose another size to edit."
-        )
+        return _words("Not edited: bins", name=_name(slug, size))
     return no_stack(slug, size)
 
 
@@ -49,26 +37,24 @@ def no_stack(slug: str, size: str | None = None) -> str:
     shape = shape_of(slug, size)
     if shape is not None and shape.main.heads:
         return ""
-    name = f"{catalogue.get(slug).name} {size_of(slug, size).name}"
     if towers(slug, size):
-        return (
-            f"{name} is two stacks of attention layers side by side, one for texts and one for images; the "
-            "calculators hold one network. Its facts state the costs of each tower. Choose another system here."
-        )
-    if any("Attention" in node.cls for _, node, _ in anatomy.tree(slug, size).walk()):
-        return (
-            f"{name} mixes attention layers with layers of another kind, and the calculators set up layers that are "
-            "all alike. Choose another system here."
-        )
-    return (
-        f"{name} has no layers of attention, so these formulas do not hold for it. Its facts state what can be "
-        "computed. Choose another system here."
-    )
+        why = "towers"
+    else:
+        mixed = any("Attention" in node.cls for _, node, _ in anatomy.tree(slug, size).walk())
+        why = "mixed" if mixed else "none"
+    return _words(f"Not set up: {why}", name=_name(slug, size))
+
+
+def _words(part: str, /, **values: str) -> str:
+    return content("calculators", "costs").part(part, **values)
+
+
+def _name(slug: str, size: str | None) -> str:
+    return f"{catalogue.get(slug).name} {size_of(slug, size).name}"
 
 
 LIMIT = 0.02
 """The smallest difference that is listed; rounding to two digits explains smaller ones."""
-UNKNOWN = "No reason is recorded."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +87,11 @@ def differences(systems: Iterable[System], limit: float = LIMIT) -> tuple[Differ
 
 def reason(size: Size, counted: int) -> str:
     """The reason in sentences: other components, rounding, the record's note; or that none is recorded."""
-    parts = [] if size.comparable else ["The published figure counts other parts."]
+    parts = [] if size.comparable else [_words("Differs: other parts")]
     if size.published and size.comparable and rounds_to(counted, size.published):
-        parts.append("Rounding: to as many digits as are printed, the count is the published figure.")
+        parts.append(_words("Differs: rounding"))
     parts += [size.note] if size.note else []
-    return " ".join(parts) or UNKNOWN
+    return " ".join(parts) or _words("Differs: unknown")
 
 
 def rounds_to(counted: int, published: int) -> bool:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 
+from core.content import content
 from core.costs.memory import activations, cache_bytes, states
 from core.costs.shape import Shape
 from core.errors import OutOfRange
@@ -135,6 +136,7 @@ class Remedy:
     """Something else to do, and what is then needed on each device."""
 
     what: str
+    """In words: a part of the section's content file."""
     bytes: float
     fits: bool
 
@@ -158,45 +160,44 @@ def help_running(
     for fewer in WIDTHS:
         if WIDTHS[fewer] < WIDTHS[bits]:
             need = to_run(parameters, shape, fewer, length, batch).total
-            yield Remedy(f"weights of {fewer} bits", need, need <= limit)
+            yield Remedy(_remedy("weights", bits=fewer), need, need <= limit)
     if shape.stack("decoder") is not None:
         if batch > 1:
             need = to_run(parameters, shape, bits, length, 1).total
-            yield Remedy("one sequence at a time", need, need <= limit)
+            yield Remedy(_remedy("one"), need, need <= limit)
         shorter = _longest(parameters, shape, bits, batch, limit, length)
         if shorter:
             need = to_run(parameters, shape, bits, shorter, batch).total
-            yield Remedy(f"sequences of at most {shorter:,} tokens", need, True)
+            yield Remedy(_remedy("shorter", tokens=f"{shorter:,}"), need, True)
     whole = to_run(parameters, shape, bits, length, batch).total
     count = ceil(whole / limit)
     if count > 1:
-        yield Remedy(f"{count:,} of these devices, each with a share", whole / count, True)
+        yield Remedy(_remedy("devices", devices=f"{count:,}"), whole / count, True)
 
 
 def help_training(parameters: float, shape: Shape, plan: Plan, gigabytes: float) -> Iterator[Remedy]:
     """What would make a training that does not fit do so: one change at a time, then all together."""
     limit = room(gigabytes)
 
-    def remedy(what: str, changed: Plan) -> Remedy:
+    def remedy(what: str, changed: Plan, **values: str) -> Remedy:
         need = held(parameters, shape, changed).total
-        return Remedy(what, need, need <= limit)
+        return Remedy(_remedy(what, **values), need, need <= limit)
 
     if plan.batch > 1:
-        yield remedy("one sequence at a time", replace(plan, batch=1))
+        yield remedy("one", replace(plan, batch=1))
     if plan.recompute != "full":
-        yield remedy("whole layers recomputed", replace(plan, recompute="full"))
+        yield remedy("recomputed", replace(plan, recompute="full"))
     if plan.optimizer == "adam":
-        yield remedy("SGD with momentum instead of Adam", replace(plan, optimizer="momentum"))
+        yield remedy("momentum", replace(plan, optimizer="momentum"))
     least = replace(plan, batch=1, recompute="full", stage=3)
-    for name, base in (
-        ("ZeRO stage 3", replace(plan, stage=3)),
-        ("ZeRO stage 3, one sequence, layers recomputed", least),
-    ):
+    for what, base in (("sharded", replace(plan, stage=3)), ("all", least)):
         count = _devices(parameters, shape, base, limit)
-        if count:
-            yield remedy(f"{name}, over {count:,} devices", replace(base, data=count))
-        else:
-            yield remedy(f"{name}, over any number of devices", replace(base, data=_MOST_DEVICES))
+        devices = f"{count:,}" if count else "any number of"
+        yield remedy(what, replace(base, data=count or _MOST_DEVICES), devices=devices)
+
+
+def _remedy(what: str, /, **values: str) -> str:
+    return content("calculators", "fit").part(f"Remedy: {what}", **values)
 
 
 def _longest(parameters: float, shape: Shape, bits: str, batch: int, limit: float, length: int) -> int:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from core.attention.architectures.layout import AttentionLayer, blueprint_of, stacks
 from core.attention.architectures.recording import Recorder, private_twin, run
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.steps import Scene, Step, exists, norm, step
+from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -112,12 +112,12 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
 
 
 SUMMANDS = {
-    "token": (r"E[w_t]", "A vector for each entry of the vocabulary.", "the tokens of the text"),
-    "position": (r"P[t]", "A vector for each position.", "their positions"),
-    "segment": (r"G[s_t]", "A vector for the first and one for the second text.", "their segments"),
-    "language": (r"L[\ell_t]", "A vector for the language.", "the language of the text"),
+    "token": (r"E[w_t]", "the tokens of the text"),
+    "position": (r"P[t]", "their positions"),
+    "segment": (r"G[s_t]", "their segments"),
+    "language": (r"L[\ell_t]", "the language of the text"),
 }
-"""Formula, note, and what the vectors are looked up by."""
+"""Formula, and what the vectors are looked up by."""
 
 
 def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -149,7 +149,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
     plan, attn = scene.plan, scene.attn
     steps: list[Step] = []
     for name, path in ((name, attn.path(path)) for name, path in plan.embedding.items()):
-        formula, note, outside = SUMMANDS[name]
+        formula, outside = SUMMANDS[name]
         values = _summand(scene, path, length)
         if values is None:
             continue
@@ -158,7 +158,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
             values = values * values.shape[-1] ** 0.5 if plan.scale else values
         values = values.expand(length, -1)
         more: dict[str, Any] = {"path": path, "outside": outside, "residual": not steps}
-        steps.append(step("embedding", name, formula, values, note=note, **more))
+        steps.append(step("embedding", name, formula, values, note=remark(name), **more))
     if len(steps) > 1:
         total = torch.stack([torch.from_numpy(summand.values.copy()) for summand in steps]).sum(0)
         formula = "X = " + " + ".join(summand.formula for summand in steps)
@@ -170,7 +170,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
             if name == "norm":
                 steps.append(norm(scene, "embedding", path, before, residual=True))
             else:
-                note = "Projected to the hidden size of the blocks."
+                note = remark("projection")
                 values = scene.out(path)
                 steps.append(
                     step("embedding", name, "X W", values, note=note, path=path, sources=(before,), residual=True)

@@ -78,6 +78,11 @@ def slug(part: Part, name: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", f"{part} {name}".lower()))
 
 
+def remark(name: str, /, **values: str | int) -> str:
+    """The note of a step, a part of its content file."""
+    return content("attention", "steps").part(f"Note: {name}", **values)
+
+
 def step(
     part: Part, name: str, formula: str, values: Tensor, axes: tuple[str, ...] = ROWS, note: str = "", **more: Any
 ) -> Step:
@@ -163,15 +168,15 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
         if letter == "Q" and not attn.names.parts:
             bias = " + u"
         from_encoder = crossing and letter != "Q"
-        note = "Computed from the encoder's output." if from_encoder else "Split into heads."
+        note = remark("encoder" if from_encoder else "split")
         if letter != "Q" and len(values) == attn.heads and shared:
-            note = "Several heads share these; they are shown once for each head."
+            note = remark("shared")
         formula = f"{letter} = {'Z' if from_encoder else 'X'} W^{letter}{bias}"
         more: dict[str, Any] = {"outside": ENCODER} if from_encoder else {"sources": (read,)}
         steps.append(step(part, name, formula, values, HEADS, note, path=path, **more))
     if scores.before_rope is not None:
-        note = "Pairs of dimensions are rotated by an angle that grows with the position."
-        once = " Several heads share a key; it is shown once for each head." * (len(shown[1]) < attn.heads)
+        note = remark("rotated")
+        once = f" {remark('shared key')}" if len(shown[1]) < attn.heads else ""
         for name, formula, values, more_note in (
             ("queries", r"\tilde q_i = R_i\, q_i", scores.query, ""),
             ("keys", r"\tilde k_j = R_j\, k_j", scores.key, once),
@@ -186,7 +191,7 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
                 f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}",
                 values,
                 HEADS,
-                "For the query of the first token, which attends to all.",
+                remark("global"),
                 path=f"{attn.module}.{GLOBALS[letter]}",
                 sources=(read,),
             )
@@ -198,14 +203,14 @@ def _shared_projections(
     scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str
 ) -> list[Step]:
     """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
-    own, split = attn.module, "Split into heads."
+    own, split = attn.module, remark("split")
     name, letters = ("query_key", "{QK}") if scores.shared else ("query", "Q")
     queries = step(
         part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, path=f"{own}.{name}", sources=(read,)
     )
     if scores.shared:
         formula = r"\hat q_j = q_j \Big/ \sqrt{\tfrac{1}{d} \sum_k q_{jk}^2}"
-        note = "A key is its query, brought to one length."
+        note = remark("query as key")
         keys = step(part, "keys, of one length", formula, scores.key, HEADS, note, sources=(queries.slug,))
     else:
         keys = step(part, "keys", "K = X W^K", scores.key, HEADS, split, path=f"{own}.key", sources=(read,))
@@ -219,44 +224,44 @@ TERMS = {
     ("relative_bias", "position"): (
         "distance",
         r"b_{j-i}",
-        "A bias for the bucket of the distance, learned for each head.",
+        "bucket",
         "",
     ),
-    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "The content of both tokens.", "qk"),
+    ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "contents", "qk"),
     ("disentangled", "c2p"): (
         "content to position",
         r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}",
-        "The content of the query and the distance to the key.",
+        "content and distance",
         "q",
     ),
     ("disentangled", "p2c"): (
         "position to content",
         r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}",
-        "The distance to the query and the content of the key.",
+        "distance and content",
         "k",
     ),
-    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "The content of both tokens.", "qk"),
+    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "contents", "qk"),
     ("two_stream", "position"): (
         "distance",
         r"(q_i + v) \cdot r_{i-j} / \sqrt d",
-        "The content of the query and the distance between the tokens.",
+        "content and distance",
         "q",
     ),
     ("two_stream", "segment"): (
         "segment",
         r"(q_i + w) \cdot g_{ij} / \sqrt d",
-        "Whether both tokens are of one segment.",
+        "segments",
         "q",
     ),
-    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "The content of both tokens.", "qk"),
+    ("lsh", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "contents", "qk"),
     ("lsh", "rounds"): (
         "rounds",
         r"\ln m_{ij}",
-        "A key that is met in several rounds of hashing counts several times.",
+        "rounds",
         "q",
     ),
 }
-"""Of a score's terms: name, formula, note, and whether queries and keys enter."""
+"""Of a score's terms: name, formula, the note's name, and whether queries and keys enter."""
 
 
 def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
@@ -273,11 +278,13 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
     terms = []
     if len(scores.terms) > 1:
         for key, values in scores.terms.items():
-            usual = ("content", product, "The content of both tokens.", "qk")
+            usual = ("content", product, "contents", "qk")
             name, formula, note, letters = TERMS.get((attn.names.score, key), usual)
             sources = tuple(vectors[letter] for letter in letters)
             outside = "" if letters else "the distances between the tokens"
-            terms.append(step(part, f"scores: {name}", formula, values, MAPS, note, sources=sources, outside=outside))
+            terms.append(
+                step(part, f"scores: {name}", formula, values, MAPS, remark(note), sources=sources, outside=outside)
+            )
         product = r"\text{the sum of the terms}"
     total = sum(scores.terms.values(), start=torch.zeros_like(next(iter(scores.terms.values()))))
     allowed = torch.ones_like(total[:1], dtype=torch.bool) if scores.allowed is None else scores.allowed
@@ -297,9 +304,7 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         r"M_{ij} \in \{0, -\infty\}",
         torch.zeros_like(total[: len(allowed)]).masked_fill(~allowed, -torch.inf),
         MAPS,
-        "Every token attends to every other."
-        if bool(allowed.all())
-        else "0 where a query may attend to a key, minus infinity elsewhere.",
+        remark("no mask" if bool(allowed.all()) else "mask"),
         outside="the attention mask",
     )
     weights = step(
@@ -308,7 +313,7 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         r"A = \mathrm{softmax}(S + M)",
         _weights(scores),
         MAPS,
-        "Every row sums to one.",
+        remark("sums"),
         path=attn.module,
         sources=(summed.slug, mask.slug),
     )
@@ -331,10 +336,10 @@ def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionSco
         mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
         out, bias = scene.out(path), scene.bias(path, "b^O")
     sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
-    note = "The first token's row is a weighted sum of the global values." if scores.of_global is not None else ""
+    note = remark("global mix") if scores.of_global is not None else ""
     mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, path=attn.module, sources=tuple(sources))
     formula = rf"Y = [O_1; \dots; O_H]\, W^O{bias}"
-    note = "All heads concatenated and projected to the hidden size."
+    note = remark("heads")
     return [mixed, step(part, "projected", formula, out, ROWS, note, path=path, sources=(mixed.slug,))]
 
 
@@ -354,7 +359,9 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
             steps.append(step(part, name, formula, scene.out(path), axes, path=path, sources=(read,)))
     formula = r"H = \phi(G) \odot U" if gate else r"H = \phi(U)"
     sources = tuple(projected.slug for projected in steps)
-    active = step(part, "activation", formula, scene.into(outer), axes, f"φ is {function}.", sources=sources)
+    active = step(
+        part, "activation", formula, scene.into(outer), axes, remark("function", function=function), sources=sources
+    )
     formula = f"Y = H W_2{scene.bias(outer, 'b_2')}"
     return [*steps, active, step(part, "outer", formula, scene.out(outer), path=outer, sources=(active.slug,))]
 
@@ -363,13 +370,13 @@ def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *
     """What a norm gave for the step ``source``."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
-        formula, note = "X", "No norm here: the embedding ends with one."
+        formula, note = "X", remark("no norm")
     elif hasattr(own, "bias"):
         formula = ("" if own.weight is None else r"\gamma \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
-        formula, note = formula + ("" if own.bias is None else r" + \beta"), "LayerNorm."
+        formula, note = formula + ("" if own.bias is None else r" + \beta"), remark("LayerNorm")
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
-        note = "RMSNorm, by the root mean square."
+        note = remark("RMSNorm")
     return step(part, name, formula, scene.out(path), note=note, path=path, sources=(source,), residual=residual)
 
 
@@ -401,10 +408,18 @@ def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[
     at = f"{end}.adapter"
     total = torch.from_numpy(output.values.copy()) + up
     steps = [
-        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, "Projected to the bottleneck.", path=f"{at}.down"),
-        step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", path=f"{at}.activation"),
-        step(part, "adapter: up", "H W_u + b_u", up, note="Projected back to the hidden size.", path=f"{at}.up"),
-        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note="The adapter's output is added.", path=at),
+        step(part, "adapter: down", "U = Y W_d + b_d", down, narrow, remark("down"), path=f"{at}.down"),
+        step(
+            part,
+            "adapter: bent",
+            r"H = \phi(U)",
+            bent,
+            narrow,
+            remark("function", function="gelu"),
+            path=f"{at}.activation",
+        ),
+        step(part, "adapter: up", "H W_u + b_u", up, note=remark("up"), path=f"{at}.up"),
+        step(part, "adapted", "Y' = Y + H W_u + b_u", total, note=remark("adapter"), path=at),
     ]
     before = (output, *steps)
     sources = [(previous.slug,) for previous in before[:3]] + [(output.slug, steps[2].slug)]
