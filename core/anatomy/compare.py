@@ -20,12 +20,18 @@ from core import catalogue
 from core.anatomy.meaning import HEAD, Group, Piece, Stack, groups, parts, pieces, stacks
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of, tree
+from core.content import content
 
 Pieces = tuple[Piece, ...]
 Names = tuple[str, str]
 _RMS = ("T5LayerNorm", "MT5LayerNorm")
 """Called layer norms, and yet they take no mean away and have no bias."""
 _LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
+
+
+def words(part: str, /, **values: str | int) -> str:
+    """A part of the words of two trees."""
+    return content("compare", "trees").part(part, **values)
 
 
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
@@ -52,26 +58,26 @@ def kinds(pieces: Pieces) -> frozenset[str]:
 def _fusion(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = (max(len(piece.part.slugs) for piece in side) for side in (left, right))
     if one != other:
-        yield f"{names[0] if one > other else names[1]} keeps {max(one, other)} of these in one matrix"
+        yield words("Remark: fused", name=names[0] if one > other else names[1], count=max(one, other))
 
 
 def _kind(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = (" and ".join(sorted(kinds(side))) for side in (left, right))
     if one != other:
-        yield f"{one} in {names[0]}, {other} in {names[1]}"
+        yield words("Remark: kind", left=names[0], right=names[1], left_kind=one, right_kind=other)
 
 
 def _norm_place(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = ({piece.before for piece in side} for side in (left, right))
     if len(one) == len(other) == 1 and one != other and None not in one | other:
-        words = {True: "before the sub-layer", False: "after the sum"}
-        yield f"{words[bool(one.pop())]} in {names[0]}, {words[bool(other.pop())]} in {names[1]}"
+        left_kind, right_kind = (words(f"Remark: norm {'before' if side.pop() else 'after'}") for side in (one, other))
+        yield words("Remark: kind", left=names[0], right=names[1], left_kind=left_kind, right_kind=right_kind)
 
 
 def _biases(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = _bias(left), _bias(right)
     if one != other and None not in (one, other):
-        yield f"biases in {names[0] if one else names[1]} only"
+        yield words("Remark: biases", name=names[0] if one else names[1])
 
 
 def _bias(pieces: Pieces) -> bool | None:
@@ -87,7 +93,7 @@ def _bias(pieces: Pieces) -> bool | None:
 def _layers(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = _copies(left), _copies(right)
     if left[0].part.group in _LAYERS and one != other:
-        yield f"in {one} {'layer' if one == 1 else 'layers'} of {names[0]}, in {other} of {names[1]}"
+        yield words("Remark: layers", left=names[0], right=names[1], left_count=one, right_count=other)
 
 
 def _copies(pieces: Pieces) -> int:
@@ -102,28 +108,28 @@ def _copies(pieces: Pieces) -> int:
 def _storage(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     one, other = (any(piece.cls == "Conv1D" for piece in side) for side in (left, right))
     if one != other:
-        yield f"stored as inputs × outputs in {names[0] if one else names[1]}"
+        yield words("Remark: transposed", name=names[0] if one else names[1])
 
 
 def _sharing(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     for name, side in zip(names, (left, right), strict=True):
         owner = next((piece.shares for piece in side if piece.shares), "")
         if owner:
-            yield f"{name} uses the numbers of {owner} again"
+            yield words("Remark: shared", name=name, owner=owner)
 
 
 Verdict = Literal["same", "copies", "moved", "size", "kind", "fused", "left", "right"]
-VERDICTS: dict[Verdict, tuple[str, str]] = {
-    "same": ("=", "the same"),
-    "copies": ("×", "same shape, more or fewer of it"),
-    "moved": ("↕", "same shape, another position"),
-    "size": ("≠", "another size"),
-    "kind": ("~", "another kind"),
-    "fused": ("∪", "in one matrix or in several"),
-    "left": ("−", "only in {left}"),
-    "right": ("+", "only in {right}"),
+VERDICTS: dict[Verdict, str] = {
+    "same": "=",
+    "copies": "×",
+    "moved": "↕",
+    "size": "≠",
+    "kind": "~",
+    "fused": "∪",
+    "left": "−",
+    "right": "+",
 }
-"""A sign and words for each verdict; color is never the only sign."""
+"""A sign for each verdict; color is never the only sign. The words are parts of the section's content file."""
 IN_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 """Slugs of the groups that every layer has."""
 
@@ -139,8 +145,13 @@ class Row:
     left: tuple[Piece, ...]
     right: tuple[Piece, ...]
     verdict: Verdict
-    remarks: tuple[str, ...]
-    """What else is to be said of it, as short phrases."""
+    names: Names
+    """What the two networks are called in remarks."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is to be said of it, as short phrases."""
+        return remarks(self.left, self.right, self.names)
 
     @property
     def norm(self) -> bool:
@@ -319,7 +330,7 @@ def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str])
         if slugs == {"activation"} and not (one and other):
             continue
         name = _name(slugs, [*one, *other])
-        rows.append(Row(name, one, other, _verdict(one, other), remarks(one, other, names)))
+        rows.append(Row(name, one, other, _verdict(one, other), names))
     return tuple(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.anatomy.compare import IN_LAYERS, Comparison, Row, Section, Side
+from core.anatomy.compare import IN_LAYERS, Comparison, Row, Section, Side, words
 from core.anatomy.meaning import Piece
 
 _MOST = 6
@@ -39,17 +39,15 @@ def _headline(comparison: Comparison) -> str:
     left, right = comparison.left, comparison.right
     change = (right.parameters - left.parameters) / left.parameters
     if not change:
-        amount = "just as many"
+        amount = words("Summary: as many")
     elif abs(change) < 3:
-        amount = f"{100 * abs(change):.1f}% {'more' if change > 0 else 'fewer'}"
+        amount = words(f"Summary: {'more' if change > 0 else 'fewer'}", percent=f"{100 * abs(change):.1f}%")
     else:
-        amount = f"{right.parameters / left.parameters:,.1f} times as many"
+        amount = words("Summary: times", factor=f"{right.parameters / left.parameters:,.1f}")
     same = sum(row.verdict == "same" for row in comparison.rows)
-    are = "is" if same == 1 else "are"
-    return (
-        f"{left.name} has {_words(left.parameters)} parameters, {right.name} {_words(right.parameters)}: {amount}. "
-        f"{same or 'None'} of {len(comparison.rows)} parts {are} the same in both."
-    )
+    counts = {"left_count": _words(left.parameters), "right_count": _words(right.parameters)}
+    names = {"left": left.name, "right": right.name, "amount": amount}
+    return words("Summary: headline", same=same, rows=len(comparison.rows), **names, **counts)
 
 
 def _only(comparison: Comparison, verdict: str, side: Side) -> str:
@@ -65,7 +63,7 @@ def _only(comparison: Comparison, verdict: str, side: Side) -> str:
     for place in whole:
         amount = sum(section.parameters[at] for section in comparison.sections if section.place == place)
         count = next((layers.stored for layers in side.layers if layers.place == place), 0)
-        named.append(f"the whole {place.lower()}, {count} layers ({_amount(amount)})")
+        named.append(words("Summary: stack", place=place.lower(), layers=count, amount=_amount(amount)))
     for section in comparison.sections:
         if section.place in whole:
             continue
@@ -91,7 +89,7 @@ def _changed(comparison: Comparison) -> str:
         for section in comparison.sections
         if section.group.slug in IN_LAYERS and any(row.verdict == "size" for row in section.rows)
     ]
-    named += [f"sizes in {section.name.lower()}" for section in sized]
+    named += [words("Summary: sizes", group=section.name.lower()) for section in sized]
     return _listed(list(dict.fromkeys(named)))
 
 
@@ -116,8 +114,8 @@ def _joined(row: Row) -> str:
     one = max(len(piece.part.slugs) for piece in row.left)
     other = max(len(piece.part.slugs) for piece in row.right)
     if one == other:
-        return "joined in another way"
-    return f"in {'one matrix' if other > one else 'matrices of their own'}"
+        return words("Summary: other matrices")
+    return words("Summary: one matrix" if other > one else "Summary: own matrices")
 
 
 def _sizes(row: Row) -> str:
@@ -135,9 +133,9 @@ def _shape(piece: Piece) -> str:
 def _same(comparison: Comparison) -> str:
     layered = [row for section in comparison.sections if section.group.slug in IN_LAYERS for row in section.rows]
     if layered and all(row.verdict == "same" for row in layered):
-        return "every part of every layer"
+        return words("Summary: all")
     if layered and all(row.verdict in ("same", "copies") for row in layered):
-        return "the shapes of every part of a layer"
+        return words("Summary: shapes")
     return _listed(
         [_called(row, section) for section in comparison.sections for row in section.rows if row.verdict == "same"]
     )

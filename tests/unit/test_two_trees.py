@@ -47,7 +47,7 @@ def test_rows_add_up_to_both_trees_beside_each_kind_and_every_pair_is_told(left:
             assert bool(row.left) == (row.verdict != "right")
             assert bool(row.right) == (row.verdict != "left")
         said = summarize(found)
-        assert said.headline.endswith("in both.")
+        assert said.headline.endswith(" components.")
         for text in (said.new, said.gone, said.changed, said.same):
             assert "{" not in text
             assert not text.endswith(("; ", ":"))
@@ -77,7 +77,7 @@ def test_roberta_changes_the_tables_of_bert_and_nothing_else() -> None:
     words = by_name(found)["", "embeddings", "token embeddings"]
     assert words.parameters == (30522 * 768, 50265 * 768)
     assert found.right.parameters - found.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
-    assert summarize(found).same == "every part of every layer"
+    assert summarize(found).same == "every component of every layer"
     assert "30,522 × 768 to 50,265 × 768" in summarize(found).changed
 
 

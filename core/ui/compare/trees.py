@@ -12,7 +12,7 @@ from html import escape
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare
+from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare, words
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
 from core.anatomy.summary import summarize
@@ -110,7 +110,7 @@ def _parts(found: Comparison, view: View) -> None:
         st.subheader("Component by component", anchor=False, width="content")
         differences = ROWS.draw(view.state) == "differences"
     used = {row.verdict for row in found.rows}
-    signs = (f"{sign} {_in_words(verdict, found)}" for verdict, (sign, _) in VERDICTS.items() if verdict in used)
+    signs = (f"{sign} {_in_words(verdict, found)}" for verdict, sign in VERDICTS.items() if verdict in used)
     st.caption(plain(f"Signs: {', '.join(signs)}."))
     if differences and used == {"same"}:
         info(view.words.part("Nothing differs"))
@@ -155,12 +155,12 @@ def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> s
 
 def _in_words(verdict: Verdict, comparison: Comparison) -> str:
     """A verdict in words, with the networks' names."""
-    return VERDICTS[verdict][1].format(left=comparison.left.short, right=comparison.right.short)
+    return words(f"Verdict: {verdict}", left=comparison.left.short, right=comparison.right.short)
 
 
 def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
     left, right = section.parameters
-    counts = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
+    counts = ", ".join(f"{VERDICTS[verdict]} {count}" for verdict, count in section.verdicts)
     spoken = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
     amount = f"{in_words(left)} each" if left == right else f"{in_words(left)} → {in_words(right)}"
     opened = "" if all(row.verdict == "same" for row in rows) else " open"
@@ -174,7 +174,7 @@ def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
 
 
 def _row(row: Row, comparison: Comparison) -> TableRow:
-    name = f"{VERDICTS[row.verdict][0]} {row.name}"
+    name = f"{VERDICTS[row.verdict]} {row.name}"
     sides = map(_side, (row.left, row.right), row.parameters)
     return ((name, _in_words(row.verdict, comparison), *row.remarks), *sides)
 
