@@ -169,6 +169,36 @@ def vectors(
 
 
 @app.command()
+def serve(
+    replicas: Annotated[int, typer.Option(help="Processes with models of their own.", min=1)] = 1,
+    most: Annotated[int, typer.Option(help="Replicas while requests wait; 0: as many as --replicas.", min=0)] = 0,
+    cpus: Annotated[float, typer.Option(help="Processors that Ray reserves for a replica.", min=0.1)] = 1.0,
+    batch: Annotated[int, typer.Option(help="Masked texts that share a forward pass; 1: none.", min=1, max=64)] = 8,
+    wait: Annotated[float, typer.Option(help="Milliseconds that a masked text waits for others.", min=0.0)] = 5.0,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port of ATLAS_ENGINE_URL.", min=1, max=65_535)] = 8000,
+    address: Annotated[str | None, typer.Option(help="A Ray cluster to join, or “auto”; by default a new one.")] = None,
+) -> None:
+    """Compute what models do for apps with ATLAS_ENGINE=ray, by Ray Serve (requirements-ray.txt)."""
+    import signal
+
+    from core.engine.server import deploy
+
+    deploy(
+        replicas=replicas,
+        most=most,
+        cpus=cpus,
+        batch=batch,
+        wait=wait / 1000,
+        host=host,
+        port=port,
+        address=address,
+    )
+    print(f"The engine answers on {host}:{port}.", flush=True)
+    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+
+
+@app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Scripts of benchmarks/; all by default.")] = None,
 ) -> None:

@@ -45,6 +45,10 @@ class HubUnavailable(AtlasError):
     """The Hub is unreachable, too slow, or sent an incomplete file."""
 
 
+class EngineUnavailable(AtlasError):
+    """The engine that computes for this installation cannot be reached, or failed."""
+
+
 class InputEmpty(AtlasError):
     """The input has no text."""
 

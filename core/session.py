@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
+from core import engine
 from core.cache import HOUR, Cache
+from core.engine import checkpoint as checkpoint
 from core.errors import OutOfRange
 from core.settings import raised_with, settings
 from core.turns import turns
@@ -22,7 +24,7 @@ from core.turns import turns
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
     from core.checkpoints.folder import State
-    from core.checkpoints.spec import Checkpoint, Part
+    from core.checkpoints.spec import Checkpoint
     from core.efficiency.timing import Timing
     from core.vectors.contextual import Measured
     from core.vectors.occurrences import WordVectors
@@ -79,7 +81,8 @@ def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
 def computed(
     spinner: str, compute: Callable[Concatenate[Checkpoint, P], T], slug: str, *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """The result of ``compute`` with the live model ``slug``, cached by name, arguments and files as by :func:`cached`.
+    """The result of ``compute`` with the live model ``slug``, computed by :func:`core.engine.run` and cached by name,
+    arguments and files as by :func:`cached`.
 
     Args:
         spinner: the progress text that a visitor sees meanwhile; empty where the result is immediate.
@@ -87,20 +90,10 @@ def computed(
 
     def compute_loaded() -> T:
         with st.spinner(spinner) if spinner else nullcontext():
-            return compute(checkpoint(slug), *args, **kwargs)
+            return engine.run(compute, slug, *args, **kwargs)
 
     key = (compute.__module__, compute.__qualname__, slug, files(slug), args, *sorted(kwargs.items()))
     return results.get_or_compute(key, compute_loaded, HOUR)
-
-
-def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
-    """The loaded checkpoint, or a part of it, shared by all visitors; loaded once for all concurrent callers."""
-    from core import checkpoints
-    from core.checkpoints.memory import set_threads
-
-    loaded = checkpoints.load(slug, part)
-    set_threads(loaded)
-    return loaded
 
 
 @cached()
@@ -110,7 +103,7 @@ def trace(
     """Attention of ``slug`` over ``text``, with a second sentence for an encoder, through the adapters of a task."""
     from core.attention.capture import capture
 
-    return capture(checkpoint(slug), text, text_b, vectors=vectors, adapters=adapters)
+    return engine.run(capture, slug, text, text_b, vectors=vectors, adapters=adapters)
 
 
 @cached()
@@ -120,7 +113,7 @@ def rewritten_trace(
     """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``, or that to the text ``like``."""
     from core.attention.capture import rewritten
 
-    return rewritten(checkpoint(slug), text, task, like=like, vectors=vectors)
+    return engine.run(rewritten, slug, text, task, like=like, vectors=vectors)
 
 
 @cached()
@@ -128,7 +121,7 @@ def reading(slug: str, text: str) -> Reading:
     """Every token's vector after every layer of ``slug`` over ``text``: up to 0.5 MB for a short sentence."""
     from core.vectors.reading import read
 
-    return read(checkpoint(slug), text)
+    return engine.run(read, slug, text)
 
 
 @cached()

@@ -9,6 +9,9 @@ variable                    default    meaning
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models and results share; least recently used ones are evicted
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
+``ATLAS_ENGINE``            ``process``  ``ray`` has Ray Serve compute what models do (`core.engine`)
+``ATLAS_ENGINE_URL``        (see       its address, ``http://127.0.0.1:8000`` by default
+                            right)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
@@ -49,6 +52,8 @@ class Settings(BaseSettings):
     content_dir: Path | None = None
     memory_mb: int = Field(default=2048, ge=64, le=100_000_000)
     threads: int | None = Field(default=None, ge=1, le=256)
+    engine: Literal["process", "ray"] = "process"
+    engine_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^http://[\w.-]+(:\d{1,5})?(/[\w./-]*)?$")
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
     login: Literal["off", "on"] = "off"
@@ -92,6 +97,10 @@ def accepted(name: str) -> str:
         return "the path of a folder"
     if name == "hosts":
         return "names without scheme and port, separated by commas, such as atlas.example.org"
+    if name == "engine":
+        return "“process” or “ray”"
+    if name == "engine_url":
+        return "an address such as http://engine:8000"
     if not field.metadata:
         return "“off” or “on”"
     low, high = (

@@ -178,6 +178,7 @@ def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.Monk
     ids = tuple(step.token.id for step in generate(checkpoint, PLAIN, Decoding(max_new_tokens=8)))
 
     monkeypatch.setattr(generated.session, "checkpoint", lambda _: checkpoint)
+    monkeypatch.setattr(generated.session.engine, "checkpoint", lambda *_: checkpoint)
     monkeypatch.setattr(generated, "generated", lambda *_: (prompt_ids(checkpoint, PLAIN), ids))
     monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
     generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))

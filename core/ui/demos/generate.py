@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import session
+from core import engine, session
 from core.errors import OutOfRange
 from core.language.generate import along, generate, prompt_ids, prompted, repetition
 from core.language.tokens import describe
@@ -91,8 +91,8 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
         view.state,
         (view.spec.slug, prompt, effective(decoding), forced),
         decoding.strategy,
-        lambda ids: generate(checkpoint, prompt, decoding, forced=ids),
-        lambda ids: along(checkpoint, prompted(checkpoint, prompt), ids),
+        lambda ids: engine.stream(generate, view.spec.slug, prompt, decoding, forced=ids),
+        lambda ids: engine.run(along, view.spec.slug, prompted(checkpoint, prompt), ids),
         draw=None if covered else draw_text,
         button=buttons,
     )
@@ -167,7 +167,7 @@ def generated(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The ids of the prompt and of the same generation without the demo, for a page's section on heads."""
     checkpoint = session.checkpoint(slug)
-    steps = tuple(generate(checkpoint, prompt, decoding, forced=forced))
+    steps = tuple(engine.stream(generate, slug, prompt, decoding, forced=forced))
     return prompt_ids(checkpoint, prompt), steps[-1].ids if steps else ()
 
 

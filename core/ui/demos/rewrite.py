@@ -7,8 +7,7 @@ from typing import Any, cast
 import streamlit as st
 from rapidfuzz.distance.Levenshtein import distance
 
-from core import checkpoints, session
-from core.checkpoints.spec import Checkpoint
+from core import checkpoints, engine, session
 from core.figures import attention as figures
 from core.figures.vocabulary import token_bars
 from core.language import translate
@@ -224,7 +223,7 @@ def draw(view: DemoView) -> None:
         _pivot(view, source, task, output, decoding)
         if run.path:
             ids = tuple(step.token.id for step in run.path)
-            _explore(view, task, run, view.computed("", _aligned, source, task.slug, ids), decoding)
+            _explore(view, task, run, view.computed("", translate.align, request, ids), decoding)
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
@@ -293,8 +292,8 @@ def _generate(
         state,
         (view.spec.slug, request.text, task, effective(decoding), forced),
         decoding.strategy,
-        lambda ids: translate.rewrite(checkpoint, source, task, decoding, forced=ids),
-        lambda ids: along(checkpoint, translate.start(checkpoint, source, task), ids),
+        lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, task, decoding, forced=ids),
+        lambda ids: engine.run(along, view.spec.slug, translate.start(checkpoint, source, task), ids),
         draw=None if covered else draw_text,
         button=stop,
     )
@@ -310,10 +309,6 @@ def _generate(
             st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
     state.set(forced=forced)
     return run, shown
-
-
-def _aligned(checkpoint: Checkpoint, source: str, task: str, ids: tuple[int, ...]) -> Alignment:
-    return translate.align(checkpoint, translate.prepare(checkpoint, source, task), ids)
 
 
 def _explore(view: DemoView, task: Task, run: steps.Run, alignment: Alignment, decoding: Decoding) -> None:

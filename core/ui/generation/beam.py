@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import session
+from core import engine, session
 from core.figures.tree import beam_tree, tree_alt, tree_pixels
 from core.language.decoding.search import Tree, tree
 from core.language.tokens import visible
@@ -55,7 +55,7 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     with st.spinner("Searching", show_time=True):
         return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),
-            lambda: tree(session.checkpoint(chosen.spec.slug), chosen.start(), decoding),
+            lambda: engine.run(tree, chosen.spec.slug, chosen.start(), decoding),
         )
 
 

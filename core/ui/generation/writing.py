@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import session
+from core import engine, session
 from core.language.generate import along, together
 from core.language.generate import steps as decode
 from core.language.types import Decoding, GenerationStep
@@ -43,7 +43,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    state, start, checkpoint = setup.state, setup.start(), session.checkpoint(setup.spec.slug)
+    state, start, slug = setup.state, setup.start(), setup.spec.slug
     keys = [("text", *setup.key, decoding) for decoding in decodings]
     texts: list[Steps | None] = [session.results.get(key) for key in keys]
     for number, text in enumerate(texts):
@@ -72,16 +72,16 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             return True
 
         rows = [number for number in missing if decodings[number].strategy != "beam"]
-        for row, step in together(checkpoint, start, [decodings[number] for number in rows]):
+        for row, step in engine.stream(together, slug, start, [decodings[number] for number in rows]):
             number = rows[row]
             growing.setdefault(number, []).append(step)
             if due(number) or step.finished:
                 canvas.steps(number, growing[number], not step.finished)
         for number in (number for number in missing if number not in rows):
-            for step in decode(checkpoint, start, decodings[number]):
+            for step in engine.stream(decode, slug, start, decodings[number]):
                 if due(number):
                     canvas.text(number, step.text)
-            *steps, last = along(checkpoint, start, step.ids)
+            *steps, last = engine.run(along, slug, start, step.ids)
             # the reason is the search's own: along its text everything is forced
             growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
             canvas.steps(number, growing[number], False)

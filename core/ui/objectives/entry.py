@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from core import checkpoints, session
+from core import checkpoints, engine, session
 from core.checkpoints.spec import Part
 from core.content import content
 from core.language.losses import Kind, Losses, ids_of
@@ -250,7 +250,7 @@ def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losse
 def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
     from core.language.losses import losses
 
-    return losses(session.checkpoint(slug, part), example, kind)
+    return engine.run(losses, (slug, part), example, kind)
 
 
 @session.cached("Running both models")

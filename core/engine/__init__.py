@@ -1,0 +1,96 @@
+"""Where model work is computed: in this process (the default), or by replicas of Ray Serve.
+
+A page asks for a result by a pure function of a loaded model and plain values, ``run(capture, "minilm", text)``. Under
+``ATLAS_ENGINE=process`` the function is called here. Under ``ATLAS_ENGINE=ray`` the functions of :data:`TASKS` are sent
+to ``ATLAS_ENGINE_URL`` (`python -m core serve`), which calls the same function on its own copy of the model; the app
+needs no Ray for that. Every other function is computed here in both cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from core.settings import settings
+
+if TYPE_CHECKING:
+    from core.checkpoints.spec import Checkpoint, Part
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+TASKS = frozenset(
+    f"core.{module}:{name}"
+    for module, names in {
+        "attention.ablation.ablate": "rank switch_off",
+        "attention.architectures.disentangled": "guesses_without parts_of",
+        "attention.capture": "capture capture_ids continued rewritten",
+        "attention.inside.block": "block",
+        "attention.inside.lens": "guesses_by_layer trajectory",
+        "attention.word_maps": "answer_of over_words word_attention",
+        "efficiency.buckets": "look",
+        "language.adapters": "classify",
+        "language.bilingual": "predict",
+        "language.codes": "classify",
+        "language.decoding.search": "tree",
+        "language.fill_mask": "predict",
+        "language.generate": "along generate steps together",
+        "language.losses": "losses",
+        "language.permuted": "follow",
+        "language.rounds": "answer",
+        "language.segments": "compare",
+        "language.side_by_side": "answer",
+        "language.translate": "align rewrite through",
+        "vectors.input_embeddings": "input_embeddings",
+        "vectors.positions": "distance_terms rotary_vectors",
+        "vectors.reading": "read",
+    }.items()
+    for name in names.split()
+)
+"""The functions that an engine computes, as ``module:name``. A request for any other name is refused."""
+
+
+def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
+    """The loaded checkpoint, or a part of it, shared by all who compute in this process."""
+    from core import checkpoints
+    from core.checkpoints.memory import set_threads
+
+    loaded = checkpoints.load(slug, part)
+    set_threads(loaded)
+    return loaded
+
+
+def run(
+    compute: Callable[Concatenate[Checkpoint, P], T],
+    model: str | tuple[str, Part | None],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """The result of ``compute`` with a live model: its slug, or its slug and a part of it.
+
+    Raises:
+        AtlasError: what ``compute`` raises, or EngineUnavailable where the engine is away.
+    """
+    slug, part = (model, None) if isinstance(model, str) else model
+    if (task := _sent(compute)) is None:
+        return compute(checkpoint(slug, part), *args, **kwargs)
+    from core.engine.client import frames
+
+    return next(frames((task, slug, part, args, kwargs)))  # type: ignore[no-any-return]
+
+
+def stream(
+    compute: Callable[Concatenate[Checkpoint, P], Iterator[T]], slug: str, *args: P.args, **kwargs: P.kwargs
+) -> Iterator[T]:
+    """As :func:`run`, of a function that yields: each step once it is computed. Closing it ends the computation."""
+    if (task := _sent(compute)) is None:
+        return compute(checkpoint(slug), *args, **kwargs)
+    from core.engine.client import frames
+
+    return frames((task, slug, None, args, kwargs))
+
+
+def _sent(compute: Callable[..., object]) -> str | None:
+    """The name under which ``compute`` is sent elsewhere; None where it is computed here."""
+    task = f"{compute.__module__}:{compute.__qualname__}"
+    return task if task in TASKS and settings().engine == "ray" else None
