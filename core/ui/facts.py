@@ -147,7 +147,7 @@ def size_difference(size: Size, count: int | None) -> str:
     """How far the count lies from the published figure, in per cent."""
     if not count or not size.published:
         return ""
-    return f"{100 * (count - size.published) / size.published:+.1f}%" if size.comparable else "counts other parts"
+    return f"{100 * (count - size.published) / size.published:+z.1f}%" if size.comparable else "counts other parts"
 
 
 def _results(system: System, words: Content) -> None:

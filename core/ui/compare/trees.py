@@ -122,8 +122,8 @@ def _parts(found: Comparison, view: View) -> None:
 def _record(system: System) -> None:
     """What a record says of its system, and the way to its page."""
     names = {one.slug: one.name for one in catalogue.systems()} | {one.slug: one.name for one in catalogue.ancestors()}
-    against = f" in {plain(names[system.parent])}" if system.parent in names else ""
-    st.markdown(f"**{plain(system.name)}** changed this{against}: {plain_terms(system.change)}")
+    against = f", compared with {plain(names[system.parent])}" if system.parent in names else ""
+    st.markdown(f"**{plain(system.name)}**{against}: {plain_terms(system.change)}")
     st.markdown(plain_terms(system.why))
     query = {"system": system.slug, "tab": "tree"}
     page_link(system.branch, f"Module tree of {plain(system.name)}", query, icon=":material/account_tree:")
