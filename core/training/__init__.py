@@ -1,1 +1,1 @@
-"""Training of the bundled checkpoints: one corpus reader, one trainer, one objective a file."""
+"""Training of the bundled checkpoints: one corpus reader, one trainer, one file per objective."""

@@ -1,7 +1,6 @@
-"""The plan of batches: a pure function of seed and epoch.
+"""The batches of an epoch: a pure function of seed and epoch number.
 
-Items of one batch share a key (their length, or the padded lengths of a pair), so next to no position is padding and a
-short item never waits for a long one.
+Items of a batch share a key (their length, or the padded lengths of a pair), so there is hardly any padding.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from torch import Tensor
 from core.training.tokens import Ints
 
 MEASURED_TOKENS = 4096
-"""Positions of a batch that is measured."""
+"""Positions of an evaluation batch."""
 
 
 def tensors(device: torch.device | str = "cpu", **arrays: np.ndarray[Any, Any]) -> dict[str, Tensor]:
-    """A batch of arrays as tensors."""
+    """Arrays as tensors on ``device``."""
     return {name: torch.from_numpy(value).to(device) for name, value in arrays.items()}
 
 
@@ -30,14 +29,14 @@ def round_up(lengths: Ints, multiple: int = 4) -> Ints:
 
 
 def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
-    """Item numbers of one epoch: every item ``floor(passes)`` times, and a random share for the rest."""
+    """Item numbers of one epoch: each item ``floor(passes)`` times, and a random share for the fraction."""
     whole = int(passes)
     extra = rng.permutation(count)[: round((passes - whole) * count)]
     return np.concatenate([np.tile(np.arange(count), whole), extra]).astype(np.int64)
 
 
 def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
-    """Item numbers of one epoch over several sources: ``origin[i]`` is the source of item i, drawn as `draw` says."""
+    """Item numbers of one epoch over several sources, each by `draw`; ``origin[i]`` is the source of item i."""
     members = [np.flatnonzero(np.asarray(origin) == number) for number in range(len(passes))]
     return np.concatenate([own[draw(len(own), count, rng)] for own, count in zip(members, passes, strict=True)])
 
@@ -47,9 +46,9 @@ def plan(
 ) -> list[Ints]:
     """Batches of one epoch in random order.
 
-    ``items[i]`` has key ``keys[i]``; an item costs ``cost[i]`` positions (equal for equal keys). A batch holds items of
-    one key that together cost at most ``step_tokens``; what is left over of a key is a smaller batch where it fills a
-    share of ``least``, and is dropped otherwise (until the next epoch).
+    ``items[i]`` has key ``keys[i]`` and costs ``cost[i]`` positions (equal for equal keys). A batch has items of one
+    key that together cost at most ``step_tokens``; the remaining items of a key are a smaller batch if they fill a
+    share of ``least``, else they are dropped in this epoch.
     """
     order = rng.permutation(len(items))
     order = order[np.argsort(keys[order], kind="stable")]
@@ -65,22 +64,22 @@ def plan(
 
 
 def measured(items: Ints, keys: Ints, cost: Ints | None = None) -> Iterator[tuple[Ints, list[np.random.Generator]]]:
-    """All items in batches, the same each time, each item with a generator of its own."""
+    """All items in batches, always the same, each item with its own generator."""
     batches = plan(items, keys, keys if cost is None else cost, MEASURED_TOKENS, np.random.default_rng(0), least=0.0)
     return ((index, [np.random.default_rng([0, 3, int(item)]) for item in index]) for index in batches)
 
 
 def some(count: int, most: int) -> Ints:
-    """About ``most`` of ``count`` items, evenly spread."""
+    """About ``most`` of ``count`` items, evenly spaced."""
     return np.arange(0, count, max(1, count // most), dtype=np.int64)
 
 
 class Epochs:
-    """The batch of any step: epoch after epoch, each planned from the seed and its number alone.
+    """The batch of any step; each epoch is planned from the seed and its number alone.
 
     Args:
         seed: the recipe's.
-        make: plans one epoch; equal generators give equal plans.
+        make: plans one epoch, deterministically in the generator.
     """
 
     def __init__(self, seed: int, make: Callable[[np.random.Generator], Sequence[Ints]]) -> None:

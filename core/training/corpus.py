@@ -1,7 +1,7 @@
-"""Reads the corpus line by line and keeps documents for evaluation apart.
+"""Reads the corpus line by line and splits it into training and held-out text.
 
-The split is a function of the text alone: a unit (a line, a book's title, an English sentence) is held out when its
-eight-byte BLAKE2b digest, read as an integer, is a multiple of ``every``. Equal units fall on the same side.
+The split is a function of the text alone: a unit (a line, a book's title, an English sentence) is held out if its
+eight-byte BLAKE2b digest, as an integer, is a multiple of ``every``. So equal units are on the same side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.errors import AtlasError
 from core.training.recipe import SourceFile
 
 TITLE = "=== "
-"""A line of ``stories.txt`` that begins a book."""
+"""The prefix of a line of ``stories.txt`` with the title of a book."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])([\"']?)\s+(?=[\"']?[A-Z])")
 _WORD = re.compile(r"\w+")
@@ -28,31 +28,31 @@ class CorpusError(AtlasError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One piece of text: a line, a sentence or a paragraph; of a pair, both sides."""
+    """A line, a sentence or a paragraph; of a pair, both sides."""
 
     text: str
     held_out: bool
     other: str = ""
     """Second side of a tab-separated pair."""
     document: str = ""
-    """Title of the book that the text belongs to."""
+    """Title of the book of the text."""
     line: int = 0
-    """Number of the line that the text stands in, counted from 1."""
+    """Line number, from 1."""
 
 
-def normal(text: str) -> str:
-    """The words of a text in lower case: what two lines must share to count as equal."""
+def normalized(text: str) -> str:
+    """The words of a text in lower case; lines with equal words count as equal."""
     return " ".join(_WORD.findall(text.lower()))
 
 
 def held_out(unit: str, every: int) -> bool:
-    """True for about one unit in ``every``; a function of the unit's words alone."""
-    digest = hashlib.blake2b(normal(unit).encode(), digest_size=8).digest()
+    """Whether a unit is held out, as about one in ``every`` is; a function of its words alone."""
+    digest = hashlib.blake2b(normalized(unit).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % every == 0
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Cuts a paragraph after ``.``, ``!`` or ``?`` (and a closing quote) where a capital follows."""
+    """The sentences of a paragraph: split after ``.``, ``!`` or ``?`` (and a closing quote) before a capital."""
     pieces: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(paragraph):
@@ -63,7 +63,7 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def open_file(corpus: Path, name: str) -> Path:
-    """Path of a corpus file. Raises `CorpusError` where it or the folder is missing."""
+    """The path of a corpus file. Raises `CorpusError` where it or the folder is missing."""
     path = corpus / name
     if not corpus.is_dir():
         raise CorpusError(f"There is no corpus folder {corpus}. Give the folder of the training text with --corpus.")
@@ -73,10 +73,10 @@ def open_file(corpus: Path, name: str) -> Path:
 
 
 def lines(corpus: Path, name: str) -> Iterator[str]:
-    """Lines of a corpus file, one at a time, without their ends.
+    """The lines of a corpus file without line breaks.
 
     Raises:
-        CorpusError: the file is missing, cannot be read, or is not UTF-8; then the sentence names the line.
+        CorpusError: the file is missing, cannot be read, or is not UTF-8; then the message names the line.
     """
     path = open_file(corpus, name)
     whole = 0
@@ -95,7 +95,7 @@ def lines(corpus: Path, name: str) -> Iterator[str]:
 
 
 def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:
-    """Items of a source. Lines are held out one by one, stories by whole books, pairs by their first side."""
+    """The items of a source. Stories are held out by book, pairs by their first side, other lines one by one."""
     book = ""
     for number, text in enumerate(lines(corpus, source.file), start=1):
         if source.last is not None and number > source.last:
@@ -116,10 +116,10 @@ def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25)
 
 
 def check(corpus: Path, sources: Sequence[SourceFile]) -> None:
-    """Looks at every source before anything heavy starts: each has to hold some text in its range of lines.
+    """Check, before anything expensive, that each source has text in its range of lines.
 
     Raises:
-        CorpusError: the first source that cannot be used, and why.
+        CorpusError: the first unusable source, and the reason.
     """
     for source in sources:
         path = open_file(corpus, source.file)
@@ -135,14 +135,14 @@ def check(corpus: Path, sources: Sequence[SourceFile]) -> None:
 
 
 def require(count: int, what: str, sources: Sequence[SourceFile]) -> None:
-    """Raises `CorpusError` where ``count`` is 0: nothing is left for ``what`` ("training", "measuring")."""
+    """Raise `CorpusError` where ``count`` is 0: no text for ``what`` ("training", "measuring")."""
     if not count:
         names = ", ".join(dict.fromkeys(source.file for source in sources))
         raise CorpusError(f"The corpus is too small: of {names}, no text that fits the recipe is left for {what}.")
 
 
 def held_out_books(folder: Path, limit: int = 100_000) -> dict[str, str]:
-    """Title and the first ``limit`` characters of each book that no recipe trains on."""
+    """The first ``limit`` characters of each held-out book, by title."""
     books: dict[str, list[str]] = {}
     for item in read(folder, SourceFile("stories.txt"), every=100):
         if item.held_out:

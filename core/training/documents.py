@@ -1,16 +1,16 @@
-"""Text as documents of sentences, and the rows that encoders are trained on.
+"""Documents of sentences, and the training rows of encoders.
 
-Sentences stand end to end in the order of the corpus. A *chunk* is a run of sentences of one document that fits into
-its target: half of the targets are the whole width, the others spread evenly below it, so that a model sees short texts
-too. Lines of a source that does not cut its paragraphs do not belong together; they are joined a few at a time.
+Sentences are stored end to end in the order of the corpus. A *chunk* has consecutive sentences of one document that fit
+its target length: half of the targets are the full width, the others uniform below it, so that training includes short
+texts. Lines of a source that is not split into sentences are unrelated; a few of them make a chunk.
 
-Two segments of a chunk can ask a question:
+Two segments of a chunk can be a sentence-pair task:
 
 ``next``   Does B follow A? In half of the pairs B comes from another document of the same source (Devlin et al., 2019).
-``order``  Which came first? In half of the pairs A and B change places (Lan et al., 2020).
+``order``  Which came first? In half of the pairs A and B are swapped (Lan et al., 2020).
 
-A and B are runs of whole sentences that together fit the chunk's target in both cases, so that neither length nor a
-cut word gives the answer away. A text of one sentence, or of lines that do not belong together, asks nothing.
+In both cases A and B are whole sentences that together fit the chunk's target, so that neither length nor a truncated
+word reveals the label. A chunk of one sentence, or of unrelated lines, makes no pair.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHORTEST = 12
 ROUND = 8
 """Rows are padded to a multiple of this many tokens."""
 MEASURED = 2000
-"""About as many held-out chunks are measured."""
+"""About how many held-out chunks are evaluated."""
 NO_LABEL = IGNORE
 
 
@@ -66,7 +66,7 @@ class Documents:
 
     @property
     def document(self) -> Ints:
-        """(n,) number of the document, or -1 where the sentences do not belong together."""
+        """(n,) number of the document, or -1 for unrelated sentences."""
         return self.chunks[:, 5]
 
     @property
@@ -76,7 +76,7 @@ class Documents:
         return np.asarray(offsets[self.bounds[:, 1]] - offsets[self.bounds[:, 0]], dtype=np.int64)
 
     def text(self, first: int, last: int) -> Ints:
-        """Token ids of the sentences from ``first`` up to ``last`` (not included)."""
+        """Token ids of the sentences from ``first`` to ``last`` (exclusive)."""
         offsets = self.sentences.offsets
         return np.asarray(self.sentences.flat[offsets[first] : offsets[last]], dtype=np.int64)
 
@@ -86,7 +86,7 @@ class Documents:
 
 
 def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Item]]:
-    """Documents of a source, at most some thousand sentences at a time; lines that are not cut come so, too."""
+    """Documents of a source, or batches of unrelated lines, at most some thousand sentences at a time."""
     items = corpus.read(folder, source, every=every)
     for _, document in groupby(items, key=lambda item: (item.held_out, item.document or source.sentences * item.line)):
         yield from batched(document)
@@ -95,7 +95,7 @@ def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Ite
 def tokenized(
     folder: Path, sources: Sequence[SourceFile], tokenizer: Any, *, every: int, width: int, held_out: bool
 ) -> Documents:
-    """One side of the split, in chunks; a sentence is cut to the room of a chunk, which leaves three special tokens."""
+    """One side of the split in chunks; sentences are truncated to the width less three special tokens."""
     room, rng = width - 3, np.random.default_rng(int(held_out))
     rows: list[list[int]] = []
     chunks: list[tuple[int, ...]] = []
@@ -126,7 +126,7 @@ def tokenized(
 
 
 def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece") -> tuple[Any, Documents, Documents]:
-    """The tokenizer, the training side and the held-out side; recipes that read the same share them.
+    """The tokenizer, the training side and the held-out side; recipes with the same data share them.
 
     Args:
         recipe: sources, and in its data ``hold_out_every``, ``vocabulary`` and ``width``.
@@ -153,7 +153,7 @@ def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece")
 
 
 class Pair(NamedTuple):
-    """Token ids of the segments; ``label`` is 0 for the text's own order, 1 for the other case, or `NO_LABEL`."""
+    """Token ids of the segments; ``label`` is 0 for consecutive segments in order, 1 otherwise, or `NO_LABEL`."""
 
     a: Ints
     b: Ints | None
@@ -161,7 +161,7 @@ class Pair(NamedTuple):
 
 
 class Pairs:
-    """Draws segments from documents.
+    """Samples segments from documents.
 
     Args:
         documents: the text.
@@ -171,13 +171,14 @@ class Pairs:
     def __init__(self, documents: Documents, question: str) -> None:
         self.documents, self.question = documents, question
         count = documents.bounds[:, 1] - documents.bounds[:, 0]
-        self.asked = (documents.document >= 0) & (count > 1) & bool(question)
-        self._of_source = {int(s): np.flatnonzero(self.asked & (documents.source == s)) for s in set(documents.source)}
+        self.paired = (documents.document >= 0) & (count > 1) & bool(question)
+        """(chunks,) whether a chunk makes a pair."""
+        self._of_source = {int(s): np.flatnonzero(self.paired & (documents.source == s)) for s in set(documents.source)}
 
     def draw(self, chunk: int, rng: np.random.Generator) -> Pair:
         """The segments of one chunk."""
         text = self.documents
-        if not self.asked[chunk]:
+        if not self.paired[chunk]:
             return Pair(text.chunk(chunk), None, NO_LABEL)
         first, last, _, target = text.bounds[chunk].tolist()
         cut = int(rng.integers(first + 1, last))
@@ -187,7 +188,7 @@ class Pairs:
         return Pair(b, a, 1) if self.question == "order" else Pair(a, self._foreign(chunk, target - len(a), rng), 1)
 
     def _foreign(self, chunk: int, room: int, rng: np.random.Generator) -> Ints:
-        """Sentences of another document that fit into ``room`` tokens; one alone is cut where none fits."""
+        """Sentences of another document that fit into ``room`` tokens; a single one is truncated if none fits."""
         text = self.documents
         offsets = text.sentences.offsets
         pool = self._of_source[int(text.source[chunk])]
@@ -205,13 +206,13 @@ class Pairs:
 
 
 class Examples:
-    """Masked rows made of one side of the split.
+    """Masked rows of one side of the split.
 
     Args:
         text: the side.
         tokenizer: of the ``tokenizers`` library, with BERT's special tokens.
-        question: about pairs, or ``""``.
-        fates: shares of the chosen tokens that become the mask token, and a random one.
+        question: of the pairs, or ``""``.
+        fates: shares of the chosen tokens that become the mask token, and a random token.
     """
 
     def __init__(
@@ -221,27 +222,27 @@ class Examples:
         self.words = Vocabulary(tokenizer)
         self.pairs = Pairs(text, question)
         self.fates = fates
-        self.sizes = batches.round_up(np.where(self.pairs.asked, text.bounds[:, 3] + 3, text.lengths + 2), ROUND)
+        self.sizes = batches.round_up(np.where(self.pairs.paired, text.bounds[:, 3] + 3, text.lengths + 2), ROUND)
         """(chunks,) length of each chunk's row, special tokens and padding included."""
 
-    def rows(self, index: Ints, draws: Sequence[np.random.Generator]) -> dict[str, Tensor]:
+    def rows(self, index: Ints, rngs: Sequence[np.random.Generator]) -> dict[str, Tensor]:
         """Rows of chunks of one size, each masked with its own generator.
 
         Returns:
-            What `core.training.masking.mask_rows` returns; ``types`` segments; ``answers`` (rows,) about the pairs.
+            What `core.training.masking.mask_rows` returns; ``types`` segments; ``answers`` (rows,) labels of the pairs.
         """
-        pairs = [self.pairs.draw(chunk, rng) for chunk, rng in zip(index.tolist(), draws, strict=True)]
+        pairs = [self.pairs.draw(chunk, rng) for chunk, rng in zip(index.tolist(), rngs, strict=True)]
         texts = [self.words.framed(*(segment for segment in (a, b) if segment is not None)) for a, b, _ in pairs]
         types = np.zeros((len(index), int(self.sizes[index[0]])), dtype=np.int64)
         for row, (pair, text) in enumerate(zip(pairs, texts, strict=True)):
             types[row, len(pair.a) + 2 : len(text)] = 1
         words = self.words
-        batch = mask_rows(texts, words.special, words.mask, words.pad, types.shape[1], draws, self.fates)
+        batch = mask_rows(texts, words.special, words.mask, words.pad, types.shape[1], rngs, self.fates)
         answers = np.array([pair.label for pair in pairs], dtype=np.int64)
         return batch | batches.tensors(types=types, answers=answers)
 
     def measured(self, device: torch.device | str = "cpu") -> Iterator[dict[str, Tensor]]:
-        """Batches over about `MEASURED` chunks, with the same damage each time."""
+        """Batches over about `MEASURED` chunks, always with the same masks."""
         some = batches.some(len(self.text), MEASURED)
-        for index, draws in batches.measured(some, self.sizes[some]):
-            yield {name: value.to(device) for name, value in self.rows(index, draws).items()}
+        for index, rngs in batches.measured(some, self.sizes[some]):
+            yield {name: value.to(device) for name, value in self.rows(index, rngs).items()}

@@ -1,7 +1,6 @@
 """Evaluates a checkpoint for its card: on the committed texts and, with a corpus, on its held-out part.
 
-One table maps the kind of a recipe to texts and measures. Pages and command line load the same checkpoint; of its
-training only the recipe's split is used here.
+`MEASURES` maps the kind of a recipe to texts and measures.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from core.training import recipe as recipes
 from core.training.measures import Numbers, Results, stories
 
 Texts = Callable[[Checkpoint, Path | None], Iterator[tuple[str, Any]]]
-"""The texts by their name on the card: the committed ones, then those of the corpus, if there is one."""
+"""Texts by their name on the card: the committed ones, then those of the corpus, if there is one."""
 Measured = tuple[Texts, Callable[[Checkpoint, Any], Numbers]]
 
 BITS: Measured = (stories, decoders.bits)
@@ -57,9 +56,9 @@ MEASURES: dict[str, tuple[Measured, ...]] = {
     "joined": ((pairs.to_fuse, pairs.fused),),
     "denoise": ((pairs.two_sentences, pairs.denoised),),
 }
-"""By the kind of the recipe; a model that drafts for another one is measured as ``draft``."""
+"""By the kind of the recipe; ``draft`` for a draft model."""
 PLAIN = ("BLEU", "chrF", "chrF before", "chrF after", "passes per token")
-"""Endings of the measures without a unit; all others are in percent or bits."""
+"""Suffixes of the measures without a unit; all others are in percent or bits."""
 
 
 def unit(name: str) -> str:
@@ -70,7 +69,7 @@ def unit(name: str) -> str:
 
 
 def rows(results: Results) -> list[Measure]:
-    """Results as the rows of a card."""
+    """The rows of a card."""
     return [
         Measure(name, round(value, 2), unit(name), on)
         for on, numbers in results.items()
@@ -79,7 +78,7 @@ def rows(results: Results) -> list[Measure]:
 
 
 def measure(kind: str, checkpoint: Checkpoint, corpus: Path | None = None) -> Results:
-    """All measures of a kind, on committed texts and, with ``corpus``, on its held-out part too."""
+    """All measures of a kind, on committed texts and on the held-out part of ``corpus``, if any."""
     results: Results = {}
     for texts, numbers in MEASURES[kind]:
         for on, inputs in texts(checkpoint, corpus):
@@ -88,7 +87,7 @@ def measure(kind: str, checkpoint: Checkpoint, corpus: Path | None = None) -> Re
 
 
 def measured() -> list[str]:
-    """Recipes whose checkpoints are bundled."""
+    """The recipes with bundled checkpoints."""
     return [name for name in recipes.available() if recipes.load(name).card]
 
 
@@ -99,16 +98,16 @@ def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
     if slug not in measured():
         raise UnknownCheckpoint(f"No measures exist for {slug!r}. Choose one of: {', '.join(measured())}.")
     recipe = recipes.load(slug)
-    location: Any = recipe.place
+    location: Any = recipe.location
     return rows(measure("draft" if recipe.part_of else recipe.kind, checkpoints.load(*location), corpus))
 
 
 def cli_evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
-    """Print every measure with the card's value; return the measures."""
+    """Print all measures beside the card's values; returns the measures."""
     from core import checkpoints
 
     results = evaluate(slug, corpus)
-    location: Any = recipes.load(slug).place
+    location: Any = recipes.load(slug).location
     spec = checkpoints.get(location[0])
     card = (part_of(spec, *location[1:]) if location[1:] else spec).card
     stated = {(m.name, m.on): m.value for m in card.measures} if card else {}

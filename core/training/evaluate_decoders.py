@@ -27,14 +27,14 @@ CONTINUATION = 32
 AHEAD = 4
 OF_STORY = 8
 OF_BOOKS = 4
-"""A draft is measured on beginnings of `BEGINNING` tokens, so many from the committed story and from each book; the
-large model continues each by `WRITTEN` tokens greedily, and the draft proposes `AHEAD` at a time."""
+"""A draft model is evaluated on `OF_STORY` prompts from the committed story and `OF_BOOKS` from each book, of `PROMPT`
+tokens: the target model continues each greedily by `CONTINUATION` tokens, the draft proposes `AHEAD` at a time."""
 PASSAGES = 100
-"""Passages whose code is asked at most, for each code."""
+"""The most passages per code whose code is predicted."""
 WINDOWS = 20
-"""Runs as long as the model's positions that are measured in bits per byte at most, for each code."""
+"""The most windows per code, as long as the model's positions, that are measured in bits per byte."""
 ENDS = 128
-"""Bytes at the end of a stretch that are measured with more and with less before them."""
+"""Bytes at the end of a window that are predicted with more and with less context."""
 
 
 def bits(checkpoint: Checkpoint, texts_measured: Sequence[str]) -> Numbers:
@@ -45,7 +45,7 @@ def bits(checkpoint: Checkpoint, texts_measured: Sequence[str]) -> Numbers:
 
 
 def draft_prompts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
-    """Prompts for speculative decoding, evenly spread over the story and over each book."""
+    """Prompts for speculative decoding, evenly spaced in the story and in each book."""
     names = (f"{OF_STORY} beginnings from {{}}", f"{OF_BOOKS} beginnings from each of {{}}")
     for name, count, (on, source_texts) in zip(names, (OF_STORY, OF_BOOKS), stories(checkpoint, corpus), strict=False):
         prompts = []
@@ -75,8 +75,8 @@ Labeled = tuple[str, Callable[[], Iterable[str]]]
 
 
 def labeled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Labeled]]:
-    """Codes with the lines of their texts, which can be had again: the story and the translations written for this
-    project, then the held-out part of each source.
+    """Codes with a function that returns their lines: the story and the translations written for this project, then the
+    held-out part of each source.
     """
     rows = measures.read_table(measures.TRANSLATIONS)
     written = {"Story": story().splitlines()}
@@ -98,7 +98,7 @@ def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
 
 
 def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
-    """Passages whose code is found, in percent, and bits per byte of a text under its own code."""
+    """Passages with the right code, in percent, and bits per byte of a text under its own code."""
     label, lines = labeled_lines
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
@@ -117,7 +117,7 @@ def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
 
 
 def with_and_without_memory(checkpoint: Checkpoint, some: Sequence[str]) -> Numbers:
-    """Bits per byte of texts that each begin a document, read in segments with the memory and without."""
+    """Bits per byte of whole documents, read in segments with the memory and without."""
     model = checkpoint.model
     spent = np.zeros(2)
     for text in some:
@@ -128,12 +128,12 @@ def with_and_without_memory(checkpoint: Checkpoint, some: Sequence[str]) -> Numb
 
 
 def story_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[int]]]:
-    """The story as the tokens of its bytes, after the token that begins a document."""
+    """The story as byte tokens, after the token that begins a document."""
     yield STORY, [int(checkpoint.tokenizer.eos_token_id), *token_ids(checkpoint, story())]  # type: ignore[arg-type]
 
 
 def book_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[list[int]]]]:
-    """The beginnings of held-out books, eight times as long as what the model reads."""
+    """The first bytes of held-out books, eight windows of the model."""
     if corpus is not None:
         most = 8 * reformer.positions_of(checkpoint.model)
         books = [token_ids(checkpoint, text[:most]) for text in held_out_books(corpus).values()]
@@ -141,7 +141,7 @@ def book_bytes(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 
 
 def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
-    """Bits per byte, each byte seen with at least half a window of context; what hashing catches of the beginning."""
+    """Bits per byte with at least half a window of context, and the attention weight that hashing covers."""
     model = checkpoint.model
     width = reformer.positions_of(model)
     windows = measures.half_windows(len(ids), width)
@@ -153,9 +153,9 @@ def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
 
 
 def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
-    """Mean share of full attention's weight that the hashing layers' heads meet, by rounds; the first tokens left out.
+    """Mean share of the full attention weight that LSH attention covers, by rounds of hashing.
 
-    Within the first two chunks everything may be met in any order, so they would flatter the hashing.
+    Without the first two chunks, where a query can attend to all earlier keys whatever their buckets.
     """
     _, heads, chunk, _ = reformer.shape_of(model)
     out: dict[int, float] = {}
@@ -174,7 +174,7 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
 
 
 def by_reading(checkpoint: Checkpoint, books: Sequence[Sequence[int]]) -> Numbers:
-    """Bits per byte of whole stretches with one round and four; of their ends, the whole and a quarter read."""
+    """Bits per byte of windows with one round and four; of their ends, with a whole and a quarter window as context."""
     model = checkpoint.model
     width = reformer.positions_of(model)
     read = (width, width // 4)

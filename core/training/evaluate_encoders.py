@@ -45,22 +45,22 @@ from core.training.objective import Hits
 from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
-from core.training.objectives.permutation import Orders, PermutationModel, found_tokens
+from core.training.objectives.permutation import Orders, PermutationModel, target_accuracy
 from core.training.tokens import Ints, Ragged
 
 PAIRS = 400
-"""Held-out sentences, or pairs of them, that are measured."""
+"""Held-out sentences, or pairs of them, for evaluation."""
 ADAPTED = 1000
-"""Held-out texts that are measured at most, for each task."""
+"""The most held-out texts per task."""
 TEXTS = measures.ROOT / "assets" / "heldout" / "adapters.tsv"
 HELD_OUT = "books, articles and sentences of the corpus held out from training"
 LENGTHS = (512, 1024, 2048)
 SHORT = 128
-"""Tokens of a piece that the base of a model for long texts reads."""
+"""Tokens of a chunk that the base of a long-text model reads."""
 RARE = 2e-4
-"""A word that makes up no larger share of the held-out books is rare."""
+"""The largest share of a rare word in the held-out books."""
 FAR = ((65, 256), (257, 900))
-"""Ranges of tokens between a rare word and its only other occurrence: within the reach of four windows, and beyond."""
+"""Ranges of the distance between a rare word and its only other occurrence: within four windows, and beyond."""
 _PAIRS = {"next": "next sentence", "order": "sentence order"}
 
 
@@ -79,12 +79,12 @@ def everyday(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str,
 
 
 def story_text(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
-    """The story in short texts."""
+    """The story in short chunks."""
     yield STORY, story_chunks(checkpoint)
 
 
 def without_components(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
-    """Masked words without each component of disentangled scores; empty for other models."""
+    """Accuracy on masked words without each component of disentangled attention; empty for other models."""
     numbers: Numbers = {}
     for component in PARTS if supported(checkpoint.model) else ():
         without: Any = _Without(checkpoint.model, component)
@@ -93,7 +93,7 @@ def without_components(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
 
 
 class _Without:
-    """A model without one component of its attention scores, with the model's own interface."""
+    """A model without one component of its attention scores."""
 
     def __init__(self, model: Any, part: str) -> None:
         self.model, self.device = model, model.device
@@ -116,7 +116,7 @@ def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 
 
 def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
-    """Masked tokens and, where there is a head, the pairs."""
+    """Accuracy on masked tokens and, where there is a head, on sentence pairs."""
     from transformers import AutoModelForPreTraining
 
     full = AutoModelForPreTraining.from_pretrained(
@@ -151,9 +151,9 @@ def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
 
 
 def permuted_words(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
-    """Masked words of short texts, the same as for other encoders: all at once, and one after the other.
+    """Accuracy on the same masked words as other encoders: predicted in parallel, and one after the other.
 
-    The second predicts each token from the masked ones before it, too.
+    The second also predicts each token from the masked ones before it.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     hits, in_order = Hits(), Hits()
@@ -195,12 +195,12 @@ def orders(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, O
 
 def order_ends(checkpoint: Checkpoint, side: Orders) -> Numbers:
     """Accuracy at the ends of random orders."""
-    shares = found_tokens(PermutationModel(checkpoint.model).eval(), side)
+    shares = target_accuracy(PermutationModel(checkpoint.model).eval(), side)
     return {name: shares[name] for name in ("top-1", "top-5")}
 
 
 def sentence_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[parallel.Pair]]]:
-    """English sentences and their French translations."""
+    """English sentences with their French translations."""
     rows = [(row[0], row[1]) for row in measures.read_table(measures.TRANSLATIONS)]
     yield f"masked words of {len(rows)} sentences written for this project", rows
     if corpus is not None:
@@ -242,7 +242,7 @@ TaskBatches = tuple[str, Iterable[dict[str, Any]]]
 
 
 def task_batches(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, TaskBatches]]:
-    """For each task batches of texts written for this project, and of held-out ones of the corpus."""
+    """For each task, batches of texts written for this project, then of held-out texts of the corpus."""
     settings: dict[str, dict[str, Any]] = checkpoint.model.config.adapter_tasks
     order = [info.slug for info in tasks(checkpoint)]
     for task in order:
@@ -264,7 +264,7 @@ def task_batches(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[
 def written(
     checkpoint: Checkpoint, rows: list[list[str]], answers: list[str], *, at_once: int = 16
 ) -> Iterator[dict[str, Any]]:
-    """Batches of rows (task, answer, text) of like length, as `measured` gives them."""
+    """Batches of rows (task, answer, text) of similar length, in the format of `measured`."""
     order = sorted(rows, key=lambda row: len(row[2]))
     for rows_of_batch in (order[at : at + at_once] for at in range(0, len(order), at_once)):
         texts = [text for _, _, text in rows_of_batch]
@@ -293,14 +293,14 @@ def task_accuracy(checkpoint: Checkpoint, task_and_batches: TaskBatches) -> Numb
 
 
 def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, tuple[list[str], int]]]:
-    """The story, and held-out books, with how many of their tokens are read."""
+    """The story and held-out books, with the number of tokens to read."""
     for number, (on, texts) in enumerate(stories(checkpoint, corpus)):
         for length in (1024, 2048, 4096) if number else (1024,):
             yield f"{on}, {length} tokens", (texts, length)
 
 
 def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
-    """Top-1 in percent of masked words through sparse and full attention, the mean over the texts."""
+    """Top-1 accuracy in percent on masked words with sparse and full attention, averaged over the texts."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     texts, length = texts_and_length
     config: Any = model.config
@@ -334,14 +334,14 @@ def long_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 
 
 def _spans(books: Sequence[Ints], length: int, most: int) -> Iterator[Ints]:
-    """Up to ``most`` spans of so many tokens from the beginning of each book."""
+    """Up to ``most`` consecutive spans of ``length`` tokens from the start of each book."""
     for book in books:
         for start in range(0, min(len(book) - length + 1, most * length), length):
             yield book[start : start + length].copy()
 
 
 def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
-    """The tokens with the first and the last one made special, as in training."""
+    """The tokens with special tokens in place of the first and the last, as in training."""
     out = ids.copy()
     out[0], out[-1] = checkpoint.tokenizer.cls_token_id, checkpoint.tokenizer.sep_token_id
     return out
@@ -349,7 +349,7 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 
 @torch.inference_mode()
 def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
-    """Top-1 and top-5 in percent on the same masked words: read whole, in pieces of `SHORT`, and so by the base."""
+    """Top-1 and top-5 in percent on the same masked words: whole text, chunks of `SHORT`, and chunks by the base."""
     from core import checkpoints
 
     card, model = checkpoint.spec.card, checkpoint.model
@@ -361,7 +361,7 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         corrupted, positions = measures.mask_words(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
         positions = positions[
             (positions % SHORT != 0) & (positions % SHORT != SHORT - 1)
-        ]  # where pieces have their special tokens
+        ]  # where chunks have their special tokens
         chunks = [corrupted[at : at + SHORT] for at in range(0, len(corrupted), SHORT)]
         windows = [torch.from_numpy(_framed(checkpoint, chunk))[None] for chunk in chunks if len(chunk) > 1]
         positions = positions[positions < sum(chunk.shape[1] for chunk in windows)]
@@ -376,7 +376,7 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
 
 
 def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int]]:
-    """(first, second) places of words of ``rare`` that the text has exactly twice, ``low`` to ``high`` tokens apart."""
+    """(first, second) positions of tokens of ``rare`` that occur exactly twice, ``low`` to ``high`` tokens apart."""
     positions: dict[int, list[int]] = {}
     for at in np.flatnonzero(np.isin(ids, rare)).tolist():
         positions.setdefault(int(ids[at]), []).append(at)
@@ -385,10 +385,9 @@ def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int
 
 @torch.inference_mode()
 def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024) -> Numbers:
-    """Top-5 in percent on masked rare words whose only other occurrence stands far away, with it and without it.
+    """Top-5 in percent on masked rare words, with their only other, distant occurrence and with that masked too.
 
-    A word is a token that begins a word and that the next token does not continue. Without: the other occurrence is
-    masked too.
+    Only words of one token count.
     """
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))

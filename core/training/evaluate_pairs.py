@@ -19,9 +19,9 @@ from core.training.objectives.pairs import UNSEEN, made_fusions, token
 from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, corrupted, prefix
 
 PAIRS = 400
-"""Held-out sentences of the corpus that are measured, for each direction or task."""
+"""Held-out sentences of the corpus per direction or task."""
 DENOISED = 200
-"""Held-out texts, for each corruption."""
+"""Held-out texts per corruption."""
 SPELLED = 150
 """Held-out sentences, with each noise at its default rate and without noise."""
 FUSED = 300
@@ -29,7 +29,7 @@ DIRECTIONS = ("en-fr", "fr-en", "en-de", "de-en", "fr-de", "de-fr")
 SENTENCES = measures.ROOT / "assets" / "heldout" / "fusions.tsv"
 
 Grouped = dict[str, dict[str, list[str]]]
-"""For each direction the sources and their translations."""
+"""For each direction, the sources with their translations."""
 
 
 def _evenly(items: list[Any], most: int) -> list[Any]:
@@ -38,7 +38,7 @@ def _evenly(items: list[Any], most: int) -> list[Any]:
 
 @cache
 def held_out_pairs(corpus: Path, every: int, *, unseen: bool) -> Grouped:
-    """Sentence pairs of the corpus that training did not use, bridged pairs through English included if ``unseen``."""
+    """Held-out sentence pairs of the corpus; with ``unseen`` also the bridged pairs of French and German."""
     split = parallel.splits(corpus, every)
     sides = {name: side.test for name, side in split.items()}
     if unseen:
@@ -64,7 +64,7 @@ def all_directions(
 
 
 def with_english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Grouped]]:
-    """The same, in the directions that have an English side."""
+    """`all_directions` with English on one side."""
     return all_directions(checkpoint, corpus, [task for task in DIRECTIONS if "en" in task])
 
 
@@ -93,16 +93,16 @@ def repaired(checkpoint: Checkpoint, clean: list[str]) -> Numbers:
 
 
 def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
-    """BLEU and chrF of every direction, and through English for those without it."""
+    """BLEU and chrF of all directions, and through English for those without it."""
     scores: Numbers = {}
-    made_of: dict[tuple[str, ...], list[str]] = {}
+    cached: dict[tuple[str, ...], list[str]] = {}
 
     def translated_once(task: str, texts: list[str]) -> list[str]:
-        """Translations, each text once: a route through English reuses those of the direct one."""
+        """Cached translations: a route through English reuses those of the direct one."""
         key = (task, *texts)
-        if key not in made_of:
-            made_of[key] = translate(checkpoint, task, texts)
-        return made_of[key]
+        if key not in cached:
+            cached[key] = translate(checkpoint, task, texts)
+        return cached[key]
 
     for task in DIRECTIONS:
         texts, references = list(grouped[task]), list(grouped[task].values())
@@ -118,14 +118,14 @@ def both_ways(checkpoint: Checkpoint, grouped: Grouped) -> Numbers:
 
 
 def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[str]:
-    """Translations by beam search: the source opens with its language's token, the output with the target's."""
+    """Translations by beam search; source and output start with their language tokens."""
     source, target = map(token, task.split("-"))
     first = int(checkpoint.tokenizer.convert_tokens_to_ids(target))
     return measures.rewrite(checkpoint, [source + text for text in texts], first=first)
 
 
 def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
-    """Sentences for spelling correction, evenly from all sources, no longer in bytes than those of training."""
+    """Sentences for spelling correction, evenly from all sources, within the lengths in bytes of training."""
     sentences = [row[0] for row in measures.read_table(measures.TRANSLATIONS)]
     yield WRITTEN.format(len(sentences)), sentences
     if corpus is not None:
@@ -140,7 +140,7 @@ def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tup
 def spelling_corrected(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     """Greedy outputs: exact matches and character error rates for each noise, and clean sentences left unchanged."""
     noised = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
-    # all noises in one call, so that texts of similar length share a batch
+    # One call for all kinds of noise, so that texts of similar length share a batch.
     every = [text for noisy_texts in (*noised.values(), texts) for text in noisy_texts]
     answers = measures.rewrite(checkpoint, every, beams=1, rows=64, longest=160)
     count = len(texts)
@@ -156,7 +156,7 @@ def spelling_corrected(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
 
 
 def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, list[Fusion]]]:
-    """Pairs of sentences that were one."""
+    """Sentences split in two, for sentence fusion."""
     sentences = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     yield WRITTEN.format(len(sentences)), sentences
     if path is not None:
@@ -172,14 +172,16 @@ def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
     return {
         "connective": measures.equal(connectives, [row.connective for row in rows]),
         "connective, the most frequent one always": 100 * often / len(rows),
-        "whole sentence": measures.equal(map(corpora.normal, outputs), [corpora.normal(row.whole) for row in rows]),
+        "whole sentence": measures.equal(
+            map(corpora.normalized, outputs), [corpora.normalized(row.whole) for row in rows]
+        ),
     }
 
 
 def connective(output: str, row: Fusion) -> str:
-    """The connective of the output that is not in the two sentences; empty where there is none."""
-    before = corpora.normal(row.parts).split()
-    for word in corpora.normal(output).split():
+    """The connective of the output that is not in the two sentences; may be empty."""
+    before = corpora.normalized(row.parts).split()
+    for word in corpora.normalized(output).split():
         if word in before:
             before.remove(word)
         elif word in CONNECTIVES:

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, and sentences for a disk that cannot take them.
+"""Atomic writes, and messages for a full disk.
 
-A file is written beside the one that it replaces, brought to the disk (flush, fsync) and renamed over it. A rename is
-one step: whoever is killed at any moment leaves either the old file or the new one.
+A file is written beside the one that it replaces, flushed to the disk (fsync) and renamed over it. The rename is
+atomic, so a killed process leaves either the old file or the new one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from core.errors import AtlasError
 
 NEW = ".new"
-"""Ends the name of what is not complete yet."""
+"""The suffix of an incomplete file or folder."""
 
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|\d+ requested and \d+ written")
-"""What Rust's writers and numpy's ``tofile`` say instead of an `OSError` with its number."""
+"""Messages of Rust's writers and numpy's ``tofile``, which raise no `OSError` with errno."""
 
 
 class StorageError(AtlasError):
@@ -29,7 +29,7 @@ class StorageError(AtlasError):
 
 
 def is_full(error: BaseException) -> bool:
-    """True where ``error`` says that a disk, or a user's share of it, is full."""
+    """Whether ``error`` reports a full disk or an exceeded quota."""
     known = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     return known or bool(_FULL.search(str(error)))
 
@@ -43,7 +43,7 @@ def _sentence(path: Path, error: BaseException) -> str:
 
 @contextmanager
 def room_for(path: Path) -> Iterator[None]:
-    """Turns a full disk, in whatever words a library reports it, into a `StorageError` about ``path``."""
+    """Converts a library's error about a full disk into a `StorageError` about ``path``."""
     try:
         yield
     except Exception as error:
@@ -53,10 +53,10 @@ def room_for(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Writes a file in one step.
+    """Writes a file atomically.
 
     Raises:
-        StorageError: it could not be written; what stood at ``path`` before still does.
+        StorageError: it could not be written; an old file at ``path`` is unchanged.
     """
     new = path.with_name(path.name + NEW)
     try:
@@ -74,10 +74,10 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder that takes the place of ``folder`` when the block ends well, and is removed otherwise.
+    """An empty folder that replaces ``folder`` when the block succeeds, and is removed otherwise.
 
-    Two renames: killed between them, the old folder is left beside the new one, under names that end in ``.old`` and
-    ``.new``; the next call clears them away.
+    It takes two renames: a process killed between them leaves folders with the suffixes ``.old`` and ``.new``, which
+    the next call removes.
     """
     new, old = (folder.with_name(folder.name + end) for end in (NEW, ".old"))
     for rest in (new, old):
@@ -101,6 +101,6 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 def to_disk(file: Any) -> None:
-    """Waits until what was written to an open file is on the disk."""
+    """Flush an open file to the disk."""
     file.flush()
     os.fsync(file.fileno())

@@ -1,21 +1,22 @@
 r"""Low-rank updates of frozen matrices: :math:`W = W_0 + BA` (Hu et al., 2021, LoRA).
 
-:math:`A` starts random and :math:`B` at zero, so training starts at the base model. The sum is formed once a step and
-the tokens see one matrix: with many more tokens than ranks this costs less than running them through the factors.
+:math:`A` is initialized at random and :math:`B` to zero, so training starts from the base model. The sum is computed
+once per step: with many more tokens than ranks, that costs less than multiplying the tokens with both factors.
 
-A free model can be cut down to updates: each layer to the same rank by SVD, or where the loss would miss least, with as
-many numbers in all. A linear layer :math:`y = W x` turns an error :math:`E` of its weights into an error of its
-outputs. To second order, and with the Kronecker-factored curvature of Martens and Grosse (2015), that costs the loss
+A model with free weights can be truncated to low-rank updates: all layers to the same rank by SVD, or with the same
+number of parameters in all where the loss increases least. An error :math:`E` in the weights of a linear layer
+:math:`y = W x` increases the loss, to second order and with the Kronecker-factored curvature of Martens and Grosse
+(2015), by
 
 .. math::
 
     \tfrac{1}{2} \operatorname{tr}(G E A E^\top), \qquad A = \mathbb{E}[x x^\top], \quad G = \mathbb{E}[g g^\top],
 
-where :math:`g` is the gradient of the loss at :math:`y` for labels drawn from the model's own distribution. With the
-singular values of :math:`G^{1/2}\, \Delta W A^{1/2} = U S V^\top`, the cheapest update of rank :math:`r` is
-:math:`G^{-1/2} U_r S_r V_r^\top A^{-1/2}`, and a value :math:`s` that is left out costs :math:`s^2 / 2`. Each direction
-that is kept takes (out + in) numbers, so a budget of numbers goes to the directions with the largest
-:math:`s^2 / (\text{out} + \text{in})`, whichever layer they belong to.
+where :math:`g` is the gradient of the loss with respect to :math:`y` for labels sampled from the model's distribution.
+With the SVD :math:`G^{1/2}\, \Delta W A^{1/2} = U S V^\top`, the best update of rank :math:`r` is
+:math:`G^{-1/2} U_r S_r V_r^\top A^{-1/2}`, and omitting a singular value :math:`s` costs :math:`s^2 / 2`. A direction
+has (out + in) parameters, so a budget of parameters goes to the directions of all layers with the largest
+:math:`s^2 / (\text{out} + \text{in})`.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from torch.nn import functional
 from torch.nn.utils import parametrize
 
 _DAMPING = 0.03
-"""Share of the mean eigenvalue that is added to all: few batches do not know the small ones."""
+"""Share of the mean eigenvalue that is added to all, since few batches estimate the small ones badly."""
 
 Moments = tuple[Tensor, Tensor]
 """A (in, in) and G (out, out) of a layer."""
 
 
 def factors(update: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """(B, A) of the given rank whose product is nearest to an (out, in) update: its truncated SVD, evenly shared."""
+    """(B, A) of rank ``rank`` with the product nearest to an (out, in) update: its truncated SVD, balanced."""
     left, values, right = torch.linalg.svd(update.float(), full_matrices=False)
     root = values[:rank].sqrt()
     return left[:, :rank] * root, root[:, None] * right[:rank]
 
 
 class LowRank(nn.Module):
-    """Parametrisation that adds ``lora_B @ lora_A`` to a frozen (out, in) weight."""
+    """Parametrization that adds ``lora_B @ lora_A`` to a frozen (out, in) weight."""
 
     def __init__(self, out_features: int, in_features: int, rank: int) -> None:
         super().__init__()
@@ -56,12 +57,12 @@ class LowRank(nn.Module):
 
 
 class LowRankEmbedding(nn.Module):
-    """An embedding (n, d) with a low-rank update; also the tied output matrix, without ever forming the sum.
+    """An embedding (n, d) with a low-rank update, and the tied output projection; the sum is never computed.
 
     Args:
-        base: the embedding, which stays as it is.
+        base: the embedding, frozen.
         rank: of the update.
-        rows: (k,) rows that the update reaches; all where none are given.
+        rows: (k,) rows that are updated; all by default.
     """
 
     rows: Tensor | None
@@ -75,7 +76,7 @@ class LowRankEmbedding(nn.Module):
         self.lora_B = nn.Parameter(torch.zeros(count if rows is None else len(rows), rank))
 
     def _left(self) -> Tensor:
-        """(n, rank): ``lora_B``, with zeros in the rows that it does not reach."""
+        """(n, rank): ``lora_B``, with zeros in the rows that are not updated."""
         if self.rows is None:
             return self.lora_B
         return self.lora_B.new_zeros(len(self.weight), self.lora_B.shape[1]).index_copy(0, self.rows, self.lora_B)
@@ -85,7 +86,7 @@ class LowRankEmbedding(nn.Module):
         return functional.embedding(ids, self.weight) + functional.embedding(ids, self._left()) @ self.lora_A
 
     def whole(self) -> Tensor:
-        """(n, d): the base with its update added."""
+        """(n, d): the base plus its update."""
         return self.weight + self._left() @ self.lora_A
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -94,12 +95,12 @@ class LowRankEmbedding(nn.Module):
 
 
 def linears(module: nn.Module) -> dict[str, nn.Linear]:
-    """Every linear layer below ``module``, by its name there."""
+    """All linear layers of ``module`` by name."""
     return {name: child for name, child in module.named_modules() if isinstance(child, nn.Linear)}
 
 
 def add_updates(module: nn.Module, rank: int | Mapping[str, int]) -> None:
-    """Freezes the weight of every linear layer below ``module`` and gives it an update of its ``rank``."""
+    """Freeze the weights of all linear layers of ``module`` and add updates of ``rank``, one for all or by name."""
     for name, child in linears(module).items():
         child.weight.requires_grad_(False)
         own = rank if isinstance(rank, int) else rank[name]
@@ -111,8 +112,8 @@ def moments(layers: Mapping[str, nn.Linear], losses: Iterable[Callable[[], Tenso
     """A and G of each layer, summed over the positions of all batches.
 
     Args:
-        layers: by name; their weights must take gradients.
-        losses: each makes the summed loss of one batch, for labels drawn from the model.
+        layers: by name; their weights must require gradients.
+        losses: each returns the summed loss of a batch, for labels sampled from the model.
     """
     sums: dict[str, Moments] = {}
 
@@ -137,17 +138,17 @@ def moments(layers: Mapping[str, nn.Linear], losses: Iterable[Callable[[], Tenso
 
 
 def _roots(moment: Tensor) -> tuple[Tensor, Tensor]:
-    """Square root of a damped moment, and its inverse."""
+    """The square root of a damped moment, and its inverse."""
     values, vectors = torch.linalg.eigh(moment.double())
     root = (values.clamp(min=0) + _DAMPING * values.mean()).sqrt()
     return ((vectors * root) @ vectors.T).float(), ((vectors / root) @ vectors.T).float()
 
 
 def directions(update: Tensor, moment: Moments) -> tuple[Tensor, Tensor, Tensor]:
-    """(out, k), (k,), (k, in): directions of an (out, in) update by falling worth, and the values s.
+    """(out, k), (k,), (k, in): directions of an (out, in) update by decreasing value, and the values s.
 
-    The product ``left @ right`` of all of them is the update. Both vectors of a direction have the same length: an
-    optimizer that takes equal steps in both would tear apart what is large on one side and small on the other.
+    The product ``left @ right`` of all of them is the update. Both vectors of a direction have the same norm, since the
+    optimizer takes steps of equal size in both.
     """
     root_in, back_in = _roots(moment[0])
     root_out, back_out = _roots(moment[1])
@@ -158,22 +159,22 @@ def directions(update: Tensor, moment: Moments) -> tuple[Tensor, Tensor, Tensor]
 
 
 def allot(values: Mapping[str, Tensor], costs: Mapping[str, int], budget: int) -> dict[str, int]:
-    """Directions to keep of each layer, at least one: the most worth for ``budget`` numbers.
+    """The rank of each layer, at least 1, that is best for ``budget`` parameters.
 
     Args:
-        values: falling values s of each layer.
-        costs: numbers that one direction of the layer takes.
-        budget: numbers in all.
+        values: decreasing values s of each layer.
+        costs: parameters of one direction of each layer.
+        budget: parameters in all.
     """
     ranks = dict.fromkeys(values, 1)
     left = budget - sum(costs.values())
     queue = sorted(
-        (-(float(s) ** 2) / costs[name], place, name)
-        for name, all_of in values.items()
-        for place, s in enumerate(all_of)
+        (-(float(s) ** 2) / costs[name], number, name)
+        for name, of_layer in values.items()
+        for number, s in enumerate(of_layer)
     )
-    for _, place, name in queue:
-        if place > 0:
+    for _, number, name in queue:
+        if number > 0:
             left -= costs[name]
             if left < 0:
                 break
@@ -185,17 +186,17 @@ WORDS = "bert.embeddings.word_embeddings.weight"
 
 
 class MaskedModel(nn.Module):
-    """BERT's encoder and masked-token head; only masked positions meet the vocabulary.
+    """BERT's encoder and masked-language-modeling head; logits are computed at masked positions alone.
 
     Args:
-        config: the architecture; dropout is off in training.
-        state: weights to start from, named as in BertForMaskedLM; a head that is missing starts as the identity.
+        config: the architecture; dropout is off.
+        state: initial weights, named as in BertForMaskedLM; a missing head starts as the identity.
         rank: rank of the updates of the encoder's matrices; 0 trains the matrices themselves.
-        embedding_rank: rank of the update of the word vectors, which also score the words.
-        start: weights, named alike, that training starts from instead; updates start as what they add to ``state``,
-            cut down to their ranks.
-        cut: factors for the layers of the encoder, from `MaskedModel.cut`; they have ranks of their own.
-        rows: words whose vectors the update reaches; all where none are given.
+        embedding_rank: rank of the update of the token embeddings, which are tied to the output projection.
+        start: weights, named alike, to start from instead: updates start as their difference to ``state``, truncated
+            to the ranks.
+        cut: factors for the layers of the encoder, from `MaskedModel.cut`, each with its own rank.
+        rows: tokens whose embeddings are updated; all by default.
     """
 
     def __init__(
@@ -234,7 +235,7 @@ class MaskedModel(nn.Module):
 
     @torch.no_grad()
     def _start(self, state: dict[str, Tensor], start: dict[str, Tensor], cut: dict[str, Tensor]) -> None:
-        """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
+        """Sets the trained parameters so that the model is as close to ``start`` as the ranks allow."""
         own = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
         for name, value in start.items():
             if name in own:
@@ -253,7 +254,7 @@ class MaskedModel(nn.Module):
             own[f"{name}.lora_A"].copy_(right)
 
     def whole(self) -> dict[str, Tensor]:
-        """All weights, updates added, under the names of BertForMaskedLM."""
+        """All weights plus their updates, under the names of BertForMaskedLM."""
         out: dict[str, Tensor] = {WORDS: self.words.whole(), "cls.predictions.bias": self.bias}
         for name, child in self.named_modules():
             if isinstance(child, (nn.Linear, nn.LayerNorm, nn.Embedding)):
@@ -263,12 +264,12 @@ class MaskedModel(nn.Module):
         return {name: value.detach().clone() for name, value in out.items()}
 
     def cut(self, backbone: dict[str, Tensor], rank: int, losses: Iterable[Callable[[], Tensor]]) -> dict[str, Tensor]:
-        """What this free model adds to the encoder's matrices, as factors "<layer>.lora_A" and "<layer>.lora_B".
+        """The updates of the encoder's matrices as factors "<layer>.lora_A" and "<layer>.lora_B".
 
         Args:
             backbone: the base weights, named as in BertForMaskedLM.
-            rank: the factors take as many numbers as this rank in every layer would.
-            losses: summed losses of this model that tell which directions matter (`moments`).
+            rank: the factors have as many parameters as with this rank in every layer.
+            losses: summed losses of this model, for `moments`.
         """
         layers = linears(self.bert.encoder)
         curvatures = moments(layers, losses)
@@ -284,9 +285,9 @@ class MaskedModel(nn.Module):
         return out
 
     def forward(self, ids: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """(rows, length) ids and masked positions to (masked, vocabulary) scores.
+        """Logits (masked, vocabulary) from ids and masked positions (rows, length).
 
-        ``allowed`` (length, length) restricts which position sees which.
+        ``allowed`` (length, length) is the attention mask.
         """
         bias = None
         if allowed is not None:
@@ -305,11 +306,11 @@ class MaskedModel(nn.Module):
 
 
 def shipped_update(name: str) -> str:
-    """The name of a parametrization's factor beside the weight that it updates."""
+    """The shipped name of a parametrization's factor, beside the weight that it updates."""
     return name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
 
 
 def _shipped_name(name: str) -> str:
-    """The name in BertForMaskedLM of a parameter of `MaskedModel`."""
+    """The BertForMaskedLM name of a parameter of `MaskedModel`."""
     name = shipped_update(name).replace("word_embeddings.lora_", "word_embeddings.weight.lora_")
     return f"cls.predictions.{name}" if name.startswith(("transform.", "bias")) else name

@@ -1,9 +1,9 @@
-r"""The measures on the cards, and the texts that they are measured on.
+r"""The measures of the cards, and their texts.
 
 =================  ===================================================================================================
-top-1, top-5       share of masked positions where an accepted answer is the first, or among the five first, words
+top-1, top-5       share of masked positions with an accepted answer as the first prediction, or among the first five
 bits per byte      :math:`-\sum \log_2 p / \text{bytes}`, comparable across tokenizers
-BLEU, chrF         sacrebleu's, with all known translations of a sentence as references
+BLEU, chrF         by sacrebleu, with all known translations of a sentence as references
 exact              share of outputs that equal the uncorrupted text
 =================  ===================================================================================================
 
@@ -32,7 +32,7 @@ CLOZE = {
     "cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday.tsv",
     "second cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday-2.tsv",
 }
-"""Sets of cloze sentences by the name that cards give them; the second was written after the first had been scored."""
+"""Cloze tests by their name on cards; the second was written after the first had been used for evaluation."""
 TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
 
 Numbers = dict[str, float]
@@ -45,12 +45,12 @@ OUT = "{} sentences of the corpus held out from training"
 
 
 def hold_out_every(checkpoint: Checkpoint) -> int:
-    """N, where one text in N was held out from the training of a bundled checkpoint."""
+    """N: one text in N was held out from the training of a bundled checkpoint."""
     return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
 
 
 def token_ids(checkpoint: Checkpoint, text: str, *, special: bool = False) -> list[int]:
-    """The tokens of a text of any length."""
+    """The token ids of a text of any length."""
     ids: list[int] = checkpoint.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]  # type: ignore[assignment]
     return ids
 
@@ -110,9 +110,9 @@ def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, 
 
 
 def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
-    """Windows over ``count`` tokens that move by half their width, and how many tokens are new at each one's end.
+    """Windows over ``count`` tokens with a stride of half their width, and the number of new tokens of each.
 
-    The first token of all is only read.
+    The very first token is context only.
     """
     done = 1
     while done < count:
@@ -124,9 +124,9 @@ def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
 
 @torch.inference_mode()
 def bits_per_byte(checkpoint: Checkpoint, text: str) -> float:
-    """Bits per byte of a document, each token predicted from at least half a window of context.
+    """Bits per byte of a document, each token predicted with at least half a window of context.
 
-    Windows are as long as the model's positions and move by half of that; only what is new in a window counts.
+    Windows are as long as the model's positions; the stride is half of that, and only the new tokens count.
     """
     model: Any = checkpoint.model
     width = int(getattr(model.config, "n_positions", 0) or model.config.max_position_embeddings)
@@ -149,9 +149,9 @@ def rewrite(
     first: int | None = None,
     longest: int = 96,
 ) -> list[str]:
-    """Outputs for inputs with their prefixes, in the same order; beam search, at most ``longest`` tokens.
+    """Outputs of beam search for inputs with their prefixes, in the same order; at most ``longest`` tokens.
 
-    ``first`` is the token that every output has to begin with, where there is one.
+    ``first`` is a forced first token.
     """
     model: Any = checkpoint.model
     tokenizer: Any = checkpoint.tokenizer
@@ -203,7 +203,7 @@ def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str
 
 
 def mask_words(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
-    """(masked ids, masked positions) of one text: whole words, all equally likely, sampled with the seed."""
+    """(masked ids, masked positions) of one text: whole words, sampled uniformly with the seed."""
     tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
     size = int(ids.max()) + 1
     continues = np.zeros(size, dtype=bool)

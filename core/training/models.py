@@ -1,4 +1,4 @@
-"""transformers' models from a recipe's ``[model]`` table, those that it starts from, and how they are shipped."""
+"""Models of transformers from a recipe's ``[model]`` table, the models they start from, and saving them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from core.training.recipe import RecipeError
 WHOLE = "model.safetensors"
 """File of all weights."""
 DIFFERENCE = "difference.safetensors"
-"""File of what training added to a backbone (`core.checkpoints.bundled`)."""
+"""File of a difference to a backbone (`core.checkpoints.bundled`)."""
 
 
 def new_config(settings: dict[str, Any], **overrides: Any) -> Any:
-    """transformers' configuration of ``settings["type"]``, whose other entries are its fields; no dropout.
+    """The configuration of ``settings["type"]`` without dropout; the other entries are its fields.
 
     Raises:
         RecipeError: there is no such type.
@@ -46,10 +46,10 @@ def _dropouts(config: Any) -> list[str]:
 
 
 def new_model(settings: dict[str, Any], head: str, **overrides: Any) -> Any:
-    """A model with random weights by `new_config`, of transformers' class ``AutoModelFor<head>``.
+    """A model ``AutoModelFor<head>`` with random weights and the configuration of `new_config`.
 
-    Attention is eager, which on short rows is faster than the fused kernel, unless the recipe's
-    ``attn_implementation`` says otherwise.
+    Attention is eager, which is faster than the fused kernel on short rows, unless the recipe has another
+    ``attn_implementation``.
     """
     import transformers
 
@@ -63,7 +63,7 @@ def new_model(settings: dict[str, Any], head: str, **overrides: Any) -> Any:
 
 
 def ship_model(model: Any, folder: Path) -> None:
-    """Saves a copy in float16 with the dropout of its architecture, so that the run's own weights are not rounded."""
+    """Saves a float16 copy with the default dropout; the run's own weights are not rounded."""
     shipped = copy.deepcopy(model)
     usual = type(shipped.config)()
     for name in _dropouts(shipped.config):
@@ -72,7 +72,7 @@ def ship_model(model: Any, folder: Path) -> None:
 
 
 def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Saves tensors in float16 (whole numbers as they are)."""
+    """Saves tensors in float16; integers are unchanged."""
     from safetensors.torch import save_file
 
     shipped = {
@@ -84,7 +84,7 @@ def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
-    """Folder of a finished model that holds ``file``: among the training states ``stages``, else the bundled ones."""
+    """The folder of a finished model with ``file``: among the training states ``stages``, else the bundled one."""
     from core.checkpoints.registry import bundled_root
 
     for folder in (stages / name / "out", bundled_root() / name):
@@ -94,7 +94,7 @@ def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
 
 
 def finished_bert(name: str, stages: Path) -> Any:
-    """The BertForPreTraining of that name, in float32 and with the attention that trains fastest on short rows."""
+    """The BertForPreTraining of that name in float32, with eager attention, the fastest on short rows."""
     from transformers import BertForPreTraining
 
     return BertForPreTraining.from_pretrained(
@@ -102,11 +102,11 @@ def finished_bert(name: str, stages: Path) -> Any:
     )
 
 
-# The published encoder that masked language models grow on, its backbone
+# The published encoder, the backbone of masked language models
 
 
 def backbone_folder(package: str) -> Path:
-    """Folder of the backbone inside an installed package."""
+    """The folder of the backbone in an installed package."""
     return Path(str(files(package))) / "model"
 
 
@@ -119,7 +119,7 @@ def backbone_state(folder: Path) -> dict[str, Tensor]:
 
 
 def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
-    """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
+    """The weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
     from safetensors.torch import load_file
 
     from core.checkpoints.bundled import apply
@@ -131,7 +131,7 @@ def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[st
 
 
 def backbone_tokenizer(folder: Path) -> Any:
-    """The backbone's WordPiece tokenizer, without cutting or padding."""
+    """The backbone's WordPiece tokenizer, without truncation or padding."""
     from tokenizers import Tokenizer
 
     tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -141,7 +141,7 @@ def backbone_tokenizer(folder: Path) -> Any:
 
 
 def ship_backbone(config: Any, backbone: Path, folder: Path, positions: int | None = None) -> None:
-    """Writes a configuration, and the backbone's tokenizer; the weights are a difference to it."""
+    """Writes a configuration and the backbone's tokenizer, for weights that are a difference to it."""
     from transformers import AutoTokenizer
 
     config.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""What a step depends on beside its batch: AdamW and Muon (Jordan et al., 2024), the rate, the precision."""
+"""Optimizers (AdamW, and Muon of Jordan et al., 2024), learning-rate schedule and mixed precision."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ TABLES = (
     *("embed", "wte", "wpe", "transformer.w.", "shared", "lm_head.weight", "lm_head.decoder.weight", "lora_"),
     *("relative_attention", "_bias"),  # biases: XLNet's u and w, one vector a head
 )
-"""Parts of the names of matrices that are no map from states to states."""
+"""Substrings of the names of matrices that do not map states to states."""
 
 
 def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimizer]:
-    """Optimizers over the trainable parameters; every group keeps its peak rate in ``peak``.
+    """Optimizers over the trainable parameters; every group has its peak rate in ``peak``.
 
-    ``settings["rate"]`` is AdamW's rate. With ``settings["muon"]`` two-dimensional parameters that are neither
-    embeddings, nor position tables, nor vectors of heads, nor the output layer go to Muon at that rate.
-    ``settings["scale"]`` maps a part of a parameter's name to a factor of the rate.
+    ``settings["rate"]`` is the rate of AdamW. With ``settings["muon"]``, Muon trains the two-dimensional parameters at
+    that rate, except those in `TABLES`. ``settings["scale"]`` maps a substring of a parameter's name to a factor of the
+    rate.
     """
     scale: dict[str, float] = settings.get("scale", {})
     decay = float(settings.get("weight_decay", 0.0))
@@ -48,7 +48,7 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
 
 
 def set_rate(optimizers: list[torch.optim.Optimizer], used: float, warmup: float = 0.02) -> None:
-    """Sets every group's rate to its peak times `rate` at the used share of the budget."""
+    """Set the learning rate of all groups to their peak times `rate`."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = group["peak"] * rate(used, warmup=warmup)
@@ -62,15 +62,14 @@ def rate(used: float, *, warmup: float = 0.02) -> float:
 
 
 def mixed(device: str, *, wanted: bool = True) -> torch.autocast:
-    """bfloat16 on a ``device`` (``cpu``, ``cuda``) that computes with it, unless it is not ``wanted``; else float32.
+    """Autocast to bfloat16 if ``wanted`` and supported by the ``device`` (``cpu``, ``cuda``); else float32.
 
-    A processor without instructions for bfloat16 takes some forty times as long for a product of matrices in it; GPUs
-    are taken to have it.
+    A CPU without bfloat16 instructions is about forty times slower with it; GPUs are assumed to support it.
     """
     return torch.autocast(device, dtype=torch.bfloat16, enabled=wanted and (device != "cpu" or on_cpu()))
 
 
 def on_cpu() -> bool:
-    """Whether this machine's processor computes with bfloat16."""
+    """Whether this machine's CPU has bfloat16 instructions."""
     built: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return built and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

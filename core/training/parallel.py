@@ -1,19 +1,17 @@
-"""Sentence pairs, split so that no sentence of any language is on both sides.
+"""Sentence pairs, split so that no sentence of any language is on both sides; examples of sentence fusion.
 
-English sentences are held out by their hash (`core.training.corpus.held_out`). Every French or German sentence that
-translates one of them is then held out too, and a pair is trained on only where neither side is held out. A pair is
-evaluated on where its English side is held out. Sentences that differ in case or punctuation alone count as equal.
+English sentences are held out by their hash (`core.training.corpus.held_out`). Their French and German translations are
+held out, too; training uses the pairs with neither side held out, evaluation those with the English side held out.
+Sentences that differ in case or punctuation alone count as equal. A direction that is not trained (French-German) is
+evaluated on the pairs whose English sentences are all held out (`Bridged`).
 
-Two languages that never met in training are measured on the pairs whose English sentences are all held out (`Bridged`).
-
-Sentence fusion made from whole sentences: a sentence of two clauses is cut at its connective, to be joined again.
+Sentence fusion: a sentence of two clauses is split at its connective, and the model is trained to restore it.
 
     It rained, but we went out.   ->   It rained. We went out.
 
-The cut takes away the connective and a comma before it, and gives both halves the shape of sentences; what was cut is
-what a model has to find. Only sentences that a simple rule cuts cleanly are used: each half has three to fourteen
-words, the first begins like a clause and not with a preposition or a conjunction, the second too, and no other comma
-and no quotation is in the way. The rule knows no grammar: here and there a half is no sentence.
+The split removes the connective and a comma before it. A simple rule selects the sentences: each clause has three to
+fourteen words and starts with a subject, not with a preposition or a conjunction, and there is no other comma and no
+quotation. The rule has no grammar, so a few halves are not sentences.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from core.training.corpus import held_out, lines, normal
+from core.training.corpus import held_out, lines, normalized
 
 Pair = tuple[str, str]
 
@@ -35,24 +33,24 @@ LANGUAGES = {"en": "English", "fr": "French", "de": "German"}
 
 
 def digest(sentence: str) -> bytes:
-    """Sixteen bytes that stand for a sentence; two sentences among 10^12 share one with a chance below 10^-14."""
+    """A 16-byte digest of a sentence; among 10^12 sentences the probability of a collision is below 10^-14."""
     return hashlib.blake2b(sentence.encode(), digest_size=16).digest()
 
 
 class Split:
-    """The two sides of one language pair, read anew whenever they are walked through.
+    """Training and held-out pairs of one language pair, read from the file on each pass.
 
-    Held in memory are the digests (16 bytes each) of the translations of held-out sentences; never the pairs.
+    In memory: the digests (16 bytes each) of the translations of held-out sentences.
 
     Args:
-        pairs: makes an iterator over the (English, other) pairs; called once for each pass.
+        pairs: returns an iterator over the (English, other) pairs; called once per pass.
         every: about one English sentence in ``every`` is held out.
     """
 
     def __init__(self, pairs: Callable[[], Iterable[Pair]], every: int) -> None:
         self.pairs = pairs
         self.every = every
-        self._kept_out = {digest(normal(other)) for _, other in self.test()}
+        self._held_out = {digest(normalized(other)) for _, other in self.test()}
 
     def test(self) -> Iterator[Pair]:
         """Pairs whose English side is held out."""
@@ -61,12 +59,12 @@ class Split:
     def train(self) -> Iterator[Pair]:
         """Pairs with neither side held out."""
         for english, other in self.pairs():
-            if not held_out(english, self.every) and digest(normal(other)) not in self._kept_out:
+            if not held_out(english, self.every) and digest(normalized(other)) not in self._held_out:
                 yield english, other
 
 
 def references(pairs: Iterable[Pair]) -> dict[str, list[str]]:
-    """Groups pairs by source: each source sentence with all of its translations, in order of appearance."""
+    """All translations of each source sentence, in order of appearance."""
     grouped: dict[str, list[str]] = {}
     for source, target in pairs:
         targets = grouped.setdefault(source, [])
@@ -76,7 +74,7 @@ def references(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 
 
 def rows(corpus: Path, name: str) -> Iterator[Pair]:
-    """Pairs of ``parallel.<name>.tsv`` as (first, second), one at a time."""
+    """The (first, second) pairs of ``parallel.<name>.tsv``."""
     for line in lines(corpus, f"parallel.{name}.tsv"):
         first, _, second = line.partition("\t")
         if first and second:
@@ -84,28 +82,27 @@ def rows(corpus: Path, name: str) -> Iterator[Pair]:
 
 
 def splits(corpus: Path, every: int) -> dict[str, Split]:
-    """The two files of pairs with English, each with its held-out side."""
+    """The splits of the two files of pairs with English."""
     return {name: Split(partial(rows, corpus, name), every) for name in ("en-fr", "en-de")}
 
 
 def unseen(corpus: Path, split: dict[str, Split]) -> Bridged:
-    """The pairs of French and German that are measured on."""
+    """The held-out pairs of French and German."""
     return Bridged(split["en-fr"], split["en-de"], partial(rows, corpus, "fr-de"))
 
 
 class Bridged:
-    """Held-out pairs of two languages that only English joins; read anew whenever they are walked through.
+    """Held-out pairs of two languages that are joined through English; read from the file on each pass.
 
-    A French and a German sentence are a pair because some English sentence has both as translations: their *bridge*.
-    Such a pair is measured on where every bridge between the two is held out. Then neither sentence was trained on,
-    since translations of held-out sentences are held out with them; and the bridge was not trained on either, in any
-    language pair, since it is its words alone that hold it out.
+    A French and a German sentence are a pair because an English sentence, their *bridge*, has both as translations. A
+    pair is held out if all bridges between the two are. Then training used neither sentence, since translations of
+    held-out sentences are held out, nor the bridge, whose words alone decide that it is held out.
 
-    Held in memory are digests of the translations of held-out sentences and of their English sides, never the pairs.
+    In memory: digests of the translations of held-out sentences and of their English sides.
 
     Args:
-        first, second: the splits of (English, first) and (English, second) pairs, made with the same ``every``.
-        pairs: makes an iterator over the (first, second) pairs; called once for each pass.
+        first, second: the splits of (English, first) and (English, second) pairs, with the same ``every``.
+        pairs: returns an iterator over the (first, second) pairs; called once per pass.
     """
 
     def __init__(self, first: Split, second: Split, pairs: Callable[[], Iterable[Pair]]) -> None:
@@ -114,28 +111,28 @@ class Bridged:
         self._bridges = (self._english(first), self._english(second))
 
     def _english(self, side: Split) -> dict[bytes, set[bytes]]:
-        """The English sides, held out or not, of every sentence that translates a held-out one."""
-        bridges_of: dict[bytes, set[bytes]] = {digest(normal(other)): set() for _, other in side.test()}
+        """The English sides, held out or not, of all translations of held-out sentences."""
+        bridges_of: dict[bytes, set[bytes]] = {digest(normalized(other)): set() for _, other in side.test()}
         for english, other in side.pairs():
-            bridges = bridges_of.get(digest(normal(other)))
+            bridges = bridges_of.get(digest(normalized(other)))
             if bridges is not None:
-                bridge = digest(normal(english))
+                bridge = digest(normalized(english))
                 bridges.add(bridge)
                 if held_out(english, side.every):
                     self._held.add(bridge)
         return bridges_of
 
     def test(self) -> Iterator[Pair]:
-        """Pairs joined by held-out English sentences alone."""
+        """The pairs whose bridges are all held out."""
         first, second = self._bridges
         for pair in self.pairs():
-            bridges = first.get(digest(normal(pair[0])), set()) & second.get(digest(normal(pair[1])), set())
+            bridges = first.get(digest(normalized(pair[0])), set()) & second.get(digest(normalized(pair[1])), set())
             if bridges and bridges <= self._held:
                 yield pair
 
 
 def prefix(task: str) -> str:
-    """Text that asks for a task: ``en-fr`` becomes "translate English to French: ", ``repair`` "repair: "."""
+    """The prefix of a task: ``en-fr`` has "translate English to French: ", ``repair`` has "repair: "."""
     if task.startswith("repair"):
         return "repair: "
     source, target = task.split("-")
@@ -143,10 +140,9 @@ def prefix(task: str) -> str:
 
 
 def corrupted(text: str, index: int) -> str:
-    """The ``index``-th damage of a text: kind and rate drawn from the index alone.
+    """The ``index``-th corruption of a text, a function of the index.
 
-    The kind is drawn evenly among the everyday noise of `core.language.noise`, the rate evenly from 0 to twice its
-    default.
+    The kind is uniform over the everyday noise of `core.language.noise`, the rate uniform from 0 to twice its default.
     """
     from core.language.noise import EVERYDAY, RATES, noisy
 
@@ -157,9 +153,9 @@ def corrupted(text: str, index: int) -> str:
 
 
 def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """(input without prefix, output) of a task from (English, other) pairs; repair takes the side its name tells.
+    """(input without prefix, output) of a task from (English, other) pairs.
 
-    Repair shows each text once: of those seen it keeps the digests (`digest`).
+    The name of a repair task ends in the side it uses; it has each text once, by its `digest`.
     """
     if task.startswith("repair"):
         side = 0 if task.endswith("en") else 1
@@ -192,7 +188,7 @@ LEAST_WORDS, MOST_WORDS = 3, 14
 
 
 class Fusion(NamedTuple):
-    """Two sentences, and the one that they were."""
+    """Two sentences, the sentence that they were split from, and its connective."""
 
     parts: str
     whole: str
@@ -200,7 +196,7 @@ class Fusion(NamedTuple):
 
 
 def cut(sentence: str) -> Fusion | None:
-    """The sentence cut at its first connective, or None where the rule does not fit."""
+    """The sentence split at its first connective; None where the rule does not apply."""
     match = _CUT.match(sentence)
     if match is None:
         return None
@@ -212,7 +208,7 @@ def cut(sentence: str) -> Fusion | None:
 
 
 def fusions(sentences: Iterable[str]) -> Iterator[Fusion]:
-    """All sentences that can be cut, in order."""
+    """All sentences that can be split, in order."""
     for sentence in sentences:
         fusion = cut(sentence)
         if fusion is not None:

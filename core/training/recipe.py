@@ -1,6 +1,4 @@
-"""A recipe: everything that a training run depends on, as a data file in ``assets/recipes``.
-
-The card of what it made has the recipe's words, the run's counts and what was measured.
+"""Recipes: everything that a training run depends on, in files of ``assets/recipes``; and the cards of their models.
 
 No torch here, so that the command line can list recipes at once.
 """
@@ -27,37 +25,37 @@ class RecipeError(AtlasError):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of the corpus, or a range of its lines, and how often an epoch passes over it."""
+    """A file of the corpus, or a range of its lines, and its passes per epoch."""
 
     file: str
     passes: float = 1.0
-    """Passes in one epoch; 0.4 draws another 40% of the items in each epoch."""
+    """Passes per epoch; 0.4 samples other 40% of the items in each epoch."""
     first: int = 1
     last: int | None = None
-    """First and last line, counted from 1, both included."""
+    """First and last line, from 1, inclusive."""
     sentences: bool = False
-    """Cut paragraphs into sentences."""
+    """Split paragraphs into sentences."""
     group: int = 1
-    """Sentences kept together when paragraphs are cut; of lines that are not cut, lines shown as one text."""
+    """Sentences per item when paragraphs are split; else lines per text."""
     task: str = ""
-    """Task of a sequence-to-sequence source ("en-fr"), control code of a source that has one ("Story"); else empty."""
+    """Task of a sequence-to-sequence source ("en-fr"), or control code ("Story"); may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Data, model, optimizer and budget of one run."""
+    """Data, model, optimizer and budget of a run."""
 
     slug: str
     kind: str
-    """``masked-lm``, ``causal-lm`` or ``seq2seq-lm``: chooses the objective."""
+    """A key of `core.training.objectives.OBJECTIVES`."""
     seed: int
     minutes: float
-    """Planned training time; the learning rate reaches zero at its end."""
+    """Training time; the learning rate reaches zero at its end."""
     step_tokens: int
-    """Tokens of one optimizer step (padding included)."""
+    """Tokens per optimizer step, padding included."""
     sources: tuple[SourceFile, ...]
     tokens: int = 0
-    """Where given, the budget is this many tokens instead of time: for a machine whose speed changes."""
+    """The budget in tokens instead of time, unless 0: for a machine whose speed varies."""
     model: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=dict)
@@ -66,33 +64,33 @@ class Recipe:
     """``checkpoint:part`` where the model is a part of another checkpoint's folder, as a draft is."""
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """The bundled checkpoint that a run writes, and its part where it is one."""
+    def location(self) -> tuple[str, ...]:
+        """The bundled checkpoint that a run writes, and the part, if it is one."""
         return tuple((self.part_of or self.slug).split(":"))
 
 
 def available(folder: Path = RECIPES) -> list[str]:
-    """Names of the recipes that the folder holds, sorted."""
+    """The sorted names of the recipes in a folder."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def load(name: str, folder: Path = RECIPES) -> Recipe:
-    """Reads the recipe ``name``. Raises `RecipeError` where there is none or it lacks a field."""
+    """The recipe ``name``. Raises `RecipeError` where it is missing or invalid."""
     path = folder / f"{name}.toml"
     if name not in available(folder):
         raise RecipeError(f"There is no recipe named {name!r}. Recipes: {', '.join(available(folder))}.")
     raw = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        listed = raw.pop("sources")
-        if isinstance(listed, str):  # a list that several recipes share
-            listed = tomllib.loads((folder / "sources" / f"{listed}.toml").read_text(encoding="utf-8"))["sources"]
-        return Recipe(sources=tuple(SourceFile(**source) for source in listed), **raw)
+        sources = raw.pop("sources")
+        if isinstance(sources, str):  # a list that several recipes share
+            sources = tomllib.loads((folder / "sources" / f"{sources}.toml").read_text(encoding="utf-8"))["sources"]
+        return Recipe(sources=tuple(SourceFile(**source) for source in sources), **raw)
     except (KeyError, TypeError, FileNotFoundError) as error:
         raise RecipeError(f"The recipe {name!r} lacks a field or has one too many: {error}.") from error
 
 
 def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measure] = ()) -> None:
-    """Writes ``folder/card.toml``. Words (name, summary, data, weaknesses, ...) come from the recipe's ``[card]``."""
+    """Write ``folder/card.toml``: the recipe's ``[card]`` (name, summary, data, ...), counts of the run, measures."""
     words = dict(recipe.card)
     extra: dict[str, Any] = words.pop("extra", {})
     lines = [f"{key} = {_value(value)}" for key, value in words.items()]
@@ -116,5 +114,5 @@ def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measure
 
 
 def _value(value: Any) -> str:
-    """A TOML literal of a string, number or list of them: JSON's syntax is TOML's for these."""
+    """The TOML literal of a string, a number or a list of them, which equals JSON."""
     return json.dumps(value, ensure_ascii=False)

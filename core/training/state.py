@@ -1,8 +1,7 @@
-"""The saved state of a run.
+"""The saved state of a run: its format, its `identity`, the trained parameters, the optimizers, the progress.
 
-A state carries its format, what shapes the run (`identity`), the trained parameters and the optimizers. A run resumes
-from a state that fits, or refuses it with the reason. Batches and everything random follow from the seed and the step
-(`core.training.train`), so no generator's state is stored.
+A state that does not fit the run is refused with the reason. Batches and all randomness follow from the seed and the
+step (`core.training.train`), so no generator's state is stored.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ _FRESH = "Give --fresh to start over without it."
 
 
 class StateError(AtlasError):
-    """A saved state from which the run cannot resume: corrupt, of another recipe, or of other code."""
+    """A saved state that the run cannot resume from: corrupt, of another recipe, or of other code."""
 
 
 def identity(recipe: Recipe) -> str:
-    """What shapes a run, as JSON. Budget, optimizer and card may change: the next step follows the new ones."""
+    """The fields of a recipe that a resumed run must share, as JSON. Budget, optimizer and card may change."""
     fields = dataclasses.asdict(recipe)
     shaping = ("slug", "kind", "seed", "step_tokens", "model", "data", "sources")
     return json.dumps({name: fields[name] for name in shaping}, sort_keys=True)
 
 
 def trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that learn, by name."""
+    """The trained parameters by name."""
     return {name: value for name, value in model.named_parameters() if value.requires_grad}
 
 
@@ -48,8 +47,8 @@ def write(
     optimizers: list[torch.optim.Optimizer],
     progress: dict[str, Any],
 ) -> None:
-    """Writes a state in one step; raises `core.training.files.StorageError` and leaves the old one where it cannot."""
-    out = io.BytesIO()  # torch reports a full disk in words of its own
+    """Write a state atomically. Raises `core.training.files.StorageError`; then the old state is unchanged."""
+    out = io.BytesIO()  # torch's own writer reports a full disk without errno
     torch.save(
         {
             "format": FORMAT,
@@ -66,10 +65,10 @@ def write(
 def restore(
     folder: Path, recipe: Recipe, model: nn.Module, optimizers: list[torch.optim.Optimizer]
 ) -> dict[str, Any] | None:
-    """Gives model and optimizers what a saved state holds; rates, decay and the like stay those of ``recipe``.
+    """Load a saved state into model and optimizers; learning rates, decay and the like stay those of ``recipe``.
 
     Returns:
-        The saved progress; None where nothing is saved.
+        The saved progress; None without a saved state.
 
     Raises:
         StateError: it is corrupt, or does not fit.
@@ -82,7 +81,7 @@ def restore(
         version, identity_then, weights, moments, progress = (
             saved[name] for name in ("format", "recipe", "model", "optimizers", "progress")
         )
-    except Exception as error:  # empty, half an archive, another pickle, no dictionary: each has its own error
+    except Exception as error:  # every kind of corrupt file raises its own error
         raise StateError(f"The saved state {path} is corrupt. {_FRESH}") from error
     if version != FORMAT:
         raise StateError(f"The saved state {path} has format {version}, but this version reads {FORMAT}. {_FRESH}")

@@ -1,4 +1,4 @@
-"""How the models' tokenizers are learned, with the `tokenizers` library, and how they are shipped."""
+"""Trains the models' tokenizers with the `tokenizers` library and saves them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BERT = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
-"""Special tokens by the names that transformers gives them; the ids follow the order."""
+"""Special tokens by their names in transformers, in the order of their ids."""
 BART = {
     "bos_token": "<s>",
     "pad_token": "<pad>",
@@ -41,12 +41,12 @@ XLM = {
 T5 = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 M2M = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 END = "<|endoftext|>"
-"""Begins and ends a text for decoders."""
+"""The first and last token of a decoder's text."""
 GPT = {"bos_token": END, "eos_token": END, "unk_token": END}
 
 
 class Vocabulary:
-    """The special tokens of a BERT tokenizer by name, which ids they are, and which pieces continue a word."""
+    """A BERT tokenizer's special tokens, and which tokens continue a word."""
 
     def __init__(self, tokenizer: Any) -> None:
         vocab: dict[str, int] = tokenizer.get_vocab()
@@ -57,12 +57,12 @@ class Vocabulary:
         self.continues[[index for piece, index in vocab.items() if piece.startswith("##")]] = True
 
     def framed(self, *segments: Ints) -> Ints:
-        """``[CLS]`` and the segments, each with ``[SEP]`` behind it."""
+        """``[CLS]``, then each segment with ``[SEP]``."""
         return np.concatenate([[self.begin], *(part for segment in segments for part in (segment, [self.end]))])
 
 
 def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
-    """The tokenizer itself, which puts special tokens around a text, or two, as the template says."""
+    """The tokenizer, with a template of special tokens for a text, and for a pair of texts."""
     from tokenizers import processors
 
     names = {part.partition(":")[0] for part in f"{single} {pair}".split() if not part.startswith("$")}
@@ -74,7 +74,7 @@ def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
 
 
 def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT, *, accents: bool = False) -> Any:
-    """Uncased WordPiece (Schuster & Nakajima, 2012) with BERT's rules, in BERT's frame or XLM's; accents may stay."""
+    """Uncased WordPiece (Schuster & Nakajima, 2012) with BERT's normalization and the template of BERT or XLM."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
@@ -91,7 +91,7 @@ def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT
 
 
 def byte_bpe(texts: Iterable[str], size: int, special: Sequence[str] = (), *, bart: bool = False) -> Any:
-    """Byte-level BPE (Radford et al., 2019) with `END` and further ``special`` tokens; or BART's, with its frame."""
+    """Byte-level BPE (Radford et al., 2019) with `END` and further ``special`` tokens, or with BART's template."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer: Any = Tokenizer(models.BPE())
@@ -108,16 +108,16 @@ def byte_bpe(texts: Iterable[str], size: int, special: Sequence[str] = (), *, ba
 
 
 def bart_bpe(texts: Iterable[str], size: int) -> Any:
-    """Byte-level BPE with BART's special tokens, a space before every text."""
+    """Byte-level BPE with BART's special tokens and a space before each text."""
     return byte_bpe(texts, size, bart=True)
 
 
 ENCODERS: dict[str, Callable[[Iterable[str], int], Any]] = {"wordpiece": wordpiece, "byte-bpe": bart_bpe}
-"""By the names that recipes give them."""
+"""By their names in recipes."""
 
 
 def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
-    """Bytes of text that each token stands for; 0 for special ones. A byte-level token has one character a byte."""
+    """Bytes of each token, 0 for special ones. A byte-level token has one character per byte."""
     lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
     for piece, index in tokenizer.get_vocab().items():
         lengths[index] = 0 if piece == END or piece in special else len(piece)
@@ -125,7 +125,7 @@ def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
 
 
 def single_bytes(special: Sequence[str], close: str = "") -> Any:
-    """One token a byte, in the order of the bytes, after the ``special`` ones; ``close`` ends each text."""
+    """One token per byte, in order, after the ``special`` ones; ``close`` ends each text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers.convert_slow_tokenizer import bytes_to_unicode
 
@@ -139,12 +139,12 @@ def single_bytes(special: Sequence[str], close: str = "") -> Any:
 
 
 def unigram(
-    texts: Iterable[str], size: int, marks: Sequence[str], special: Mapping[str, str] = T5, *, spoken: bool = True
+    texts: Iterable[str], size: int, added: Sequence[str], special: Mapping[str, str] = T5, *, decoded: bool = True
 ) -> Any:
-    """Unigram pieces (Kudo, 2018) over ``texts``; every mark (a prefix, a language) is one; ``</s>`` ends each text.
+    """A Unigram tokenizer (Kudo, 2018) with ``added`` tokens (prefixes, languages); ``</s>`` ends each text.
 
     Args:
-        spoken: whether decoding without special tokens keeps the marks.
+        decoded: whether decoding without special tokens outputs the added tokens.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -153,18 +153,18 @@ def unigram(
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     trainer = trainers.UnigramTrainer(
-        vocab_size=size - len(marks),
+        vocab_size=size - len(added),
         special_tokens=list(special.values()),
         unk_token=special["unk_token"],
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.add_tokens([AddedToken(text, normalized=False, special=not spoken) for text in marks])
+    tokenizer.add_tokens([AddedToken(text, normalized=False, special=not decoded) for text in added])
     return _framed(tokenizer, "$A </s>")
 
 
 def ship_tokenizer(tokenizer: Any, folder: Path, positions: int, **named: Any) -> None:
-    """Saves a tokenizer for transformers; ``named`` are its special tokens by transformers' names."""
+    """Save a tokenizer for transformers; ``named`` are its special tokens by their names there."""
     from transformers import PreTrainedTokenizerFast
 
     PreTrainedTokenizerFast(
@@ -172,25 +172,25 @@ def ship_tokenizer(tokenizer: Any, folder: Path, positions: int, **named: Any) -
     ).save_pretrained(folder)
 
 
-# Plain BPE (Sennrich et al., 2016): no model here reads through it; it stands beside the other kinds of tokenizer. As
-# in the paper a word is its letters, the last of which carries ``</w>``, and the most frequent pair of neighbors
-# becomes one piece, again and again. What was no letter of the training text is unknown: byte-level BPE was made to
-# avoid that. Capitals stay; words end at blanks and marks, where the paper used the Moses tokenizer.
+# Plain BPE (Sennrich et al., 2016), for comparison with the other kinds of tokenizer; no model uses it. As in the
+# paper, a word is its characters, the last with ``</w>``, and the most frequent adjacent pair is merged, again and
+# again. Other characters than those of the training text are unknown, which byte-level BPE avoids. Case is preserved;
+# words end at spaces and punctuation, where the paper used the Moses tokenizer.
 
 WORD_END = "</w>"
 UNKNOWN = "<unk>"
 LETTERS = 200
-"""The most frequent characters of the text; the rest is unknown, as in the encoders' WordPiece vocabulary."""
+"""How many characters are in the vocabulary, the most frequent ones, as in the encoders' WordPiece vocabulary."""
 
 
 def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
-    """A plain BPE tokenizer of at most ``size`` pieces.
+    """A plain BPE tokenizer with at most ``size`` tokens.
 
-    Equal counts are told apart by the numbers of the pieces. The library numbers letters that end words as it meets
-    them, which is another order in every process; here they are numbered beforehand, so that a run can be repeated.
+    Ties of counts are broken by token ids. The library assigns ids to word-final characters in an order that differs
+    between processes; here they are assigned beforehand, so that training is reproducible.
 
     Args:
-        texts: gives all texts, anew each time it is called.
+        texts: returns an iterator over all texts.
     """
     from tokenizers import models
 
@@ -198,15 +198,15 @@ def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
     letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:LETTERS]
     ends = sorted(piece for piece in _learn(texts(), 1, letters, ())["vocab"] if piece.endswith(WORD_END))
     learned = _learn(texts(), size, letters, ends)
-    joins = [(str(left), str(right)) for left, right in learned["merges"]]
-    return _around(models.BPE(learned["vocab"], joins, unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
+    merges = [(str(left), str(right)) for left, right in learned["merges"]]
+    return _plain(models.BPE(learned["vocab"], merges, unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
 
 
 def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequence[str]) -> dict[str, Any]:
-    """``vocab`` and ``merges``; a size of 1 learns no join."""
+    """``vocab`` and ``merges``; a size of 1 learns no merge."""
     from tokenizers import models, trainers
 
-    tokenizer = _around(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
+    tokenizer = _plain(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=[UNKNOWN, *ends],
@@ -220,7 +220,8 @@ def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequen
     return learned
 
 
-def _around(model: Any) -> Any:
+def _plain(model: Any) -> Any:
+    """A tokenizer of ``model`` with NFC normalization and BERT's pre-tokenizer."""
     from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 
     tokenizer: Any = Tokenizer(model)
@@ -231,10 +232,10 @@ def _around(model: Any) -> Any:
 
 
 def write_plain_bpe(folder: Path, output: Path = PLAIN_BPE) -> Path:
-    """Learns plain BPE from the corpus in ``folder`` and writes it to the file ``output``.
+    """Train plain BPE on the corpus in ``folder`` and write it to the file ``output``.
 
-    It takes text, held-out part and size from the recipe that its card is ``like``, an encoder's with WordPiece, so
-    that the two can be compared.
+    Text, split and size are those of the recipe that its card names as ``like``, an encoder's with WordPiece, so that
+    the two can be compared.
 
     Raises:
         CorpusError: the folder lacks a file of the text.

@@ -1,4 +1,4 @@
-"""The token store: texts are tokenized once, into numpy files in ``var/training`` that are read through memory maps."""
+"""The token store: texts are tokenized once, into memory-mapped numpy files in ``var/training``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from core.training.recipe import Recipe
 
 Ints = npt.NDArray[np.int64]
 AT_ONCE = 4096
-"""Texts that are tokenized together."""
+"""Texts that are tokenized in one call."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of different length, end to end: row i is ``flat[offsets[i]:offsets[i + 1]]``."""
+    """Rows of different lengths, end to end: row i is ``flat[offsets[i]:offsets[i + 1]]``."""
 
     flat: npt.NDArray[np.uint16]
     offsets: Ints
@@ -46,21 +46,21 @@ class Ragged:
         return tokens
 
     def rows(self, index: Ints, width: int, fill: int) -> Ints:
-        """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
+        """The rows ``index`` as an array (len(index), width), padded with ``fill`` or truncated."""
         out = np.full((len(index), width), fill, dtype=np.int64)
         for row, item in enumerate(index):
             piece = self.flat[self.offsets[item] : self.offsets[item + 1]][:width]
             out[row, : len(piece)] = piece
         return out
 
-    def count(self, wanted: npt.NDArray[np.bool_]) -> Ints:
-        """How many tokens of each row are among the ``wanted`` (vocabulary,) ones."""
-        total = np.concatenate([[0], np.cumsum(wanted[self.flat], dtype=np.int64)])
+    def count(self, members: npt.NDArray[np.bool_]) -> Ints:
+        """How many tokens of each row are ``members`` (vocabulary,)."""
+        total = np.concatenate([[0], np.cumsum(members[self.flat], dtype=np.int64)])
         return np.diff(total[self.offsets])
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
-        """Packs rows of token ids; raises OverflowError for one that is not below 65,536."""
+        """Packs rows of token ids. Raises OverflowError for an id above 65,535."""
         flat, ends = array("H"), array("q", [0])
         for row in rows:
             flat.extend(row)
@@ -69,15 +69,15 @@ class Ragged:
 
 
 LAYOUT = 3
-"""Of a stored folder; goes up when it changes."""
+"""The version of a stored folder's format."""
 
 
-def stored(root: Path, what: object, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """What ``make`` gives for ``what`` (anything with a ``repr``), now or before; its folder is whole or not there.
+def stored(root: Path, key: object, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """The cached result of ``make`` for ``key`` (its ``repr``); its folder is complete or absent.
 
-    Arrays and `Ragged` rows are mapped from the disk; what is neither and no tokenizer is kept as JSON.
+    Arrays and `Ragged` rows are memory-mapped, tokenizers loaded, and other values stored as JSON.
     """
-    folder = root / hashlib.blake2b(repr((LAYOUT, what)).encode(), digest_size=6).hexdigest()
+    folder = root / hashlib.blake2b(repr((LAYOUT, key)).encode(), digest_size=6).hexdigest()
     if not folder.is_dir():
         with replacing_folder(folder) as new:
             for name, value in make().items():
@@ -110,34 +110,30 @@ def _load(path: Path) -> Any:
 
 
 def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
-    """Lists of ``size`` items (`AT_ONCE`), the last one shorter."""
+    """Lists of ``size`` items (default `AT_ONCE`), the last one shorter."""
     rest = iter(items)
     while part := list(islice(rest, size or AT_ONCE)):
         yield part
 
 
 def encoded(tokenizer: Any, texts: Iterable[str], *, special: bool = True) -> Iterator[list[int]]:
-    """The ids of each text, with the tokenizer's ``special`` tokens or without."""
+    """The token ids of each text, with or without ``special`` tokens."""
     for part in batched(texts):
         yield from (encoding.ids for encoding in tokenizer.encode_batch_fast(part, add_special_tokens=special))
 
 
 HELD = 4000
-"""Held-out texts of `lines` that are kept at most, drawn evenly."""
+"""The most held-out texts of `lines`, sampled uniformly."""
 
 
 def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
-    """Short texts, each for itself: those of training, the number of the source of each, and held-out ones.
+    """Short texts: training texts, the number of the source of each, and held-out texts.
 
     Args:
-        recipe: sources, and in its data ``hold_out_every``, ``shortest`` and ``longest``: texts with fewer or more
-            tokens are left out.
+        recipe: its sources, and in its data ``hold_out_every`` and the lengths ``shortest`` and ``longest`` in tokens.
         tokenizer: of the tokenizers library; adds the special tokens.
         folder: the corpus.
-        cache: where results are kept.
-
-    Raises:
-        CorpusError: a file is missing or not text, or no text is left.
+        cache: the folder of the store.
     """
     every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
 

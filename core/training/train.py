@@ -1,10 +1,10 @@
-"""The one training loop: any objective, resumable, with a learning curve and a checkpoint at its end.
+"""The training loop of all objectives: resumable, with a learning curve and a checkpoint at its end.
 
-The budget is tokens where the recipe names them, else time; the learning rate is a function of its used share, so that
-the last decay always happens. With time, a slower machine processes fewer tokens and finishes its decay all the same.
+The budget is in tokens where the recipe has them, else in minutes. The learning rate is a function of the used share of
+the budget, so that a slower machine also completes the decay.
 
-Everything random in a step follows from the seed and the number of the step, so a run that was killed and resumes from
-its last state takes the same steps as one that was not.
+All randomness of a step follows from the seed and the step number, so a resumed run takes the same steps as an
+uninterrupted one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Row = tuple[int, int, float, str, str, float]
 
 
 class Diverged(AtlasError):
-    """A loss, a gradient or a weight is not finite any more."""
+    """A loss, a gradient or a weight is not finite."""
 
 
 class Interrupted(AtlasError):
@@ -53,14 +53,14 @@ class Interrupted(AtlasError):
 
 @dataclass
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     step: int = 0
     tokens: int = 0
     minutes: float = 0.0
     curve: list[Row] = field(default_factory=list)
     losses: float = 0.0
-    """Sum of the losses since the last measurement, in nats, and how many they are."""
+    """Sum of the losses since the last measurement, in nats; ``counted`` is their number."""
     counted: int = 0
 
 
@@ -84,7 +84,7 @@ class Trainer:
         self.saved: int | None = None
         """Step of the state on the disk."""
         self.stopping = False
-        """Whether a signal arrived; the run stops after the current step, where the state is whole."""
+        """Whether a signal arrived; the run stops after the current step."""
         self._mark = time.monotonic()
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -98,10 +98,10 @@ class Trainer:
         return done / budget if budget else 1.0
 
     def step(self) -> float:
-        """One optimizer step; returns its loss in nats.
+        """Take an optimizer step; returns its loss in nats.
 
         Raises:
-            Diverged: loss or gradient is not finite; the weights are still those of the step before.
+            Diverged: loss or gradient is not finite; the weights are unchanged.
         """
         settings, done = self.recipe.optimizer, self.progress
         optimizers.set_rate(self.optimizers, self.used(), settings.get("warmup", 0.02))
@@ -127,12 +127,12 @@ class Trainer:
         return value
 
     def run(self, *, save_seconds: float = 120.0, measure_share: float = 0.05, quiet: bool = False) -> list[float]:
-        """Trains to the end of the budget; returns the losses of this call's steps.
+        """Train to the end of the budget; returns the losses of the steps.
 
         Raises:
-            Diverged: a number is not finite any more; the state on the disk is from before.
+            Diverged: a value is not finite; the saved state is an earlier one.
             Interrupted: a signal stopped the run; the state is saved.
-            StorageError: the disk is full; the state on the disk is the last one that was saved.
+            StorageError: the disk is full; the saved state is an earlier one.
         """
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
@@ -172,7 +172,7 @@ class Trainer:
         return losses
 
     def measure(self) -> dict[str, float]:
-        """The objective's held-out numbers, in evaluation mode."""
+        """The objective's measures on held-out text, in evaluation mode."""
         self.objective.model.eval()
         with torch.no_grad(), self._precision():
             numbers = self.objective.measure()
@@ -180,7 +180,7 @@ class Trainer:
         return numbers
 
     def note(self, split: str, values: dict[str, float]) -> None:
-        """Adds numbers to the learning curve and writes it."""
+        """Add values to the learning curve and write it."""
         done = self.progress
         for name, value in values.items():
             done.curve.append((done.tokens, done.step, round(done.minutes, 2), split, name, round(value, 4)))
@@ -189,16 +189,16 @@ class Trainer:
         write_file(self.folder / "curve.csv", out.getvalue())
 
     def save(self) -> None:
-        """Writes the state in one step; a state of broken weights never reaches the disk."""
+        """Save the state atomically. Raises `Diverged` where weights are not finite."""
         self.check_weights()
         state.write(self.folder, self.recipe, self.objective.model, self.optimizers, dict(vars(self.progress)))
         self.saved = self.progress.step
 
     def resume(self) -> bool:
-        """Restores the saved state; False where there is none.
+        """Restore the saved state; False without one.
 
         Raises:
-            StateError: it is corrupt, or belongs to another recipe or model.
+            StateError: it is corrupt, or of another recipe or model.
         """
         progress = state.restore(self.folder, self.recipe, self.objective.model, self.optimizers)
         if progress is None:
@@ -208,7 +208,7 @@ class Trainer:
         return True
 
     def check_weights(self) -> None:
-        """Raises `Diverged` rather than let a state or a measurement of broken weights reach the disk."""
+        """Raise `Diverged` where weights are not finite, before they are saved or measured."""
         if not all(bool(parameter.isfinite().all()) for parameter in self.trained):
             raise self._diverged(f"Some weights are not finite after step {self.progress.step}")
 
@@ -231,7 +231,7 @@ class Trainer:
 
 
 def progress_bar(trainer: Trainer, quiet: bool) -> Any:
-    """Share of the budget, loss, step and time left on the error stream: in a terminal one line, else one a minute."""
+    """Share of the budget, loss, step and time left, on stderr: one line in a terminal, else one per minute."""
     terminal = sys.stderr.isatty()
     return tqdm(
         desc=trainer.recipe.slug,
@@ -253,26 +253,26 @@ def train(
     output: Path | None = None,
     fresh: bool = False,
 ) -> Path:
-    """Trains a recipe to the end of its budget and writes the checkpoint; resumes an interrupted run by itself.
+    """Train a recipe to the end of its budget, or resume it, and write the checkpoint.
 
-    A checkpoint in its own place is measured, and its card states the numbers. A finished run is only written again.
-    A recipe without a card is a stage of another one: its weights stay beside its state, in ``out``.
+    A bundled checkpoint is evaluated, and its card has the measures. A finished run is only written again. A recipe
+    without a card is a stage of another one; its weights are in ``out`` beside its state.
 
     Args:
         recipe: name of a file in ``assets/recipes``.
-        folder: the training text.
-        minutes: planned training time instead of the recipe's.
-        threads: torch threads; torch's own choice by default.
-        state_folder: where the training state is stored (default ``var/training/<recipe>``).
-        output: folder of the finished checkpoint (default: its place among the bundled ones).
-        fresh: start over, dropping the saved state.
+        folder: the corpus.
+        minutes: training time instead of the recipe's.
+        threads: torch threads; torch's default if None.
+        state_folder: folder of the training state (default ``var/training/<recipe>``).
+        output: folder of the finished checkpoint (default: the bundled one).
+        fresh: start over without the saved state.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
-        AtlasError: corpus or recipe cannot be used, the disk is full, the saved state does not fit, a number is not
-            finite, or a signal arrived; the sentence says what to do. The last good state is kept.
+        AtlasError: corpus or recipe cannot be used, the disk is full, the saved state does not fit, a value is not
+            finite, or a signal arrived; the message says what to do. The last good state is unchanged.
     """
     chosen = recipes.load(recipe)
     corpus.check(folder, chosen.sources)
@@ -280,12 +280,12 @@ def train(
         chosen = dataclasses.replace(chosen, minutes=minutes, tokens=0)
     if threads is not None:
         torch.set_num_threads(threads)
-    place = state_folder or STATE / recipe
-    if fresh and place.exists():
-        shutil.rmtree(place)
+    state_folder = state_folder or STATE / recipe
+    if fresh and state_folder.exists():
+        shutil.rmtree(state_folder)
     try:
-        with room_for(place):
-            trainer = Trainer(chosen, build(chosen, folder, place / "data"), place)
+        with room_for(state_folder):
+            trainer = Trainer(chosen, build(chosen, folder, state_folder / "data"), state_folder)
         done = trainer.progress
         if trainer.resume():
             done = trainer.progress
@@ -296,12 +296,12 @@ def train(
             "Interrupted at once. The same command resumes from the last saved state, or starts over where there is "
             "none."
         ) from error
-    bundled = bundled_root().joinpath(*chosen.place)
-    target = output or (bundled if chosen.card else place / "out")
+    bundled = bundled_root().joinpath(*chosen.location)
+    target = output or (bundled if chosen.card else state_folder / "out")
     try:
         with replacing_folder(target) as new:
             trainer.objective.export(new)
-            shutil.copyfile(place / "curve.csv", new / "curve.csv")
+            shutil.copyfile(state_folder / "curve.csv", new / "curve.csv")
             if chosen.card:
                 write_card(new, chosen, steps=done.step, tokens=done.tokens)
         if chosen.card and target == bundled:

@@ -225,7 +225,7 @@ def test_what_is_particular_is_there() -> None:
     assert not np.allclose(*(of(one, "attention", "queries").values for one in ones))
 
 
-def test_an_encoder_with_adapters_is_its_trunk_where_no_task_runs() -> None:
+def test_an_encoder_with_adapters_is_its_backbone_where_no_task_runs() -> None:
     plain = made("bert")
     adapted = AdapterBert(copy.deepcopy(plain.model.bert), {"mood": 2}, 4).eval().requires_grad_(False)
     found = block(Checkpoint(adapted, plain.tokenizer, dataclasses.replace(plain.spec, kind="adapters")), TEXT, 1)

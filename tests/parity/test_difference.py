@@ -57,7 +57,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Cal
     return tmp_path / "checkpoints"
 
 
-def test_minilm_is_its_trunk_its_factors_and_its_head(assets: Path) -> None:
+def test_minilm_is_its_backbone_its_factors_and_its_head(assets: Path) -> None:
     from transformers import BertForMaskedLM
 
     difference = load_file(assets / "minilm" / "difference.safetensors")
@@ -96,7 +96,7 @@ def test_bigbird_on_top_of_minilm(assets: Path) -> None:
             torch.testing.assert_close(got[name], value)
 
 
-def test_a_head_that_hears_the_sentence_reads_it_with_the_trunk_as_it_was(assets: Path) -> None:
+def test_a_sentence_head_uses_the_unchanged_backbone(assets: Path) -> None:
     plain = checkpoints.load("minilm")
     ids = plain.tokenizer("the cat sat on the [MASK].", return_tensors="pt")
     before = plain.model(**ids).logits

@@ -9,7 +9,7 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core.attention.architectures.disentangled import PARTS, read
-from core.training.objectives.encoder import hasten
+from core.training.objectives.encoder import with_fast_position_scores
 
 
 def library(span: int, shared: bool, **more: Any) -> DebertaV2ForMaskedLM:
@@ -76,8 +76,8 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
 
 
 @pytest.mark.parametrize("span", [-1, 5])
-def test_hastened_training_has_the_same_loss_and_gradients(span: int) -> None:
-    plain, fast = library(span, True), hasten(library(span, True))
+def test_with_fast_position_scoresed_training_has_the_same_loss_and_gradients(span: int) -> None:
+    plain, fast = library(span, True), with_fast_position_scores(library(span, True))
     ids = torch.randint(5, 40, (3, 12), generator=torch.Generator().manual_seed(0))
     real = torch.ones_like(ids)
     real[1, 7:] = 0

@@ -193,14 +193,14 @@ def pieces(*words: str) -> Any:
     return Tokenizer(models.WordPiece({name: at for at, name in enumerate(names)}, unk_token="[UNK]"))
 
 
-def test_only_neighbouring_words_change_places() -> None:
+def test_only_adjacent_words_are_swapped() -> None:
     tokenizer = pieces("the", "small", "cat", "##s", "don", "'", "t", "sleep", ".")
     names = tokenizer.get_vocab()
     rows = Rows(tokenizer)
 
     def changed(text: str) -> set[str]:
         back = {index: name for name, index in names.items()}
-        found = [rows.exchange([names[p] for p in text.split()], np.random.default_rng(seed)) for seed in range(40)]
+        found = [rows.swap_words([names[p] for p in text.split()], np.random.default_rng(seed)) for seed in range(40)]
         return {"-" if ids is None else " ".join(back[i] for i in ids) for ids in found}
 
     assert changed("the small cat ##s sleep .") == {
@@ -265,7 +265,7 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
     ]
 
 
-def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
+def test_the_first_loss_is_that_of_a_uniform_distribution(made: AdaptersObjective) -> None:
     # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
     assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)
     assert not any(value.requires_grad for value in made.model.backbone.parameters())

@@ -39,7 +39,7 @@ def test_only_what_is_no_transformer_stands_alone() -> None:
     assert [system.slug for system in SYSTEMS if system.parent is None] == ["transformer", "elmo"]
 
 
-def test_no_figure_is_without_a_citation_and_none_stands_on_memory_as_if_it_were_read() -> None:
+def test_every_figure_has_a_citation_and_memory_is_marked() -> None:
     for system in SYSTEMS:
         for fact in system.facts:
             evidence = system.citation(fact.source).evidence
@@ -80,7 +80,7 @@ def test_branches_list_their_own_systems_before_guests() -> None:
 @pytest.mark.parametrize(
     ("slug", "hint"), [("brt", "bert"), ("GPT-2", "gpt-2"), ("roberta-base", "roberta"), ("xlmr", "xlm-r")]
 )
-def test_an_unknown_slug_gets_the_nearest_names(slug: str, hint: str) -> None:
+def test_an_unknown_slug_is_answered_with_the_closest_names(slug: str, hint: str) -> None:
     with pytest.raises(UnknownSystem, match=hint):
         catalogue.get(slug)
 
@@ -194,7 +194,7 @@ def test_a_configuration_counts_what_it_should(slug: str) -> None:
     assert anatomy.counts(slug).items() >= COUNTED[slug].items()
 
 
-def test_counts_are_near_the_published_figures_or_the_note_says_why_not() -> None:
+def test_counts_match_the_published_figures_or_have_a_note() -> None:
     for system in SYSTEMS:
         counts = anatomy.counts(system.slug)
         for size in system.sizes:
@@ -216,7 +216,7 @@ def test_shapes_read_the_same_for_every_naming() -> None:
     assert catalogue.get("elmo").default_size.shape == ("2", "512", "")
 
 
-def test_a_rumor_is_marked_wherever_it_stands() -> None:
+def test_a_rumor_is_marked_everywhere() -> None:
     system = catalogue.get("gpt-4")
     rumors = [fact for fact in system.facts if "1.8" in fact.value]
     assert len(rumors) == 1

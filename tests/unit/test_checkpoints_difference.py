@@ -130,7 +130,7 @@ def head() -> SentenceHead:
     return made
 
 
-def test_a_vector_is_the_unit_mean_of_what_is_seen(head: SentenceHead) -> None:
+def test_a_sentence_vector_is_the_normalized_mean_of_attended_states(head: SentenceHead) -> None:
     ids = torch.tensor([[1, MASK, 2], [3, 5, 0]])
     attend = torch.tensor([[1, 1, 1], [1, 1, 0]])  # the second row is padded
     root = math.sqrt(0.5)

@@ -156,9 +156,7 @@ def test_a_link_within_the_directory_is_fine(bert: Path) -> None:
     assert inspect(bert, bert.parent).kind == "masked-lm"
 
 
-def test_weights_that_do_not_fill_the_model_are_not_made_up(
-    bert: Path, use_checkpoints: Callable[[Path], None]
-) -> None:
+def test_missing_weights_are_not_initialized_at_random(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
     from safetensors.torch import load_file, save_file
 
     state = load_file(bert / "model.safetensors")
@@ -184,7 +182,7 @@ def test_a_tokeniser_of_another_model(bert: Path, tiny_root: Path, use_checkpoin
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", '{"model": {"type": "WordPiece"}}'])
-def test_a_damaged_tokeniser(bert: Path, content: str, use_checkpoints: Callable[[Path], None]) -> None:
+def test_a_damaged_tokenizer(bert: Path, content: str, use_checkpoints: Callable[[Path], None]) -> None:
     (bert / "tokenizer.json").write_text(content)
     use_checkpoints(bert.parent)
     with pytest.raises(CheckpointRefused, match="tokenizer"):
@@ -214,7 +212,7 @@ def test_a_pipe_is_not_waited_for(bert: Path, name: str, patience: None) -> None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
-def test_a_pipe_that_comes_after_the_look_is_not_waited_for(bert: Path, patience: None) -> None:
+def test_a_pipe_that_appears_after_the_inspection_does_not_block(bert: Path, patience: None) -> None:
     for read, name in ((read_json, "config.json"), (count_elements, "model.safetensors")):
         (bert / name).unlink()
         os.mkfifo(bert / name)
@@ -291,7 +289,7 @@ def test_a_directory_that_is_not_there_or_cannot_be_read_is_said(
     assert not [spec for spec in checkpoints.available() if spec.source == "directory"]
 
 
-def test_a_folder_is_looked_at_again_when_it_changes(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+def test_a_changed_folder_is_inspected_again(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
     use_checkpoints(bert.parent)
     first = checkpoints.load("dir-tiny-bert")
     assert checkpoints.load("dir-tiny-bert") is first

@@ -125,7 +125,7 @@ def test_a_model_that_leaves_is_freed_though_it_was_frozen_in_a_cycle() -> None:
     assert seen() is None
 
 
-def test_the_budget_is_never_exceeded_by_what_is_kept() -> None:
+def test_loaded_models_never_exceed_the_budget() -> None:
     sizes = {f"m{i}": 10 + 7 * i for i in range(10)}
     shelf = Shelf(**sizes)
     for slug in [*sizes, *reversed(sizes), "m3", "m9", "m0"]:
@@ -141,7 +141,7 @@ def test_room_is_made_before_loading() -> None:
     assert shelf.before == [0, 0]
 
 
-def test_a_model_that_exceeds_the_budget_says_so_and_drives_nobody_out() -> None:
+def test_a_model_that_exceeds_the_budget_is_refused_and_evicts_nothing() -> None:
     shelf = Shelf(a=60, giant=101_000_000)
     shelf.get("a")
     with pytest.raises(CheckpointUnavailable, match=r"101 MB.*ATLAS_MEMORY_MB"):
@@ -157,7 +157,7 @@ def test_who_holds_a_model_keeps_it() -> None:
     assert sum(t.numel() for t in held.model.parameters()) == 60
 
 
-def test_replaced_files_are_loaded_anew() -> None:
+def test_replaced_files_are_loaded_again() -> None:
     shelf = Shelf(a=60)
     old = shelf.get("a")
     shelf.version = 1

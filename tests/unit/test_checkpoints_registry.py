@@ -97,7 +97,7 @@ def test_sharded_weights_load(tmp_path: Path, use_checkpoints: Callable[[Path], 
     assert checkpoints.load("dir-shards").model.config.n_layer == 2
 
 
-def test_unknown_names_say_what_there_is(checkpoint_dir: Path) -> None:
+def test_an_error_for_an_unknown_name_lists_the_known_ones(checkpoint_dir: Path) -> None:
     with pytest.raises(UnknownCheckpoint, match="dir-tiny-bert"):
         checkpoints.load("no-such-model")
     with pytest.raises(UnknownCheckpoint) as caught:
@@ -223,7 +223,7 @@ def test_positions(config: dict[str, object], positions: int | None) -> None:
     assert architectures.positions_of(config) == positions
 
 
-def test_looking_imports_neither_torch_nor_transformers(tiny_root: Path) -> None:
+def test_listing_imports_neither_torch_nor_transformers(tiny_root: Path) -> None:
     script = (
         "import json, os, sys\n"
         "from core import checkpoints\n"

@@ -211,7 +211,7 @@ def test_every_size_tells_its_operations_or_why_not(system: catalogue.System) ->
         assert any(line.what.startswith("Key-value") for line in told) != ("key-value cache" in missing), size.name
 
 
-def test_the_calculators_say_why_they_cannot_take_a_size() -> None:
+def test_the_calculators_give_the_reason_for_refusing_a_size() -> None:
     assert "two stacks of attention layers side by side" in no_stack("clip")
     assert "no attention layers" in no_stack("elmo")
     assert no_stack("bert") == ""

@@ -105,7 +105,7 @@ def test_a_turned_text_and_its_target_by_hand() -> None:
     assert made["ids"].tolist() == [[BEGIN, 10, 11, 7, 8, 9, END], [BEGIN, 12, 13, END, PAD, PAD, PAD]]
     assert made["real"].tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
     assert made["labels"].tolist() == [[7, 8, 9, 10, 11, END], [12, 13, END, -100, -100, -100]]
-    assert made["given"].tolist() == [[END, 7, 8, 9, 10, 11], [END, 12, 13, END, PAD, PAD]]
+    assert made["decoder_ids"].tolist() == [[END, 7, 8, 9, 10, 11], [END, 12, 13, END, PAD, PAD]]
     assert shown(made) == 11 + 9
 
 

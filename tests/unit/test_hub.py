@@ -108,7 +108,7 @@ def test_a_dropped_connection_is_resumed_where_it_broke(server: Hub, folder: Pat
     assert 0 < starts[0] <= 600_000
 
 
-def test_a_stopped_download_goes_on_from_what_it_kept(server: Hub, folder: Path, tmp_path: Path) -> None:
+def test_a_stopped_download_resumes_from_its_partial_file(server: Hub, folder: Path, tmp_path: Path) -> None:
     server.pause = 0.1
     download = hub.start(SPEC)
     assert hub.start(SPEC) is download, "a second visitor started a second download"
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_whole_is_never_offered(server: Hub, tmp_path: Path, 
     ("trouble", "sentence"),
     [({"down": True}, "503"), ({"delay": 3}, "in time"), ({"repositories": {}}, "no longer has it")],
 )
-def test_a_hub_that_does_not_answer_says_so(
+def test_a_hub_that_does_not_answer_is_reported(
     server: Hub, monkeypatch: pytest.MonkeyPatch, trouble: dict[str, Any], sentence: str
 ) -> None:
     monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "1")
@@ -197,7 +197,7 @@ def test_a_renamed_repository_is_found_under_its_old_name(server: Hub) -> None:
     assert checkpoints.load("tiny-bert").spec.location == ID
 
 
-def test_off_means_no_request_even_for_what_is_known(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_means_no_request_even_for_downloaded_models(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_HUB", "off")
     forget()
     assert "tiny-bert" not in {spec.slug for spec in checkpoints.available()}

@@ -45,7 +45,7 @@ def test_lists_and_numbers_come_back() -> None:
     assert {name: read(write("beside", beside, None), CHOICES).values[name] for name in beside} == beside
 
 
-def test_a_recipe_names_what_it_was_made_with() -> None:
+def test_a_recipe_names_its_versions() -> None:
     whole = json.loads(write("heads", {"text": "a"}, SPEC, WEIGHTS, "abc123"))
     assert whole["model"] == {
         "slug": "minilm",
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_a_plain_sentence(data: bytes, says: str) -> None:
     assert "The link" not in sentence
 
 
-def test_differences_are_told_and_change_nothing() -> None:
+def test_differences_are_reported_and_change_nothing() -> None:
     found = read(write("heads", {"text": "a"}, SPEC, WEIGHTS), CHOICES)
     assert differences(found, WEIGHTS, recipe.versions()) == ()
     (weights,) = differences(found, (Weights("minilm/model.safetensors", 5, "1" * 64),), recipe.versions())

@@ -104,7 +104,7 @@ def test_a_wrong_row_is_refused_with_file_line_field_and_reason(
         assert "line 3" in said
 
 
-def test_a_place_that_nobody_saw_is_refused(tmp_path: Path) -> None:
+def test_a_table_number_without_the_paper_is_refused(tmp_path: Path) -> None:
     row = {**GOOD, "source": "source-004", "evidence": "source document", "also": ""}
     with pytest.raises(BadResult, match="line 2, place: only a place that was seen"):
         read(written(tmp_path, [row]), names())
@@ -131,7 +131,7 @@ def test_one_measure_goes_by_one_unit_and_one_way(tmp_path: Path, monkeypatch: p
         data.results.__wrapped__()
 
 
-def test_every_row_names_a_source_that_says_how_it_was_read() -> None:
+def test_every_row_names_a_source_with_its_evidence() -> None:
     assert len(data.results()) > 1_500
     for row in data.results():
         citation = data.citation(row.source)

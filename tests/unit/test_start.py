@@ -66,7 +66,9 @@ def test_old_python_gets_a_sentence(start: ModuleType, monkeypatch: pytest.Monke
     start.check_python((3, 11, 0))
 
 
-def test_old_python_hears_of_a_newer_one(start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_python_is_told_the_required_version(
+    start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     newer = tmp_path / "python3.13"
     newer.write_text("#!/bin/sh\n")
     newer.chmod(0o755)
@@ -110,7 +112,7 @@ def test_full_disk_gets_a_sentence(start: ModuleType, project: Path, monkeypatch
         start.install(start.APP)
 
 
-def test_says_what_it_downloads_first_and_asks_nothing_twice(
+def test_announces_its_downloads_and_repeats_none(
     start: ModuleType,
     project: Path,
     calls: list[tuple[str, ...]],
@@ -271,7 +273,7 @@ def test_the_same_items_in_another_order_are_no_difference() -> None:
     assert inventory.compare({"home": {"home": items}}, {"home": {"home": items[::-1]}}) == []
 
 
-def test_a_change_that_many_views_share_is_told_once() -> None:
+def test_a_change_that_many_views_share_is_reported_once() -> None:
     def page(label: str) -> dict[str, list[str]]:
         return {
             f"zoo?model={name}": [f"download | label: {label} | file: atlas-{name}.csv | mime: text/csv"]
@@ -283,11 +285,11 @@ def test_a_change_that_many_views_share_is_told_once() -> None:
     ]
 
 
-def test_an_item_that_stands_there_once_less_is_a_difference() -> None:
+def test_an_item_with_one_occurrence_less_is_a_difference() -> None:
     assert inventory.differences(["chart | alt: A"] * 2, ["chart | alt: A"]) == ["gone: chart | alt: A"]
 
 
-def test_views_and_pages_that_are_not_there_any_more_are_told() -> None:
+def test_missing_views_and_pages_are_reported() -> None:
     before = {"home": {"home": []}, "zoo": {"zoo": [], "zoo?tab=curves": []}}
     after = {"zoo": {"zoo": [], "zoo?tab=new": []}}
     assert inventory.compare(before, after) == [

@@ -125,7 +125,7 @@ def test_whole_words_are_masked() -> None:
         assert not mask[:, [0, 5]].any()
 
 
-def test_a_rare_word_can_be_masked_wherever_it_stands() -> None:
+def test_all_occurrences_of_a_rare_word_can_be_masked() -> None:
     no = np.zeros(5, dtype=bool)
     continues = np.array([False, False, True, False, False])
     weight = np.array([1.0, 1.0, 1.0, 1.0, 0.5])
@@ -134,7 +134,7 @@ def test_a_rare_word_can_be_masked_wherever_it_stands() -> None:
     assert rare.tolist() == [True, True, True, True, False]
     seen = set()
     for seed in range(40):
-        mask = masking.choose(ids, weight, continues, no, 0.2, np.random.default_rng(seed), together=rare)
+        mask = masking.choose(ids, weight, continues, no, 0.2, np.random.default_rng(seed), repeats=rare)
         seen.add(tuple(np.flatnonzero(mask[0]).tolist()))
     # the rare word 1 with its pieces at both places, the rare word 3, or one of the two frequent words 4
     assert seen == {(0, 1, 3, 4), (2,), (5,), (6,)}
@@ -159,7 +159,7 @@ def test_tasks_have_prefixes_and_pairs() -> None:
     assert [clean for _, clean in parallel.examples("repair-fr", pairs)] == ["Bonjour.", "Salut."]
 
 
-def test_damage_is_a_function_of_text_and_index() -> None:
+def test_corruption_is_a_function_of_text_and_index() -> None:
     text = "The quick brown fox jumps over the lazy dog, and nobody minds."
     first = [parallel.corrupted(text, index) for index in range(40)]
     assert first == [parallel.corrupted(text, index) for index in range(40)]
@@ -234,10 +234,10 @@ def test_the_second_segment_is_another_in_half_of_the_pairs(files: Path, task: s
     """For the next segment from another document, for the order the first one, turned round."""
     _, train, _ = prepared(files)
     pairs = Pairs(train, task)
-    assert pairs.asked.any()
-    assert task == "order" or not pairs.asked[train.document < 0].any()
+    assert pairs.paired.any()
+    assert task == "order" or not pairs.paired[train.document < 0].any()
     labels = []
-    for chunk in np.flatnonzero(pairs.asked):
+    for chunk in np.flatnonzero(pairs.paired):
         a, b, label = pairs.draw(int(chunk), np.random.default_rng(int(chunk)))
         assert len(a) + len(b) <= train.bounds[chunk, 3]
         whole = train.chunk(int(chunk)).tolist()
@@ -325,8 +325,8 @@ def test_pairs_are_those_that_the_recipe_names(folder: Path, tmp_path: Path) -> 
     wanted: list[tuple[int, list[int], list[int]]] = []
     for number, source in enumerate(PAIRS):
         pairs = list(parallel.rows(folder, source.file.split(".")[1]))
-        out = {corpus.normal(other) for english, other in pairs if corpus.held_out(english, 5)}
-        rows = [p for p in pairs if not corpus.held_out(p[0], 5) and corpus.normal(p[1]) not in out]
+        out = {corpus.normalized(other) for english, other in pairs if corpus.held_out(english, 5)}
+        rows = [p for p in pairs if not corpus.held_out(p[0], 5) and corpus.normalized(p[1]) not in out]
         rows = rows[source.first - 1 : source.last]
         if source.task == "repair-fr":
             texts = list(dict.fromkeys(other for _, other in rows))

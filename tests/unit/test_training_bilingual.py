@@ -59,7 +59,7 @@ def test_rows_by_hand() -> None:
     assert text.lengths(TASKS["mlm-en"]).tolist() == [8, 8]
 
 
-def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
+def test_pair_and_token_logits_are_the_librarys(shipped: Checkpoint) -> None:
     tokenizer: Any = shipped.tokenizer
     assert shipped.model.config.lang2id == {"en": 0, "fr": 1}
     one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
@@ -85,7 +85,7 @@ def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
     )
 
 
-def test_words_are_hidden_whole_and_errors_are_sentences(shipped: Checkpoint) -> None:
+def test_whole_words_are_masked_and_errors_are_sentences(shipped: Checkpoint) -> None:
     typed = bilingual.prepare(shipped, "The [MASK] sat.", FRENCH)
     assert len(typed.masked) == 1
     with pytest.raises(InputUnusable, match="No word is masked"):

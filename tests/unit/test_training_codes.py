@@ -184,11 +184,11 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_heads_begin_beside_their_byte(respelling: Any) -> None:
-    from core.training.objectives.denoise import NEAR, look_near
+    from core.training.objectives.denoise import NEAR, attend_to_neighbors
     from core.training.objectives.pairs import EncoderDecoder
 
     t5 = EncoderDecoder(respelling.recipe.model | {"d_model": 20, "num_heads": 5}, vocab_size=259).full
-    look_near(t5)
+    attend_to_neighbors(t5)
     found = {}
     for name, half in (("encoder", t5.encoder), ("decoder", t5.decoder)):
         bias = half.block[0].layer[0].SelfAttention.compute_bias(6, 6)[0]  # (heads, looks, looked at)

@@ -50,7 +50,7 @@ def made(name: str, folder: Path) -> Any:
     return build(tiny(name), folder, folder / "states" / name / "data")
 
 
-def test_only_chosen_places_meet_the_vocabulary_and_say_the_same(folder: Path) -> None:
+def test_logits_at_chosen_positions_alone_are_the_same(folder: Path) -> None:
     objective: EncoderObjective = made("atlas-bert", folder)
     batch = objective.batch(3)
     words, pair = objective.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
@@ -70,13 +70,13 @@ def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(folder: Path) -
         objective.epochs = [index, index]
         first, second = objective.batch(0), objective.batch(1)
         assert torch.equal(first["ids"], second["ids"]) is same
-    assert bert.train.pairs.asked.any()
-    assert not roberta.train.pairs.asked.any()
+    assert bert.train.pairs.paired.any()
+    assert not roberta.train.pairs.paired.any()
     assert bert.train.sizes.sum() > 0
     assert bert.train.text.bounds.tolist() == roberta.train.text.bounds.tolist()  # the same text
 
 
-def test_a_right_guess_counts_as_original(folder: Path) -> None:
+def test_a_correct_sample_counts_as_original(folder: Path) -> None:
     objective = made("atlas-electra", folder)
     batch = objective.batch(0)
     assert (batch["ids"][batch["chosen"]] == objective.train.words.mask).all()
@@ -98,7 +98,7 @@ def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(fold
     assert model.generator.electra.embeddings.word_embeddings is model.full.electra.embeddings.word_embeddings
     assert model.generator.generator_lm_head.weight is model.full.electra.embeddings.word_embeddings.weight
     batch = objective.batch(0)
-    guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"])
+    guess = model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"])
     text, replaced, judged = electra.replace(objective.train.words, batch, guess)
     verdict = model(text, batch["types"], batch["real"])
     functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float()).backward()
@@ -173,7 +173,7 @@ def test_the_discriminators_loss_counts_fifty_times(folder: Path) -> None:
     torch.manual_seed(3)
     found = objective.loss(batch)
     torch.manual_seed(3)
-    guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"])
+    guess = model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"])
     text, replaced, judged = electra.replace(objective.train.words, batch, guess)
     verdict = model(text, batch["types"], batch["real"]).sigmoid()
     right = torch.where(replaced, verdict, 1 - verdict)[judged]

@@ -75,7 +75,7 @@ def test_too_small_a_corpus_is_said() -> None:
         corpus.require(0, "measuring", (SourceFile("a.txt"), SourceFile("a.txt", first=9)))
 
 
-def test_a_wrong_corpus_is_told_before_anything_heavy_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_corpus_is_refused_before_anything_expensive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train, "STATE", tmp_path / "state")
     monkeypatch.setattr(train, "build", lambda *_: pytest.fail("something heavy began"))
     with pytest.raises(corpus.CorpusError) as told:
@@ -126,13 +126,13 @@ def test_a_full_disk_leaves_no_half_of_the_data(tmp_path: Path) -> None:
         (ValueError("x"), False),
     ],
 )
-def test_a_full_disk_is_known_by_any_library_s_words(error: Exception, is_it: bool) -> None:
+def test_a_full_disk_is_recognized_in_any_librarys_message(error: Exception, is_it: bool) -> None:
     assert files.is_full(error) == is_it
     with pytest.raises(StorageError if is_it else type(error)), files.room_for(Path("x")):
         raise error
 
 
-def test_a_checkpoint_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_checkpoint_is_replaced_atomically(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     (place / "old.txt").write_text("old", encoding="utf-8")
@@ -157,7 +157,7 @@ def tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: type[Li
     return train.train("toy", tmp_path, state_folder=tmp_path / "state")
 
 
-def test_a_full_disk_at_the_end_keeps_training_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_at_the_end_keeps_the_trained_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Bulky(Line):
         def export(self, folder: Path) -> None:
             super().export(folder)
@@ -243,7 +243,7 @@ def test_a_state_of_another_recipe_or_model_is_refused(tmp_path: Path) -> None:
     assert trainer.optimizers[0].param_groups[0]["peak"] == 0.5  # the recipe's word, not the state's
 
 
-def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
+def test_a_corrupt_state_is_refused(tmp_path: Path) -> None:
     started(tmp_path)
     path = tmp_path / "state.pt"
     whole = path.read_bytes()
@@ -267,7 +267,7 @@ def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_saves_after_the_step_and_names_the_command_to_resume(tmp_path: Path, number: signal.Signals) -> None:
     class Signaled(Line):
         def batch(self, step: int) -> dict[str, Tensor]:
             if step == 7:

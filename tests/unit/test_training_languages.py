@@ -11,7 +11,7 @@ import pytest
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import translate
 from core.training import measures, parallel
-from core.training.corpus import held_out, normal
+from core.training.corpus import held_out, normalized
 from core.training.evaluate_pairs import translate as translate_all
 from core.training.objectives.pairs import shifted, token
 from core.training.parallel import LANGUAGES, Bridged, splits, unseen
@@ -54,7 +54,7 @@ def test_the_layout_by_hand(objective: Any) -> None:
     a, b = len(the), len(saw)
     batch = shifted(Ragged.of(given), Ragged.of(wanted), objective.pad, objective.start)
     assert batch["real"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
-    assert batch["given"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
+    assert batch["decoder_ids"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
 
 
 def test_two_languages_without_english_never_meet(folder: Path, objective: Any) -> None:
@@ -65,12 +65,12 @@ def test_two_languages_without_english_never_meet(folder: Path, objective: Any) 
         with pytest.raises(RecipeError):
             objective.file_of(task, "")
     split = splits(folder, 5)
-    seen = {normal(text) for side in split.values() for pair in side.train() for text in pair}
+    seen = {normalized(text) for side in split.values() for pair in side.train() for text in pair}
     measured = list(unseen(folder, split).test())
     assert len(measured) > 10
-    assert not seen & {normal(text) for pair in measured for text in pair}
+    assert not seen & {normalized(text) for pair in measured for text in pair}
     bridges = {
-        normal(english)
+        normalized(english)
         for english, other in parallel.rows(folder, "en-fr")
         if other in {french for french, _ in measured}
     }

@@ -55,7 +55,7 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
     assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
 
 
-def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) -> None:
+def test_far_words_are_predicted_with_the_other_occurrence_and_without(long: Checkpoint) -> None:
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
     found = evaluate_encoders.far_words(long, books, length=128)
     names = {

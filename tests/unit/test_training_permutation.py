@@ -17,8 +17,8 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives.encoder import new_encoder as new_model
-from core.training.objectives.long import LongModel, grown, stretches, tiled
-from core.training.objectives.permutation import PermutationModel, found_tokens
+from core.training.objectives.long import LongModel, longformer_from, sample_spans, tiled
+from core.training.objectives.permutation import PermutationModel, target_accuracy
 from core.training.tokens import Ragged
 from tests import tinyrecipes
 
@@ -43,7 +43,7 @@ def random_model(**more: int) -> Any:
 def batch_of(ids: torch.Tensor, place: torch.Tensor, real: torch.Tensor) -> dict[str, torch.Tensor]:
     rank = torch.zeros_like(ids).scatter(1, place, torch.arange(1, place.shape[1] + 1).expand_as(place))
     there = torch.ones_like(place, dtype=torch.bool)
-    return {"ids": ids, "real": real, "rank": rank, "place": place, "there": there}
+    return {"ids": ids, "real": real, "rank": rank, "targets": place, "is_target": there}
 
 
 @pytest.mark.parametrize("flat", [False, True])
@@ -70,9 +70,9 @@ def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: Any) -> None:
+def test_rows_leave_the_text_unmasked_and_name_their_targets(objective: Any) -> None:
     batch = objective.batch(0)
-    ids, rank, place, there = (batch[name].numpy() for name in ("ids", "rank", "place", "there"))
+    ids, rank, place, there = (batch[name].numpy() for name in ("ids", "rank", "targets", "is_target"))
     words = objective.train.words
     assert (ids != words.mask).all()
     at = 0
@@ -113,7 +113,7 @@ def test_held_out_documents_are_measured_as_in_training(
     (on,) = (name for name in found if "held out" in name)
     whole = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
     whole.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())
-    expected = found_tokens(PermutationModel(whole.eval()), objective.test)
+    expected = target_accuracy(PermutationModel(whole.eval()), objective.test)
     for name in ("top-1", "top-5"):
         assert found[on][name] == pytest.approx(expected[name], abs=1.0)
 
@@ -152,7 +152,7 @@ def test_positions_are_copied_behind_the_paddings_rows() -> None:
 
 def test_within_the_window_it_begins_as_its_base() -> None:
     short = short_model()
-    long = grown(short, 64, 32).eval()
+    long = longformer_from(short, 64, 32).eval()
     ids = torch.randint(5, 60, (2, 12))
     with torch.no_grad():
         expected = short(input_ids=ids).logits
@@ -164,7 +164,7 @@ def test_within_the_window_it_begins_as_its_base() -> None:
 
 
 def test_what_learns_is_all_that_is_shipped() -> None:
-    model = LongModel(grown(short_model(), 64, 8), 4)
+    model = LongModel(longformer_from(short_model(), 64, 8), 4)
     learning = {name for name, value in model.full.named_parameters() if value.requires_grad}
     assert not [name for name in learning if "word_embeddings" in name or "original" in name]
     assert sum("lora_A" in name for name in learning) == 2 * 6
@@ -198,7 +198,7 @@ def test_base_and_difference_make_it(tiny_world: tuple[Path, Path], tmp_path: Pa
     torch.testing.assert_close(ours, theirs, atol=0.03, rtol=0.02)  # float16
 
 
-def test_stretches_stay_within_a_book() -> None:
+def test_spans_stay_within_a_book() -> None:
     books = Ragged.of([[1, 2, 3, 4], [10, 11], [20, 21, 22]])
-    seen = {tuple(row) for row in stretches(books, 3, 400, np.random.default_rng(0)).tolist()}
+    seen = {tuple(row) for row in sample_spans(books, 3, 400, np.random.default_rng(0)).tolist()}
     assert seen == {(1, 2, 3), (2, 3, 4), (20, 21, 22)}

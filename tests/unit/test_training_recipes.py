@@ -20,7 +20,7 @@ from tests import tinyrecipes
 
 World = tuple[Path, Path]
 INPUTS = {
-    **{"ids": "input_ids", "real": "attention_mask", "types": "token_type_ids", "given": "decoder_input_ids"},
+    **{"ids": "input_ids", "real": "attention_mask", "types": "token_type_ids", "decoder_ids": "decoder_input_ids"},
     **{"langs": "langs", "positions": "position_ids"},
 }
 """What a batch holds, by the names of transformers' arguments."""

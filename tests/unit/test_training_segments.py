@@ -116,7 +116,7 @@ def test_windows_have_to_be_segments(tiny_world: tuple[Path, Path]) -> None:
         tinyrecipes.objective(dataclasses.replace(found, data=found.data | {"segment": 7}), *tiny_world)
 
 
-def test_an_unknown_type_is_said_in_a_sentence() -> None:
+def test_an_unknown_type_is_refused_in_a_sentence() -> None:
     with pytest.raises(RecipeError, match="no model of the type 'nonsense'"):
         new_model({"type": "nonsense"}, "CausalLM")
 
@@ -197,7 +197,7 @@ def test_books_end_to_end_and_whole_books_held_out(tiny_world: tuple[Path, Path]
         assert stream.tolist() == whole
 
 
-def test_muon_takes_hidden_matrices_alone() -> None:
+def test_muon_trains_hidden_matrices_alone() -> None:
     model = model_of()
     muon = optimizers.build(model, {"rate": 1e-3, "muon": 1e-3})[1]
     shapes = {tuple(group["params"][0].shape) for group in muon.param_groups}

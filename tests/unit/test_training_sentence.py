@@ -56,14 +56,14 @@ def test_only_the_head_learns(tiny: tuple[SentenceModel, BertConfig, State, Stat
     assert learnt == {name for name, value in model.named_parameters() if value.requires_grad}
 
 
-def test_the_linear_map_is_found_again() -> None:
+def test_the_linear_map_is_recovered() -> None:
     torch.manual_seed(1)
     words, map_ = 30 * torch.randn(400, 6), torch.randn(6, 6)
     texts = words @ map_
     torch.testing.assert_close(linear_map(words - words.mean(0), texts + 3.0), map_, atol=1e-3, rtol=1e-3)
 
 
-def test_the_loss_is_what_the_place_and_the_trunk_say_together(
+def test_the_loss_combines_the_base_and_the_sentence_encoder(
     tiny: tuple[SentenceModel, BertConfig, State, State],
 ) -> None:
     model = tiny[0]
@@ -78,7 +78,7 @@ def test_the_loss_is_what_the_place_and_the_trunk_say_together(
     found = objective.loss({"ids": ids, "mask": mask, "labels": labels, "context": context})
 
     rows = mask.nonzero()[:, 0]
-    wanted = model.place(ids, mask) + 3.0 * (model.head.vectors(ids, torch.ones_like(ids)) @ words.T)[rows]
+    wanted = model.base(ids, mask) + 3.0 * (model.head.vectors(ids, torch.ones_like(ids)) @ words.T)[rows]
     for number, row in enumerate(rows):
         wanted[number, ids[row][~mask[row]]] = -math.inf
     logs = model(ids, mask).log_softmax(-1)
@@ -145,7 +145,7 @@ def test_rows_are_shifted_and_padded() -> None:
     made = batch()
     assert made["ids"].tolist() == [[2, 7, 8, 9, 3], [2, 10, 3, 0, 0]]
     assert made["real"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
-    assert made["given"].tolist() == [[2, 11, 12], [2, 13, 3]]
+    assert made["decoder_ids"].tolist() == [[2, 11, 12], [2, 13, 3]]
     assert made["labels"].tolist() == [[11, 12, 3], [13, 3, -100]]
 
 
@@ -163,15 +163,17 @@ def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) 
     ]
 
 
-def test_training_scores_are_the_librarys_and_look_at_nothing_to_come(base: Any) -> None:
+def test_training_logits_are_the_librarys_and_causal(base: Any) -> None:
     model = JoinedModel(join(base)).eval()
     made = batch()
     known = made["labels"] != -100
     with torch.no_grad():
-        ours = model(made["ids"], made["real"], made["given"], known)
-        theirs = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=made["given"]).logits
+        ours = model(made["ids"], made["real"], made["decoder_ids"], known)
+        theirs = model.full(
+            input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=made["decoder_ids"]
+        ).logits
         torch.testing.assert_close(ours, theirs[known])
-        changed = made["given"].clone()
+        changed = made["decoder_ids"].clone()
         changed[:, 2] = 40
         later = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=changed).logits
     torch.testing.assert_close(later[:, :2], theirs[:, :2])
@@ -192,7 +194,7 @@ def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> 
     assert not [name for name in report.missing_keys if "decoder.cls.predictions.decoder" not in name]
     loaded.tie_weights()
     made = batch()
-    given = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["given"]}
+    given = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["decoder_ids"]}
     with torch.no_grad():
         torch.testing.assert_close(
             loaded.eval()(**given).logits, objective.model.full(**given).logits, atol=2e-3, rtol=2e-3

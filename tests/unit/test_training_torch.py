@@ -22,7 +22,7 @@ from core.training.documents import Vocabulary
 from core.training.lowrank import LowRankEmbedding, MaskedModel, linears
 from core.training.objectives.causal import window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
-from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
+from core.training.objectives.masked import MaskedObjective, Nearness, combined_distribution, unlikelihood
 from core.training.recipe import Recipe, write_card
 from core.training.tokenizers import END, byte_bpe, byte_lengths
 from core.training.train import Trainer
@@ -155,7 +155,7 @@ def test_a_cut_of_every_direction_changes_nothing_and_a_smaller_one_keeps_its_bu
         assert taken <= rank * sum(sum(layer.weight.shape) for layer in linears(free.bert.encoder).values())
 
 
-def test_nearness_is_the_cosine_of_mean_vectors_without_what_is_masked() -> None:
+def test_nearness_is_the_cosine_of_mean_states_without_masked_tokens() -> None:
     torch.manual_seed(0)
     encoder = BertModel(
         BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
@@ -172,15 +172,15 @@ def test_nearness_is_the_cosine_of_mean_vectors_without_what_is_masked() -> None
     assert float((shown - hidden[1]).abs().max()) > 1e-3
 
 
-def test_guess_and_nearness_together() -> None:
+def test_the_combined_distribution() -> None:
     scores = torch.tensor([[0.4, 0.4, 0.2], [0.5, 0.25, 0.25]]).log()
     cosines = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    found = together(scores, cosines, math.log(2.0), torch.tensor([[-1, -1], [0, -1]]))
+    found = combined_distribution(scores, cosines, math.log(2.0), torch.tensor([[-1, -1], [0, -1]]))
     # 0.4 : 0.8 : 0.2, and with the first word struck out 0.25 : 0.25
     torch.testing.assert_close(found, torch.tensor([[2 / 7, 4 / 7, 1 / 7], [0.0, 0.5, 0.5]]))
 
 
-def test_the_loss_of_a_taught_model_is_what_the_teacher_and_the_trunk_say_together() -> None:
+def test_the_distillation_loss_combines_teacher_and_sentence_encoder() -> None:
     teacher, _ = tiny_masked(0)
     student, _ = tiny_masked(12)
     objective = object.__new__(MaskedObjective)
@@ -194,7 +194,7 @@ def test_the_loss_of_a_taught_model_is_what_the_teacher_and_the_trunk_say_togeth
     context = torch.tensor([[3, -1, 5, 6], [7, -1, -1, 3]])
     batch = {"ids": ids, "mask": mask, "labels": ids[mask], "context": context}
     rows = [0, 1, 1]  # one masked word in the first text, two in the second
-    known = together(teacher(ids, mask), cosines[rows], 3.0, context[rows])
+    known = combined_distribution(teacher(ids, mask), cosines[rows], 3.0, context[rows])
     logs = student(ids, mask).log_softmax(-1)
     echoes = unlikelihood(logs, context[rows], 0.05)
     assert 0 < echoes.item() < unlikelihood(logs, context[rows]).item()  # the floor lets some through, not all
@@ -202,7 +202,7 @@ def test_the_loss_of_a_taught_model_is_what_the_teacher_and_the_trunk_say_togeth
     torch.testing.assert_close(objective.loss(batch), expected)
 
 
-def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:
+def test_unlikelihood_penalizes_unwanted_predictions() -> None:
     logs = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]).log()
     unwanted = torch.tensor([[0, -1], [1, 2]])
     expected = -(math.log(0.5) + math.log(0.8) + math.log(0.3)) / 2
@@ -217,7 +217,7 @@ def test_what_is_left_of_the_rare_words_is_the_context() -> None:
     pieces = Vocabulary(SimpleNamespace(get_vocab=lambda: {name: index for index, name in enumerate(names)}))
     rare = np.arange(len(names)) != 5
     ids = [0, 5, 6, 7, 8, 1]
-    batch = masking.hide(pieces, np.array([ids]), np.ones(len(names)), 0.3, np.random.default_rng(3), rare)
+    batch = masking.mask_words(pieces, np.array([ids]), np.ones(len(names)), 0.3, np.random.default_rng(3), rare)
     hidden = batch["mask"][0]
     assert hidden[1:5].any()
     assert not hidden[1:5].all()

@@ -1,4 +1,4 @@
-"""What the models are trained to predict, by the kind of a recipe."""
+"""The training objectives, by the kind of a recipe."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ OBJECTIVES = {
     "adapters": ("adapters", "AdaptersObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
 }
-"""Module and class of each kind; imported when one is trained."""
+"""Module and class of each kind; imported lazily."""
 
 
 def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
-    """The objective of a recipe, its data read (or taken from ``cache``) and its model initialized from the seed."""
+    """The objective of a recipe, with its data (from ``cache``, if there) and its model, initialized from the seed."""
     if recipe.kind not in OBJECTIVES:
         raise AtlasError(f"No objective trains the kind {recipe.kind!r}; use one of: {', '.join(OBJECTIVES)}.")
     module, name = OBJECTIVES[recipe.kind]

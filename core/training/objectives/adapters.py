@@ -1,28 +1,28 @@
-r"""Adapters (Houlsby et al., 2019): several tasks learn on one encoder that stays as it is.
+r"""Adapters (Houlsby et al., 2019): several tasks on one frozen encoder.
 
-For each task the loss is the cross-entropy of its answers, through its adapters and, for comparison, of a head alone on
-the encoder's own states; T tasks, each with a batch of its own in every step:
+The loss of a task is the cross-entropy of its labels, through its adapters and, for comparison, through a head alone on
+the encoder's states; every step has a batch for each of the T tasks:
 
 .. math:: L = -\frac{1}{T} \sum_{t=1}^{T} \big(\log p_t(y \mid x) + \log q_t(y \mid x)\big)
 
-No parameter belongs to two terms, so every adapter and every head learns as if it were alone, and a head alone sees the
-very texts, in the same order, that its adapters see. A recipe with ``tune = "all"`` tunes a whole copy of the encoder
-for each task instead, to compare; such a stage is only measured.
+No parameter is in two terms, so the tasks are trained independently, and a head alone is trained on the same texts in
+the same order as the adapters. A recipe with ``tune = "all"`` fine-tunes a copy of the encoder for each task instead,
+as a comparison; such a stage is only evaluated.
 
-Examples for tasks on one encoder: labeled texts, texts whose source is the answer, texts that were changed.
+Forms of the examples:
 
 =================  ===================================================================================================
-``labeled``        the answer stands before the tab of a line, its text behind it
-``source``         a sentence; the answer is that of its source, ``task = "genre/story"``
-``last-mark``      a sentence without the mark at its end: a full stop (0) or a question mark (1) was there; of each no
-                   more than of the other, in the order of the source
-``swapped-words``  a sentence as it stands (answer 0), or with two neighboring words exchanged (answer 1)
+``labeled``        a line: the label, a tab, the text
+``source``         a sentence; the label is that of its source, ``task = "genre/story"``
+``last-mark``      a sentence without its final full stop (label 0) or question mark (1), balanced in the order of the
+                   source
+``swapped-words``  an original sentence (label 0), or one with two adjacent words swapped (1)
 =================  ===================================================================================================
 
-Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
-places where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
+Swapped words are sampled in each epoch, in half of all cases. Two words can be swapped if they differ, consist of
+letters, and are not next to an apostrophe or a hyphen.
 
-Held out are whole books, other lines one by one; of a labeled line its text decides, not its label.
+Books are held out whole, other lines one by one; of a labeled line the text decides, not the label.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 160
-"""Held-out texts of each task that a run is measured on."""
+"""Held-out texts per task for the learning curve."""
 DROPOUT = 0.1
 
 
 def encoder(folder: Path) -> Any:
-    """The published encoder as a BertModel without pooler; dropout is off in training."""
+    """The published encoder as a BertModel without pooler and dropout."""
     from transformers import BertConfig, BertModel
 
     config = BertConfig.from_pretrained(folder)
@@ -68,8 +68,8 @@ def encoder(folder: Path) -> Any:
     return backbone
 
 
-class Tuned(nn.Module):
-    """A whole copy of the encoder with a head for each task: what adapters save."""
+class FineTuned(nn.Module):
+    """A fine-tuned copy of the encoder with a head for each task, the comparison for adapters."""
 
     def __init__(self, backbone: Any, answers: Mapping[str, int]) -> None:
         super().__init__()
@@ -78,15 +78,15 @@ class Tuned(nn.Module):
         self.heads = nn.ModuleDict({name: nn.Linear(width, count) for name, count in answers.items()})
 
     def scores(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
-        """(rows, answers)."""
+        """Logits (rows, answers)."""
         states = self.backbones[task](**inputs).last_hidden_state
         attended = inputs["attention_mask"][..., None].to(states.dtype)
-        scored: Tensor = self.heads[task]((states * attended).sum(1) / attended.sum(1))
-        return scored
+        logits: Tensor = self.heads[task]((states * attended).sum(1) / attended.sum(1))
+        return logits
 
 
 class AdaptersObjective(Objective):
-    """A batch of every task in each step; texts of about equal length together."""
+    """A batch of each task in every step; texts of a batch have similar lengths."""
 
     def read(self) -> None:
         recipe = self.recipe
@@ -108,7 +108,9 @@ class AdaptersObjective(Objective):
         self.tuned = self.recipe.model.get("tune") == "all"
         backbone = encoder(self.folder)
         return (
-            Tuned(backbone, answers) if self.tuned else AdapterBert(backbone, answers, int(self.recipe.model["size"]))
+            FineTuned(backbone, answers)
+            if self.tuned
+            else AdapterBert(backbone, answers, int(self.recipe.model["size"]))
         )
 
     def _plan(self, task: str, rng: np.random.Generator) -> list[Ints]:
@@ -130,7 +132,7 @@ class AdaptersObjective(Objective):
         return batch
 
     def scores(self, batch: Mapping[str, Tensor], task: str) -> dict[str, Tensor]:
-        """(rows, answers) scores of one task's batch, by what gave them."""
+        """Logits (rows, answers) of one task's batch, by method."""
         inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
         if self.tuned:
             return {"tuned": self.model.scores(inputs, task).float()}
@@ -148,7 +150,7 @@ class AdaptersObjective(Objective):
         return sum(int(batch[f"{task}.attention_mask"].sum()) for task in self.tasks)
 
     def measure(self) -> dict[str, float]:
-        """Right answers in percent for each task, on the same held-out texts each time."""
+        """Accuracy in percent for each task, always on the same held-out texts."""
         accuracies: dict[str, float] = {}
         for task, settings in self.tasks.items():
             right: dict[str, list[bool]] = {}
@@ -159,7 +161,7 @@ class AdaptersObjective(Objective):
         return accuracies
 
     def export(self, folder: Path) -> None:
-        """Each task in a file of its own, float16; the encoder and its tokeniser stay in their package."""
+        """Each task in its own file, float16; the encoder and its tokenizer stay in their package."""
         if self.tuned:
             return
         for task, part in self.model.tasks.items():
@@ -179,19 +181,19 @@ _SPOKEN = {"adapters": "accuracy", "alone": "accuracy, head alone", "tuned": "ac
 def measured(
     rows: Rows, texts: Texts, form: str, most: int, device: torch.device | str = "cpu"
 ) -> Iterator[dict[str, Tensor]]:
-    """Batches over held-out texts, evenly spread, with the same disorder each time."""
+    """Batches over evenly spaced held-out texts, always with the same swaps."""
     some = evenly(texts, most)
     length = batches.round_up(texts.lengths[some])
     for index in batches.plan(some, length, length, 4096, np.random.default_rng(0), least=0.0):
-        draws = (np.random.default_rng([0, 3, int(row)]) for row in index)
-        yield {name: value.to(device) for name, value in rows.batch(texts, index, form, draws).items()}
+        rngs = (np.random.default_rng([0, 3, int(row)]) for row in index)
+        yield {name: value.to(device) for name, value in rows.batch(texts, index, form, rngs).items()}
 
 
 _JOINERS = ("'", "’", "-", "‘", "`")
 
 
 class Text(NamedTuple):
-    """A text, and the number of its answer (0 where that is drawn later)."""
+    """A text, and the number of its label (0 where it is sampled later)."""
 
     text: str
     answer: int
@@ -199,7 +201,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """n tokenised texts of one task, without special tokens."""
+    """n tokenized texts of one task, without special tokens."""
 
     tokens: Ragged
     answers: Ints
@@ -212,12 +214,12 @@ class Texts:
 
     @property
     def lengths(self) -> Ints:
-        """(n,) tokens as the encoder reads them, ``[CLS]`` and ``[SEP]`` included."""
+        """(n,) tokens, ``[CLS]`` and ``[SEP]`` included."""
         return self.tokens.lengths + 2
 
 
 def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
-    """The sources of a task; what stands behind the slash of a source's task is its answer."""
+    """The sources of a task; the part after the slash of a source's task is its label."""
     sources = tuple(source for source in recipe.sources if source.task.partition("/")[0] == task)
     if not sources:
         raise AtlasError(f"The recipe {recipe.slug} has no source for the task {task!r}.")
@@ -254,9 +256,9 @@ def _without_marks(sentences: Iterator[str]) -> Iterator[Text]:
 
 
 def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path, *, held_out: bool) -> Texts:
-    """One side of a task's split, from ``cache`` where it was made before.
+    """One side of a task's split, cached.
 
-    Texts outside ``shortest`` .. ``longest`` tokens are left out. Raises `CorpusError` where no text is left.
+    Texts of ``shortest`` to ``longest`` tokens. Raises `CorpusError` where there is none.
     """
     settings = recipe.model["tasks"][task]
     every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
@@ -280,7 +282,7 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
 
 
 def evenly(texts: Texts, most: int) -> Ints:
-    """Rows that are measured: about as many from each source, spread evenly over it, at most ``most``."""
+    """At most ``most`` rows, about equally many from each source, evenly spaced in it."""
     sources = np.unique(texts.source)
     each = max(1, most // len(sources))
     chosen = []
@@ -291,7 +293,7 @@ def evenly(texts: Texts, most: int) -> Ints:
 
 
 class Rows:
-    """Turns texts into what an encoder reads, half of them with two words exchanged where the task asks for it.
+    """Makes an encoder's inputs of texts, half of them with two words swapped if the task is ``swapped-words``.
 
     Args:
         tokenizer: the encoder's, of the tokenizers library.
@@ -306,8 +308,8 @@ class Rows:
             self.letters[index] = piece.removeprefix("##").isalpha()
             self.joins[index] = piece in _JOINERS
 
-    def exchange(self, ids: list[int], rng: np.random.Generator) -> list[int] | None:
-        """The tokens with two neighboring words exchanged; None where no two of them can be."""
+    def swap_words(self, ids: list[int], rng: np.random.Generator) -> list[int] | None:
+        """The tokens with two adjacent words swapped; None where no two words can be."""
         starts = [at for at in range(len(ids)) if not self.words.continues[ids[at]]]
         words = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
         free = [
@@ -315,32 +317,32 @@ class Rows:
             and not any(0 <= n < len(words) and self.joins[words[n][0]] for n in (at - 1, at + 1))
             for at, word in enumerate(words)
         ]
-        places = [at for at in range(len(words) - 1) if free[at] and free[at + 1] and words[at] != words[at + 1]]
-        if not places:
+        candidates = [at for at in range(len(words) - 1) if free[at] and free[at + 1] and words[at] != words[at + 1]]
+        if not candidates:
             return None
-        at = places[int(rng.integers(len(places)))]
+        at = candidates[int(rng.integers(len(candidates)))]
         words[at], words[at + 1] = words[at + 1], words[at]
         return [piece for word in words for piece in word]
 
     def row(self, texts: Texts, index: int, form: str, rng: np.random.Generator) -> tuple[list[int], int]:
-        """Tokens and answer of one text as it is shown."""
+        """Token ids and label of one text."""
         ids, answer = texts.tokens.row(index), int(texts.answers[index])
         if form == "swapped-words" and rng.random() < 0.5:
-            changed = self.exchange(ids, rng)
+            changed = self.swap_words(ids, rng)
             if changed is not None:
                 return changed, 1
         return ids, answer
 
     def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Tensor]:
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""
-        shown = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
-        width = int(batches.round_up(np.array([max(len(ids) + 2 for ids, _ in shown)]))[0])
-        ids = np.full((len(shown), width), self.words.pad, dtype=np.int64)
-        for number, (text, _) in enumerate(shown):
+        rows = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
+        width = int(batches.round_up(np.array([max(len(ids) + 2 for ids, _ in rows)]))[0])
+        ids = np.full((len(rows), width), self.words.pad, dtype=np.int64)
+        for number, (text, _) in enumerate(rows):
             ids[number, : len(text) + 2] = self.words.framed(np.array(text, dtype=np.int64))
         return batches.tensors(
             input_ids=ids,
             token_type_ids=np.zeros_like(ids),
             attention_mask=(ids != self.words.pad).astype(np.int64),
-            answers=np.array([answer for _, answer in shown], dtype=np.int64),
+            answers=np.array([answer for _, answer in rows], dtype=np.int64),
         )

@@ -1,11 +1,11 @@
-r"""Masked words in sentences of two languages, and in pairs that say the same (XLM: arXiv 1901.07291).
+r"""Masked and translation language modeling (XLM: Conneau & Lample, 2019, arXiv 1901.07291).
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with M the chosen 15% of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of
-one language; in translation language modeling it is a sentence and its translation, both masked, so that a word
-masked in one can be read from the other. Every token carries its language, and places count from 0 again in the
-second sentence (`core.language.bilingual`). The two languages share one vocabulary of pieces.
+with M the chosen 15% of the tokens (`core.objectives.masked`). In masked language modeling x is a sentence of one
+language; in translation language modeling it is a sentence and its translation, both masked, so that a word masked in
+one can be predicted from the other. Each token has a language embedding, and positions of the second sentence start
+from 0 again (`core.language.bilingual`). The two languages share a vocabulary.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from core.training.tokens import Ints, Ragged, batched, encoded, stored
 BEGIN, END, PAD, UNKNOWN, MASK = range(5)
 LANGUAGES = {"en": 0, "fr": 1}
 TASKS = {"tlm": (0, 1), "mlm-en": (0,), "mlm-fr": (1,)}
-"""Which sentences of a pair a task shows."""
+"""The sentences of a pair that are the input of each task."""
 NAMES = {"tlm": "with translation", "mlm-en": "English alone", "mlm-fr": "French alone"}
 MEASURED = 600
-"""Held-out pairs that the learning curve is measured on."""
+"""Held-out pairs for the learning curve."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Pairs as tokens: row i of the first is translated by row i of the second."""
+    """Tokenized pairs: row i of the second is the translation of row i of the first."""
 
     both: tuple[Ragged, Ragged]
 
@@ -48,13 +48,13 @@ class Sides:
         return len(self.both[0])
 
     def lengths(self, shown: tuple[int, ...]) -> Ints:
-        """(pairs,) tokens of each row that shows these sentences, frames and padding included."""
+        """(pairs,) tokens of each row with these sentences, special tokens and padding included."""
         content = sum((self.both[side].lengths + 2 for side in shown), np.zeros(len(self), dtype=np.int64))
         return np.asarray(-(-content // ROUND) * ROUND, dtype=np.int64)
 
 
 class BilingualModel(nn.Module):
-    """XLM from its configuration, with random weights; only chosen places meet the vocabulary."""
+    """XLM with random weights; logits are computed at chosen positions alone."""
 
     def __init__(self, settings: dict[str, Any], vocabulary: int) -> None:
         super().__init__()
@@ -64,18 +64,18 @@ class BilingualModel(nn.Module):
         self.full.config.lang2id = dict(LANGUAGES)
 
     def forward(self, ids: Tensor, real: Tensor, langs: Tensor, positions: Tensor, chosen: Tensor) -> Tensor:
-        """(chosen, vocabulary) scores; everything given has the shape (rows, length)."""
+        """Logits (chosen, vocabulary); all arguments are (rows, length)."""
         hidden = self.full.transformer(input_ids=ids, attention_mask=real, langs=langs, position_ids=positions)[0]
         scores: Tensor = self.full.pred_layer.proj(hidden[chosen])
         return scores
 
 
 class BilingualObjective(Objective):
-    """Rows of about equal length a batch, each damaged in its own way; item t · n + i shows pair i of n by task t."""
+    """Masked rows of similar length per batch; item t · n + i is pair i of n for task t."""
 
     special = XLM | {
         **dict.fromkeys(("cls_token", "sep_token"), XLM["eos_token"]),
-        "model_input_names": ["input_ids", "attention_mask"],  # XLM would take segments for words
+        "model_input_names": ["input_ids", "attention_mask"],  # XLM adds token embeddings of segment ids
     }
 
     def read(self) -> None:
@@ -107,7 +107,7 @@ class BilingualObjective(Objective):
         self.keys = self.cost = np.concatenate([self.train.lengths(TASKS[task]) for task in self.tasks])
 
     def _both(self, tokenizer: Any, pairs: Iterator[parallel.Pair]) -> Iterator[tuple[list[int], ...]]:
-        """Pairs as tokens; those too long for the model are left out."""
+        """Tokenized pairs that fit the model."""
         room = self.positions - 2
         for part in batched(pairs):
             tokens = [encoded(tokenizer, texts, special=False) for texts in zip(*part, strict=True)]
@@ -124,7 +124,7 @@ class BilingualObjective(Objective):
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
         shown = [(TASKS[self.tasks[item // len(self.train)]], item % len(self.train)) for item in index.tolist()]
-        return rows(self.train, shown, self.fixed, self.draws(step, index))
+        return rows(self.train, shown, self.fixed, self.rngs(step, index))
 
     def scores(self, batch: Batch) -> Tensor:
         inputs = (batch[name] for name in ("ids", "real", "langs", "positions", "chosen"))
@@ -134,13 +134,13 @@ class BilingualObjective(Objective):
         return functional.cross_entropy(self.scores(batch), batch["labels"])
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats) and top-1 (percent) of masked tokens of held-out pairs and of each of their sentences alone."""
+        """Loss (nats) and top-1 (percent) on masked tokens of held-out pairs, and of each of their sentences alone."""
         some = batches.some(len(self.test), MEASURED)
         measures: dict[str, float] = {}
         for task, shown in TASKS.items():
             hits = Hits()
-            for index, draws in batches.measured(some, self.test.lengths(shown)[some]):
-                batch = self.here(rows(self.test, [(shown, int(pair)) for pair in index], self.fixed, draws))
+            for index, rngs in batches.measured(some, self.test.lengths(shown)[some]):
+                batch = self.to_device(rows(self.test, [(shown, int(pair)) for pair in index], self.fixed, rngs))
                 hits.add(self.scores(batch), batch["labels"])
             shares = hits.shares()
             measures |= {f"{name} {NAMES[task]}": shares[name] for name in ("loss", "top-1")}
@@ -151,14 +151,14 @@ def rows(
     text: Sides,
     items: Sequence[tuple[tuple[int, ...], int]],
     special: Bools,
-    draws: Sequence[np.random.Generator],
+    rngs: Sequence[np.random.Generator],
 ) -> dict[str, Tensor]:
     """Masked rows.
 
     Args:
-        items: for each row which sentences of a pair it shows, and the pair.
-        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
-        draws: a generator for each row.
+        items: for each row the sentences of a pair, and the number of the pair.
+        special: (vocabulary,) True for tokens that are neither chosen nor sampled.
+        rngs: a generator for each row.
 
     Returns:
         What `core.training.masking.mask_rows` returns; ``langs`` and ``positions`` (rows, width).
@@ -168,5 +168,5 @@ def rows(
     langs, positions = np.zeros((2, len(layouts), width), dtype=np.int64)
     for number, row in enumerate(layouts):
         langs[number, : len(row.ids)], positions[number, : len(row.ids)] = row.langs, row.positions
-    batch = mask_rows([np.array(row.ids) for row in layouts], special, MASK, PAD, width, draws)
+    batch = mask_rows([np.array(row.ids) for row in layouts], special, MASK, PAD, width, rngs)
     return batch | batches.tensors(langs=langs, positions=positions)

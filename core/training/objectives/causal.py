@@ -1,4 +1,4 @@
-r"""Next-token prediction (Radford et al., 2019) on whole books, for any decoder; in segments with a memory.
+r"""Next-token prediction (Radford et al., 2019) on whole books; with a memory of segments; after a control code.
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})
 
@@ -6,21 +6,20 @@ A Transformer-XL (Dai et al., 2019, arXiv 1901.02860) reads segments one after t
 
 .. math:: h^n_\tau = \mathrm{layer}_n\bigl(q = h^{n-1}_\tau,\ k, v = [\mathrm{sg}(m^{n-1}_\tau) ; h^{n-1}_\tau]\bigr)
 
-with :math:`\tau` the segment, sg no gradient, and the memory :math:`m^{n-1}_\tau` the last states that layer n - 1 gave
-before the segment. A row of a batch is a window of consecutive segments, read from an empty memory, so that a step
-needs nothing of the one before; the windows are those of the other decoders.
+with :math:`\tau` the segment, sg stop-gradient, and the memory :math:`m^{n-1}_\tau` the last states of layer n - 1
+before the segment. A row of a batch is a window of consecutive segments that starts with an empty memory, so that steps
+are independent; the windows are those of the other decoders.
 
-Next-token prediction after a control code (CTRL; Keskar et al., 2019).
+With a control code (CTRL; Keskar et al., 2019):
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid c, x_{<t})
 
-Each source of the recipe names its code :math:`c` as its task. Its text is a stream of its own; a window is the code,
-then a run of that stream, so that no window holds text of two sources. Of a line with a tab the part behind it is the
-text: the second side of a pair, the sentence behind its label.
+The code :math:`c` of a source is its task. Each source is a stream of its own; a window is the code and a span of that
+stream, so that no window has text of two sources. Of a line with a tab the text is the part after it: the second side
+of a pair, the sentence after its label.
 
-A held-out passage begins where a line begins and has a fixed number of tokens. Its code is right where
-:math:`\arg\max_c p(x \mid c)` is the code of its source; its bits per byte are :math:`-\log_2 p(x \mid c) /
-\text{bytes}` under that code.
+A held-out passage starts at the start of a line and has a fixed number of tokens. The predicted code is
+:math:`\arg\max_c p(x \mid c)`; bits per byte are :math:`-\log_2 p(x \mid c) / \text{bytes}` under the right code.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ from core.training.tokenizers import END, GPT, byte_bpe, byte_lengths
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 NO_LIMIT = 1_000_000
-"""Tokens that the tokenizer takes for the longest text: a Transformer-XL reads on while it is given segments."""
+"""``model_max_length`` of the tokenizer: a Transformer-XL has no longest text."""
 
 
 def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Cuts books into short texts that tokenize, one after the other, as the whole would.
+    """Short texts whose tokens, end to end, are those of the whole books.
 
-    A book is `END`, its lines joined by line breaks, and one more. It is cut after a line break between two characters
-    that are no spaces: byte-level encoding makes such a break a word of its own, so no token reaches across it.
+    A book is `END` and its lines, each with a line break. It is split after a line break between two non-space
+    characters: byte-level pre-tokenization makes such a break a word of its own, so no token spans it.
 
     Args:
-        lines: (book, line) in order; another name than the line before begins a book.
+        lines: (book, line) in order; a book starts where the name changes.
     """
     last, text = None, ""
     for book, line in lines:
@@ -71,7 +70,7 @@ def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def book_lines(recipe: Recipe, folder: Path, *, held_out: bool) -> Iterator[tuple[str, str]]:
-    """(book, line) of one side of the split; a file without books is one."""
+    """(book, line) of one side of the split; a file without books counts as one."""
     for source in recipe.sources:
         for item in corpus.read(folder, source, every=int(recipe.data["hold_out_every"])):
             if item.held_out == held_out:
@@ -79,14 +78,14 @@ def book_lines(recipe: Recipe, folder: Path, *, held_out: bool) -> Iterator[tupl
 
 
 def stream(rows: Iterable[list[int]], least: int, side: str, sources: tuple[SourceFile, ...]) -> Ints:
-    """The ids of all rows end to end, more than ``least`` of them."""
+    """The ids of all rows, end to end. Raises `CorpusError` where there are not more than ``least``."""
     tokens = np.fromiter((token for row in rows for token in row), dtype=np.uint16)
     corpus.require(max(0, len(tokens) - least), "training" if side == "train" else "measuring", sources)
     return tokens  # type: ignore[return-value]
 
 
 def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
-    """Starts of consecutive windows of ``width`` inputs and one more target, from a random offset, in random order."""
+    """Starts of consecutive windows of ``width`` inputs and one more target, at a random offset, in random order."""
     offset = int(rng.integers(width))
     return rng.permutation(np.arange(offset, count - width, width, dtype=np.int64))
 
@@ -100,13 +99,13 @@ class CausalModel(nn.Module):
         self.full: Any = models.new_model(settings, "CausalLM", **special)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(rows, length) ids to (rows, length, width) states that the output layer reads."""
+        """Last hidden states (rows, length, width) of ids (rows, length)."""
         hidden: Tensor = self.full.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
 
 class NextToken(Objective):
-    """Next-token prediction over one stream of tokens, cut into windows without regard to where texts begin."""
+    """Next-token prediction over one stream of tokens, in windows regardless of the boundaries of texts."""
 
     width: int
     """Tokens of a window."""
@@ -121,7 +120,7 @@ class NextToken(Objective):
         return self.full_batches(window_starts(len(self.train), self.width, rng))
 
     def full_batches(self, windows: Ints) -> list[Ints]:
-        """Batches of ``step_tokens``; windows that fill none are left out."""
+        """Batches of ``step_tokens``; an incomplete last batch is dropped."""
         rows = max(1, self.recipe.step_tokens // self.width)
         return [windows[at : at + rows] for at in range(0, len(windows) - rows + 1, rows)]
 
@@ -133,14 +132,14 @@ class NextToken(Objective):
         return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
 
     def measured(self, most: int, rows: int) -> Iterator[Batch]:
-        """Batches of held-out windows that share no token, about ``most`` of them."""
+        """Batches of about ``most`` disjoint held-out windows."""
         starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
         chosen = starts[:: max(1, len(starts) // most)]
         for at in range(0, len(chosen), rows):
-            yield self.here(self.windows(self.test, chosen[at : at + rows]))
+            yield self.to_device(self.windows(self.test, chosen[at : at + rows]))
 
     def cross_entropy(self, hidden: Tensor, labels: Tensor) -> Tensor:
-        """Mean cross-entropy of the labels, given the states that the output layer reads."""
+        """Mean cross-entropy in nats of the labels, from last hidden states."""
         head = self.model.full.get_output_embeddings()
         return linear_cross_entropy(hidden.flatten(0, 1), head.weight, labels.flatten(), head.bias)
 
@@ -153,7 +152,7 @@ class NextToken(Objective):
 
 
 class CausalObjective(NextToken):
-    """Windows over the books end to end, books separated by `END`."""
+    """Windows over the books, end to end, separated by `END`."""
 
     def read(self) -> None:
         recipe = self.recipe
@@ -162,11 +161,11 @@ class CausalObjective(NextToken):
         def make() -> dict[str, Any]:
             texts = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
             tokenizer = byte_bpe(texts, int(recipe.data["vocabulary"]))
-            made_data: dict[str, Any] = {"tokenizer": tokenizer}
+            data: dict[str, Any] = {"tokenizer": tokenizer}
             for side in ("train", "test"):
                 rows = encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test")))
-                made_data[side] = stream(rows, self.width, side, recipe.sources)
-            return made_data
+                data[side] = stream(rows, self.width, side, recipe.sources)
+            return data
 
         data = stored(self.cache, (recipe.sources, recipe.data), make)
         self.tokenizer, self.train, self.test = (data[name] for name in ("tokenizer", "train", "test"))
@@ -182,16 +181,16 @@ class CausalObjective(NextToken):
 
 
 class SegmentModel(nn.Module):
-    """A Transformer-XL that reads ``segment`` tokens at a time."""
+    """A Transformer-XL with segments of ``segment`` tokens."""
 
     def __init__(self, settings: dict[str, Any], vocabulary: int, end: int, segment: int) -> None:
         super().__init__()
-        made = xlnet_model.new_xlnet(settings, vocabulary, bos_token_id=end, eos_token_id=end, pad_token_id=end)
-        self.full = xlnet_model.flatten(made)
+        model = xlnet_model.new_xlnet(settings, vocabulary, bos_token_id=end, eos_token_id=end, pad_token_id=end)
+        self.full = xlnet_model.flatten(model)
         self.segment = segment
 
     def forward(self, ids: Tensor, remember: bool = True) -> Tensor:
-        """(rows, length) ids to (rows, length, width) states; without ``remember`` every segment begins anew."""
+        """Last hidden states (rows, length, width) of ids (rows, length); without ``remember`` without memory."""
         memory: list[Tensor] | None = None
         states: list[Tensor] = []
         for part in torch.split(ids, self.segment, dim=1):
@@ -202,7 +201,7 @@ class SegmentModel(nn.Module):
 
 
 class SegmentsObjective(CausalObjective):
-    """Windows over the books end to end, each read in segments."""
+    """Windows over the books, end to end, in segments."""
 
     positions = NO_LIMIT
 
@@ -222,9 +221,7 @@ class SegmentsObjective(CausalObjective):
         return xlnet_model.whole(self.model.full)
 
     def measure(self) -> dict[str, float]:
-        """Bits per byte of held-out windows: of all segments with the memory, and of all but the first, with the memory
-        and without.
-        """
+        """Bits per byte of held-out windows: of all segments, and of all but the first with and without memory."""
         first = self.segment
         nats, sizes = np.zeros(3), np.zeros(3)
         for batch in self.measured(150, 16):
@@ -241,31 +238,31 @@ class SegmentsObjective(CausalObjective):
 LENGTH = 40
 """Tokens of a passage whose code is predicted."""
 MEASURED = 24
-"""Held-out passages of each code that a run is measured on."""
+"""Held-out passages per code for the learning curve."""
 
 T = TypeVar("T")
 
 
 def code_token(label: str) -> str:
-    """The token of a code; no text of the corpus holds it."""
+    """The token of a code; it is in no text of the corpus."""
     return f"<|{label.lower()}|>"
 
 
 def texts(folder: Path, source: SourceFile, *, every: int) -> Iterator[tuple[str, str, bool]]:
-    """(document, text, held out) of each line. Books are held out whole, other lines by the text that is used."""
+    """(document, text, held out) of each line. Books are held out whole, other lines by their used text."""
     for item in corpus.read(folder, source, every=every):
         text = item.other or item.text
         yield item.document or source.file, text, item.held_out if item.document else corpus.held_out(text, every)
 
 
 def at_lines(starts: Ints, offsets: Ints, most: int) -> Ints:
-    """Each start moved back to the beginning of its row, where that is at most ``most`` tokens away."""
+    """Each start, moved back to the start of its row if that is at most ``most`` tokens away."""
     begins = offsets[np.searchsorted(offsets, starts, side="right") - 1]
     return np.where(starts - begins <= most, begins, starts)
 
 
 class CodesObjective(NextToken):
-    """Windows over the stream of each source, each with its code before it."""
+    """Windows over the stream of each source, each after its code."""
 
     def read(self) -> None:
         recipe, sources = self.recipe, self.recipe.sources
@@ -280,19 +277,19 @@ class CodesObjective(NextToken):
                 if held == held_out:
                     yield document, text
 
-        def tokenizer_texts() -> Iterator[str]:  # of a source that an epoch passes over in part, every few lines
+        def tokenizer_texts() -> Iterator[str]:  # of a source with less than a pass per epoch, a share of the lines
             for source in sources:
                 own = (text for _, text in lines(source, False))
                 yield from islice(own, 0, None, max(1, round(1 / source.passes)))
 
         def make() -> dict[str, Any]:
-            made: dict[str, Any] = {"tokenizer": byte_bpe(tokenizer_texts(), int(recipe.data["vocabulary"]), codes)}
+            data: dict[str, Any] = {"tokenizer": byte_bpe(tokenizer_texts(), int(recipe.data["vocabulary"]), codes)}
             for number, source in enumerate(sources):
                 for side, least in (("training", self.width), ("measuring", LENGTH)):
-                    rows = Ragged.of(encoded(made["tokenizer"], pieces(lines(source, side == "measuring"))))
+                    rows = Ragged.of(encoded(data["tokenizer"], pieces(lines(source, side == "measuring"))))
                     corpus.require(max(0, len(rows.flat) - least), side, [source])
-                    made[f"{side}-{number}"] = rows
-            return made
+                    data[f"{side}-{number}"] = rows
+            return data
 
         data = stored(self.cache, (sources, recipe.data), make)
         self.tokenizer = data["tokenizer"]
@@ -303,7 +300,7 @@ class CodesObjective(NextToken):
         self.bytes = byte_lengths(self.tokenizer, codes)
 
     def epoch(self, rng: np.random.Generator) -> list[Ints]:
-        """Batches of (source, start), shape (rows, 2); another pass over a source begins at another place."""
+        """Batches of (source, start), shape (rows, 2); each pass over a source has its own offset."""
         windows: list[Ints] = []
         for number, (source, text) in enumerate(zip(self.recipe.sources, self.texts, strict=True)):
             for done in range(math.ceil(source.passes)):
@@ -320,9 +317,7 @@ class CodesObjective(NextToken):
         return {"ids": torch.from_numpy(ids), "labels": torch.from_numpy(labels)}
 
     def measure(self) -> dict[str, float]:
-        """Held-out text: bits per byte under the right code, and passages whose code is found in percent; the mean
-        over the codes.
-        """
+        """Bits per byte of held-out text under the right code, and code accuracy in percent; means over the codes."""
         model, codes = self.model.full, list(map(self.tokenizer.token_to_id, self.special["extra_special_tokens"]))
         bits, right = [], []
         for label, code in zip(self.labels, codes, strict=True):
@@ -333,14 +328,14 @@ class CodesObjective(NextToken):
         return {"bits per byte": float(np.mean(bits)), "right code": float(np.mean(right))}
 
     def _passages(self, label: str, length: int) -> list[list[int]]:
-        """Held-out passages of a code, evenly spread over its sources."""
+        """Held-out passages of a code, evenly spaced in its sources."""
         sides = zip(self.recipe.sources, self.held_out, strict=True)
         each = (passages((text.row(i) for i in range(len(text))), length) for s, text in sides if s.task == label)
         return spread(chain.from_iterable(each), MEASURED)
 
 
 def passages(rows: Iterable[Sequence[int]], length: int) -> Iterator[list[int]]:
-    """Runs of ``length`` tokens, each from the beginning of a row; what a run leaves of its last row is left out."""
+    """Spans of ``length`` tokens, each from the start of a row; the rest of its last row is dropped."""
     passage: list[int] = []
     for row in rows:
         passage.extend(row)
@@ -350,7 +345,7 @@ def passages(rows: Iterable[Sequence[int]], length: int) -> Iterator[list[int]]:
 
 
 def spread(items: Iterable[T], most: int) -> list[T]:
-    """At most ``most`` of the items, evenly spread."""
+    """At most ``most`` of the items, evenly spaced."""
     sample: list[T] = []
     every = 1
     for number, item in enumerate(items):
@@ -362,7 +357,7 @@ def spread(items: Iterable[T], most: int) -> list[T]:
 
 
 def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
-    """Percent of the texts whose most probable code is ``own``, one of ``codes``."""
+    """Percentage of the texts whose most probable code is ``own``, one of ``codes``."""
     best = log_probabilities(model, texts, codes).argmax(axis=1)
     return 100 * float(np.mean(np.asarray(codes)[best] == own))
 

@@ -1,18 +1,17 @@
-r"""Denoising (Lewis et al., 2020): an encoder-decoder writes the text that one of five corruptions damaged.
+r"""Denoising (Lewis et al., 2020): an encoder-decoder reconstructs a text from one of five corruptions.
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t}, \tilde x)
 
-The corruption of a row is drawn evenly among those that change it (`core.objectives.corruptions`); nothing tells the
-model which one it was.
+The corruption of a row is sampled uniformly among those that change it (`core.objectives.corruptions`); it is not an
+input of the model.
 
-Bytes in, bytes out (Xue et al., 2022): a T5 with a deep encoder writes a clean sentence for a noisy one.
+Spelling correction of bytes (ByT5; Xue et al., 2022): a T5 with a deep encoder denoises a noisy sentence.
 
 .. math:: L = -\frac{1}{n + 1} \sum_{t=1}^{n+1} \log p(b_t \mid b_{<t}, \tilde b), \qquad b_{n+1} = \text{</s>}
 
-with :math:`b` the UTF-8 bytes of a sentence and :math:`\tilde b` those of the same sentence with noise
-(`core.language.noise`), drawn anew whenever it comes; one in `CLEAN` stays as it is, so that the model learns to leave
-alone what is right. Byte v has the id v + 3, behind padding 0, end 1 and an unknown token 2 that nothing becomes: the
-published numbers.
+with :math:`b` the UTF-8 bytes of a sentence and :math:`\tilde b` those of the sentence with noise
+(`core.language.noise`), sampled at each use; one in `CLEAN` has no noise, so that the model learns to copy correct
+text. Byte v has the id v + 3, after padding 0, end 1 and an unused unknown token 2, as published.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from core.training.tokens import Ints, Ragged, lines
 
 BEGIN, PAD, END, _, MASK = range(5)
 MEASURED = 600
-"""Held-out chunks that are measured, for each corruption."""
+"""Held-out chunks per corruption for the learning curve."""
 
 
 class DenoiseObjective(Objective):
-    """Chunks of about equal length a batch, each damaged in a way of its own."""
+    """Corrupted chunks of similar length per batch."""
 
     special = BART
 
@@ -56,40 +55,40 @@ class DenoiseObjective(Objective):
 
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
-        return rows(self.train, index, self.draws(step, index), self.width)
+        return rows(self.train, index, self.rngs(step, index), self.width)
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats a token) of held-out chunks under each corruption, and the mean of the five as ``loss``."""
+        """Loss (nats per token) of held-out chunks under each corruption, and the mean of the five as ``loss``."""
         some = batches.some(len(self.test), MEASURED)
         size = batches.round_up(self.test.lengths + 1, ROUND)[some]
         losses: dict[str, float] = {}
         for kind in CORRUPTIONS:
             masked_rows = (
-                rows(self.test, index, draws, self.width, kind) for index, draws in batches.measured(some, size)
+                rows(self.test, index, rngs, self.width, kind) for index, rngs in batches.measured(some, size)
             )
             losses[f"loss {kind}"] = mean_nats(self, masked_rows)
         return {"loss": sum(losses.values()) / len(losses), **losses}
 
 
-def rows(text: Documents, index: Ints, draws: list[np.random.Generator], width: int, kind: str | None = None) -> Batch:
-    """Damaged chunks and what they were.
+def rows(text: Documents, index: Ints, rngs: list[np.random.Generator], width: int, kind: str | None = None) -> Batch:
+    """Corrupted chunks and their originals.
 
     Args:
-        draws: a generator for each row.
-        width: positions of the model; a damaged text beyond it is cut.
-        kind: the corruption; drawn for each row where none is given.
+        rngs: a generator for each row.
+        width: positions of the model; a longer corrupted text is truncated.
+        kind: the corruption; sampled for each row by default.
 
     Returns:
         What `shifted` returns.
     """
     inputs: list[list[int]] = []
     outputs: list[list[int]] = []
-    for chunk, rng in zip(index.tolist(), draws, strict=True):
+    for chunk, rng in zip(index.tolist(), rngs, strict=True):
         first, last = text.bounds[chunk, :2].tolist()
         sentences = [text.text(i, i + 1).tolist() for i in range(first, last)]
         usable = [name for name in CORRUPTIONS if name != "permute" or len(sentences) > 1]
-        damaged = CORRUPTIONS[kind or usable[rng.integers(len(usable))]](sentences, MASK, rng)
-        inputs.append([BEGIN, *damaged[: width - 2], END])
+        corrupted = CORRUPTIONS[kind or usable[rng.integers(len(usable))]](sentences, MASK, rng)
+        inputs.append([BEGIN, *corrupted[: width - 2], END])
         outputs.append([*(token for sentence in sentences for token in sentence), END])
     return shifted(Ragged.of(inputs), Ragged.of(outputs), PAD, END)
 
@@ -97,23 +96,23 @@ def rows(text: Documents, index: Ints, draws: list[np.random.Generator], width: 
 OFFSET = 3
 """Ids before the first byte."""
 CLEAN = 8
-"""One row in so many is not damaged."""
+"""One row in so many has no noise."""
 NEAR = 5.0
-"""Of forty bytes that are equally likely otherwise, one with this bias gets four fifths of the weight."""
+"""With this bias, one of forty bytes with otherwise equal scores gets four fifths of the attention weight."""
 SENTENCES = 150
-"""Held-out sentences that the learning curve is measured on, under each noise."""
+"""Held-out sentences per kind of noise for the learning curve."""
 SHORT: tuple[Noise, ...] = tuple(kind for kind in NOISES if kind != "antspeak")
-"""Kinds of noise that leave a text about as long as it is."""
+"""Kinds of noise that hardly change the length of a text."""
 
 
 @torch.no_grad()
-def look_near(t5: Any) -> None:
-    """Lets some heads begin with their eyes on a neighbor: a bias of `NEAR` on one distance, nought on the others.
+def attend_to_neighbors(t5: Any) -> None:
+    """Initialize some heads to attend to a neighbor: a bias of `NEAR` for one distance, 0 for the others.
 
-    In the encoder one head each for the byte before, the one after and the second ones, in the decoder for the three
-    before, as far as there are heads; the others keep their random biases, which are small. So a place is known by the
-    bytes around it from the first step on, and a written byte can find its place in the source: a smaller model read
-    after 100 steps, and without this after 1,000 steps it still wrote English without reading.
+    In the encoder, one head each for the first and second byte on either side; in the decoder, for the three bytes
+    before, as far as there are heads. The other heads keep their small random biases. So states depend on the
+    neighboring bytes from the first step, and cross-attention can align output and source: a smaller model used the
+    source after 100 steps, and without this not yet after 1,000.
     """
     buckets = t5.config.relative_attention_num_buckets
     right = buckets // 2  # distances to the right have the second half of the encoder's buckets
@@ -130,12 +129,12 @@ def to_ids(text: str) -> list[int]:
 
 
 def to_text(ids: list[int]) -> str:
-    """The text of ids as `to_ids` makes them."""
+    """The text of the ids of `to_ids`."""
     return bytes(number - OFFSET for number in ids if number >= OFFSET).decode()
 
 
 class RespellObjective(PairsObjective):
-    """Sentences of about equal length a batch."""
+    """Sentences of similar length per batch."""
 
     pad, start = 0, 0
     special = T5
@@ -150,11 +149,11 @@ class RespellObjective(PairsObjective):
     def new_model(self) -> EncoderDecoder:
         ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
         model = EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
-        look_near(model.full)
+        attend_to_neighbors(model.full)
         return model
 
     def batch(self, step: int) -> Batch:
-        """Antspeak has batches of its own: one row of it would double the length of all the others."""
+        """Antspeak has its own batches: one row of it would double the padded length of the others."""
         index = self.epochs[step]
         seed = self.recipe.seed
         kinds: tuple[Noise, ...] = SHORT

@@ -1,12 +1,12 @@
-"""Replaced-token detection (Clark et al., 2020): two encoders over one table of word vectors.
+"""Replaced-token detection (Clark et al., 2020): two encoders with shared token embeddings.
 
-The generator fills the chosen 15% of places from its distribution; the discriminator judges every token of the result.
-With :math:`r_t = 1` where the token is not the one that stood there (a right guess counts as original):
+The generator samples the chosen 15% of the tokens from its distribution; the discriminator classifies every token of
+the result. With :math:`r_t = 1` where the token differs from the original (a correct sample counts as original):
 
 .. math:: L = L_{MLM} + 50 \\cdot \\frac{1}{n} \\sum_t -\\big[r_t \\log D_t + (1 - r_t) \\log (1 - D_t)\\big]
 
-Nothing flows from the judge back to the generator: the sample is a constant, and the generator learns to be right, not
-to deceive.
+There is no gradient from the discriminator to the generator: the sample is a constant, and the generator is trained by
+maximum likelihood, not adversarially.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 
 class ElectraModel(nn.Module):
-    """Generator and discriminator with shared word, position and segment vectors."""
+    """Generator and discriminator with shared token, position and segment embeddings."""
 
     typed = True
 
@@ -43,23 +43,23 @@ class ElectraModel(nn.Module):
             setattr(generator.electra.embeddings, name, getattr(full.electra.embeddings, name))
         generator.generator_lm_head.weight = full.electra.embeddings.word_embeddings.weight
 
-    def guess(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> Tensor:
-        """(chosen, vocabulary) scores of the generator."""
+    def generate(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> Tensor:
+        """The generator's logits (chosen, vocabulary)."""
         hidden = self.generator.electra(input_ids=ids, attention_mask=real, token_type_ids=types).last_hidden_state
         scores: Tensor = self.generator.generator_lm_head(self.generator.generator_predictions(hidden[chosen]))
         return scores
 
     def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
-        """(rows, length) scores of the discriminator; above 0 it takes a token for replaced."""
+        """The discriminator's logits (rows, length); above 0 a token is classified as replaced."""
         scores: Tensor = self.full(input_ids=ids, attention_mask=real, token_type_ids=types).logits
         return scores
 
 
 def start_from(electra: Any, folder: Path) -> None:
-    """Gives an ElectraModel the embeddings and layers of a BERT of its size; the word vectors learn no further.
+    """Copy the embeddings and layers of a BERT of equal size into an ElectraModel; the embeddings are frozen.
 
-    A discriminator that starts from nothing has no use for its task until it knows which words belong together, and a
-    generator that shares its vectors is drowned by it: both would need far more text.
+    From scratch, the discriminator learns its task only once its states encode which words fit together, and its
+    gradients dominate the shared embeddings of the generator: both would need far more text.
     """
     from safetensors.torch import load_file
 
@@ -71,7 +71,7 @@ def start_from(electra: Any, folder: Path) -> None:
 
 
 class ElectraObjective(EncoderObjective):
-    """Single texts, as the masked objective draws them; every chosen token becomes the mask token."""
+    """Single texts with the masks of masked language modeling; every chosen token becomes the mask token."""
 
     def new_model(self) -> Any:
         from transformers import ElectraForMaskedLM
@@ -86,11 +86,11 @@ class ElectraObjective(EncoderObjective):
         return model
 
     def loss(self, batch: Batch) -> Tensor:
-        guess = self.model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
-        text, replaced, judged = replace(self.train.words, batch, guess)
+        logits = self.model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
+        text, replaced, classified = replace(self.train.words, batch, logits)
         verdict = self.model(text, batch["types"], batch["real"]).float()
-        detection = functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float())
-        return functional.cross_entropy(guess, batch["labels"]) + WEIGHT * detection
+        detection = functional.binary_cross_entropy_with_logits(verdict[classified], replaced[classified].float())
+        return functional.cross_entropy(logits, batch["labels"]) + WEIGHT * detection
 
     def measure(self) -> dict[str, float]:
         return replaced_tokens(self.model, self.test)
@@ -109,17 +109,17 @@ class ElectraObjective(EncoderObjective):
 def replace(
     words: Vocabulary, batch: Batch, scores: Tensor, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The text with the generator's samples, where it differs from the original, and where it is judged.
+    """The text with the generator's samples, where it differs from the original, and which tokens are classified.
 
     Args:
-        words: which tokens are special and not judged.
+        words: the special tokens, which are not classified.
         batch: of `Examples.rows`.
         scores: (chosen, vocabulary) of the generator.
         generator: random numbers; torch's own by default.
     """
-    drawn = torch.multinomial(scores.detach().softmax(-1), 1, generator=generator)[:, 0]
+    sampled = torch.multinomial(scores.detach().softmax(-1), 1, generator=generator)[:, 0]
     text, original = batch["ids"].clone(), batch["ids"].clone()
-    text[batch["chosen"]] = drawn
+    text[batch["chosen"]] = sampled
     original[batch["chosen"]] = batch["labels"]
     special = torch.from_numpy(words.special).to(original.device)
     return text, text != original, ~special[original]
@@ -127,25 +127,25 @@ def replace(
 
 @torch.no_grad()
 def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5) -> dict[str, float]:
-    """In percent: the generator's right first guesses, and of the discriminator the replaced tokens it finds, the
-    original ones it leaves, and the mean of these two.
+    """In percent: the generator's top-1 accuracy, the discriminator's recall on replaced tokens and on original ones,
+    and the mean of the two.
 
-    A token counts as found where its probability of having been replaced is above ``threshold``.
+    A token is classified as replaced where the probability is above ``threshold``.
     """
     least = math.log(threshold / (1 - threshold))
     device = next(model.parameters()).device
-    dice = torch.Generator(device).manual_seed(0)
+    generator = torch.Generator(device).manual_seed(0)
     hits = total = caught = replaced_all = left = original_all = 0
     for batch in held.measured(device):
-        scores = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
+        scores = model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
         hits += int((scores.argmax(1) == batch["labels"]).sum())
         total += len(scores)
-        text, replaced, judged = replace(held.words, batch, scores, dice)
+        text, replaced, classified = replace(held.words, batch, scores, generator)
         verdict = model(text, batch["types"], batch["real"]) > least
-        caught += int((verdict & replaced & judged).sum())
-        replaced_all += int((replaced & judged).sum())
-        left += int((~verdict & ~replaced & judged).sum())
-        original_all += int((~replaced & judged).sum())
+        caught += int((verdict & replaced & classified).sum())
+        replaced_all += int((replaced & classified).sum())
+        left += int((~verdict & ~replaced & classified).sum())
+        original_all += int((~replaced & classified).sum())
     recall, specificity = 100 * caught / max(1, replaced_all), 100 * left / max(1, original_all)
     return {
         "generator top-1": 100 * hits / total,

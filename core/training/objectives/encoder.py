@@ -1,18 +1,18 @@
-r"""Pretraining an encoder: masked tokens, and with pairs the question that binds two segments; distillation.
+r"""Pretraining of encoders: masked language modeling, with a sentence-pair task; distillation.
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x) - \log p(y \mid \tilde x)
 
-with :math:`M` the chosen 15% of the tokens (`core.objectives.masked`), :math:`\tilde x` the damaged text and :math:`y`
-the answer about the pair. Masks are drawn anew whenever a text comes (dynamic; Liu et al., 2019), or belong to the text
-for good (static; Devlin et al., 2019).
+with :math:`M` the chosen 15% of the tokens (`core.objectives.masked`), :math:`\tilde x` the corrupted text and
+:math:`y` the label of the pair. Masks are sampled at each use of a text (dynamic; Liu et al., 2019), or once (static;
+Devlin et al., 2019).
 
-A student of half the layers learns from its teacher's scores and states (Sanh et al., 2019):
+A student with half the layers is trained on its teacher's logits and states (Sanh et al., 2019):
 
 .. math:: L = 5 T^2 \, KL\big(p_T \,\|\, q_T\big) + 2 L_{MLM} + \big(1 - \cos(h, h')\big)
 
-with :math:`p_T, q_T` the distributions of teacher and student at temperature :math:`T = 2` over the chosen places, and
-:math:`h, h'` their last states at every token. It starts as every second layer of the teacher, and has neither segments
-nor pooler.
+with :math:`p_T, q_T` the distributions of teacher and student at temperature :math:`T = 2` at the chosen positions, and
+:math:`h, h'` their last hidden states at every token. The student is initialized from every second layer of the
+teacher, without segments and pooler.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from core.training.tokenizers import BERT
 
 
 def new_encoder(settings: dict[str, Any], vocabulary: int) -> Any:
-    """transformers' pretraining class of ``settings["type"]`` with random weights; no dropout."""
-    return hasten(models.new_model(settings, "PreTraining", vocab_size=vocabulary, pad_token_id=0))
+    """The ``AutoModelForPreTraining`` of ``settings["type"]`` with random weights, without dropout."""
+    return with_fast_position_scores(models.new_model(settings, "PreTraining", vocab_size=vocabulary, pad_token_id=0))
 
 
-def hasten(model: Any) -> Any:
-    """The model itself; a DeBERTa's position scores are read off as views: its look-up is slow on the way back."""
+def with_fast_position_scores(model: Any) -> Any:
+    """The model itself; a DeBERTa computes position scores by views, since the backward pass of ``gather`` is slow."""
     if supported(model):
         for layer in model.base_model.encoder.layer:
             own = layer.attention.self
@@ -53,14 +53,14 @@ def hasten(model: Any) -> Any:
 
 
 def _bias(own: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, __: int) -> Tensor:
-    """(rows * H, n, n) sum of both position terms, for the library's (rows * H, n, d) queries and keys."""
+    """The sum of both position terms (rows * H, n, n), for the library's queries and keys (rows * H, n, d)."""
     shape = (-1, own.num_attention_heads, *query.shape[1:])
     to_position, from_position = position_scores(query.view(shape), key.view(shape), own, table)
     return (to_position + from_position).flatten(0, 1)
 
 
 class EncoderModel(nn.Module):
-    """An encoder with its heads; only chosen positions meet the vocabulary."""
+    """An encoder with its heads; logits are computed at chosen positions alone."""
 
     def __init__(self, full: Any) -> None:
         super().__init__()
@@ -69,23 +69,23 @@ class EncoderModel(nn.Module):
         self.typed = getattr(full.config, "type_vocab_size", 0) > 1
 
     def read(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
-        """What the encoder returns: ``last_hidden_state`` (rows, length, width), ``pooler_output`` where it has one."""
+        """The encoder's output: ``last_hidden_state`` (rows, length, width), and ``pooler_output`` if it has one."""
         segments = {"token_type_ids": types} if self.typed else {}
         return self.full.base_model(input_ids=ids, attention_mask=real, **segments)
 
     def words(self, hidden: Tensor) -> Tensor:
-        """(n, width) states to (n, vocabulary) scores."""
+        """Logits (n, vocabulary) of states (n, width)."""
         scores: Tensor = self._words(hidden)
         return scores
 
     def forward(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(chosen, vocabulary) scores of words, and (rows, 2) scores of the pair where the model has such a head."""
+        """Logits (chosen, vocabulary) of tokens, and (rows, 2) of the pair if the model has such a head."""
         out = self.read(ids, types, real)
         return self.words(out.last_hidden_state[chosen]), None if self._pair is None else self._pair(out.pooler_output)
 
 
 def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor] | None]:
-    """The head for words of a pretraining class, and its head for pairs or None."""
+    """The language-modeling head of a pretraining class, and its head for pairs, if any."""
     words = word_head(full)
     if words is None:
         raise AtlasError(f"No head is known for models of the type {full.config.model_type!r}.")
@@ -93,7 +93,7 @@ def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Ten
 
 
 class EncoderObjective(Objective):
-    """Chunks of documents of about equal length a batch."""
+    """Chunks of documents, of similar length per batch."""
 
     def read(self) -> None:
         data = self.recipe.data
@@ -104,7 +104,7 @@ class EncoderObjective(Objective):
         self.keys = self.cost = self.train.sizes
 
     def new_model(self) -> Any:
-        """Random weights, or for an ALBERT with ``start`` what it takes from that BERT."""
+        """Random weights; an ALBERT with ``start`` is initialized from that BERT."""
         settings = dict(self.recipe.model)
         start, layer = settings.pop("start", None), int(settings.pop("start_layer", 0))
         model = new_encoder(settings, self.tokenizer.get_vocab_size())
@@ -116,7 +116,7 @@ class EncoderObjective(Objective):
         index = self.epochs[step]
         static = self.recipe.data.get("static", False)
         own = [np.random.default_rng([self.recipe.seed, 2, int(chunk)]) for chunk in index]
-        return self.train.rows(index, own if static else self.draws(step, index))
+        return self.train.rows(index, own if static else self.rngs(step, index))
 
     def loss(self, batch: Batch) -> Tensor:
         words, pair = self.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
@@ -137,7 +137,7 @@ class EncoderObjective(Objective):
 
 @torch.no_grad()
 def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
-    """Loss (nats), top-1 and top-5 of the chosen tokens and right answers about pairs, both in percent."""
+    """Loss (nats), top-1 and top-5 accuracy on the chosen tokens, and accuracy on pairs, in percent."""
     hits = Hits()
     right = paired = 0
     for batch in held.measured(next(model.parameters()).device):
@@ -150,11 +150,11 @@ def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
     return hits.shares() | ({"pairs": 100 * right / paired} if paired else {})
 
 
-# One layer of a BERT, and its word vectors factorized, as the start of an ALBERT (Lan et al., 2020)
+# An ALBERT (Lan et al., 2020) is initialized from one layer of a BERT and its factorized token embeddings.
 
 
 def factorize(table: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """The nearest product of rank ``width`` to (n, H): (n, width) and (width, H) with orthonormal rows."""
+    """The best approximation of rank ``width`` of (n, H): (n, width) and (width, H) with orthonormal rows."""
     left, values, right = torch.linalg.svd(table, full_matrices=False)
     return left[:, :width] * values[:width], right[:width]
 
@@ -166,13 +166,13 @@ def _copy(parts: Any) -> None:
 
 @torch.no_grad()
 def share(albert: Any, bert: Any, layer: int) -> None:
-    r"""Gives an AlbertForPreTraining the embeddings of a BertForPreTraining, and its layer of that number, from 0.
+    r"""Copy the embeddings of a BertForPreTraining, and its layer ``layer`` (from 0), into an AlbertForPreTraining.
 
-    With BERT's table of words :math:`W = U S V^T` (n, H), the E largest singular values give ALBERT's table
-    :math:`U_E S_E` and the matrix that widens it, :math:`\sqrt{H / E}\; diag(\gamma) V_E`, with :math:`\gamma` the gain
-    of BERT's norm over the embeddings. ALBERT norms its vectors before they are widened, at a length of
-    :math:`\sqrt E` where BERT's have :math:`\sqrt H`: hence the root. The norm lies elsewhere and one layer does the
-    work of all, so the model begins near BERT's words, not at BERT's answers.
+    With BERT's token embeddings :math:`W = U S V^T` (n, H), the E largest singular values make ALBERT's embeddings
+    :math:`U_E S_E` and their projection :math:`\sqrt{H / E}\; diag(\gamma) V_E`, with :math:`\gamma` the gain of BERT's
+    norm of the embeddings. ALBERT normalizes its embeddings before the projection, to a norm of :math:`\sqrt E` where
+    BERT's have :math:`\sqrt H`: hence the root. With the norm elsewhere and one layer for all, the model starts near
+    BERT's embeddings, not from BERT's predictions.
     """
     own, theirs = albert.albert.embeddings, bert.bert.embeddings
     width, full = own.word_embeddings.embedding_dim, theirs.word_embeddings.embedding_dim
@@ -199,7 +199,7 @@ def share(albert: Any, bert: Any, layer: int) -> None:
 
 @torch.no_grad()
 def every_second_layer(student: Any, teacher: Any) -> None:
-    """Copies into a DistilBertForMaskedLM what it shares with a BertForPreTraining of twice its layers."""
+    """Copy every second layer and the embeddings of a BertForPreTraining into a DistilBertForMaskedLM."""
     own, bert = student.distilbert, teacher.bert
     names = ("word_embeddings", "position_embeddings", "LayerNorm")
     _copy((getattr(own.embeddings, name), getattr(bert.embeddings, name)) for name in names)
@@ -222,7 +222,7 @@ def every_second_layer(student: Any, teacher: Any) -> None:
 
 
 class DistilObjective(EncoderObjective):
-    """The masked objective with a teacher beside the student."""
+    """Masked language modeling with a teacher."""
 
     def new_model(self) -> Any:
         settings = dict(self.recipe.model)

@@ -1,15 +1,15 @@
-r"""Next byte with a Reformer (Kitaev et al., 2020): hashed and local attention in turn, over whole books.
+r"""Next-byte prediction with a Reformer (Kitaev et al., 2020): LSH and local attention alternate, over whole books.
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})
 
-A text is its UTF-8 bytes: byte b is token b + 2, as in the authors' model of enwik8; 0 fills up, 1 begins and ends a
+A text is its UTF-8 bytes: byte b is token b + 2, as in the authors' model of enwik8; 0 is padding, 1 begins and ends a
 book. Layers are reversible,
 
 .. math:: y_1 = x_1 + \mathrm{attention}(x_2), \qquad y_2 = x_2 + \mathrm{feedforward}(y_1)
 
-so that training can recompute the inputs of a layer from its outputs and keep none. transformers does so, at the price
-of running every layer twice; where memory is no matter, plain backpropagation gives the same gradients (a test compares
-them) and is faster. The rotations that hash are drawn anew in each step, from the step's own seed.
+so that training can recompute the inputs of a layer from its outputs instead of storing them. transformers does that
+and runs every layer twice; plain backpropagation, used here, has the same gradients (a test compares them), is faster
+and needs more memory. The random rotations of the hashing are sampled in each step, from the step's seed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHIPPED_SEED = 0
 
 
 class HashedModel(nn.Module):
-    """A Reformer whose layers run forward once, with plain backpropagation."""
+    """A Reformer with plain backpropagation."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
@@ -49,10 +49,10 @@ class HashedModel(nn.Module):
             tie_word_embeddings=False,
             **special,
         )
-        self.full.lm_head.bias.requires_grad_(False)  # transformers keeps it and never adds it
+        self.full.lm_head.bias.requires_grad_(False)  # transformers never adds it
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(rows, length) ids, whole chunks long, to (rows, length, 2 width) states that the output layer reads."""
+        """Last hidden states (rows, length, 2 width) of ids (rows, length), a multiple of the chunk length."""
         reformer = self.full.reformer
         first = second = reformer.embeddings(input_ids=ids)
         for layer in reformer.encoder.layers:
@@ -63,7 +63,7 @@ class HashedModel(nn.Module):
 
 
 class HashedObjective(NextToken):
-    """Windows over the bytes of the books end to end, books separated by `END`."""
+    """Windows over the bytes of the books, end to end, separated by `END`."""
 
     special = GPT | {"pad_token": PAD}
 
@@ -88,9 +88,9 @@ class HashedObjective(NextToken):
         return HashedModel(self.recipe.model)
 
     def measure(self) -> dict[str, float]:
-        """Bits per byte of about 24 held-out windows; of the ends of these windows, read whole and a quarter alone.
+        """Bits per byte of about 24 held-out windows, and of the last eighth of each with two lengths of context.
 
-        The ends are the last eighth of each window: read whole, seven eighths stand before it, else one eighth.
+        In the whole window seven eighths precede the last one, in its last quarter one eighth.
         """
         quarter, eighth = self.width // 4, self.width // 8
         whole, far, near = [], [], []
@@ -104,7 +104,7 @@ class HashedObjective(NextToken):
         return {n: float(torch.cat(v).mean()) / math.log(2) for n, v in zip(names, (whole, far, near), strict=True)}
 
     def _nats(self, ids: Tensor, labels: Tensor) -> Tensor:
-        """(rows, length) surprise of each label, hashed with the shipped seed."""
+        """Surprisal of each label in nats (rows, length), hashed with the shipped seed."""
         torch.manual_seed(SHIPPED_SEED)
         scores = self.model.full.lm_head.decoder(self.model(ids)).float()
         return nn.functional.cross_entropy(scores.transpose(1, 2), labels, reduction="none")
@@ -117,5 +117,5 @@ class HashedObjective(NextToken):
 
 
 def in_bytes(text: str) -> list[int]:
-    """The tokens of a text."""
+    """The token ids of a text."""
     return [FIRST + byte for byte in text.encode()]

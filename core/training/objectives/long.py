@@ -1,23 +1,24 @@
-r"""Masked words in long documents, for an encoder with sparse attention (BigBird: Zaheer et al., 2020).
+r"""Masked language modeling on long texts, for encoders with sparse attention: BigBird and Longformer.
 
-Warm start: all weights of a short-text encoder whose architecture differs in attention alone. Its positions are tiled,
-as Longformer's were (Beltagy et al., 2020): position p begins as row p mod P of the base's P rows. Left so,
-p and p + P would be one place to full attention: waves longer than P are added, with directions that are learned:
+BigBird (Zaheer et al., 2020) is initialized from a short-text encoder, whose architecture differs in attention alone.
+Its position embeddings are tiled, as Longformer's were (Beltagy et al., 2020): position p starts as row p mod P of the
+base's P rows. Full attention could not distinguish p and p + P, so waves longer than P are added, with learned
+directions:
 
     position(p) = row[p mod P] + Σ_k  cos(2π p / λ_k) a_k + sin(2π p / λ_k) b_k,      λ_k from P to 16 P
-Attention is restricted to BigBird's pattern in most steps, its random blocks drawn anew each time, and full in the
-others, so that the model serves both.
 
-Longformer from a short-text encoder (Beltagy et al., 2020, section 5): masked tokens of long stretches of books.
+Attention has BigBird's pattern in most steps, with new random blocks each time, and is full in the others, so that the
+model works with both.
 
-All weights begin as those of a RoBERTa whose layers differ in attention alone. Its table of P positions is copied until
-it is long enough, so that neighbors keep the places that they knew; the projections of the global token begin as the
-window's. Then
+Longformer (Beltagy et al., 2020, section 5) is initialized from a RoBERTa, whose layers differ in attention alone. Its
+P position embeddings are tiled, which preserves those of neighbors; the projections of global attention start as those
+of the window. The loss is
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
-with BERT's damage of 15% of the tokens (`core.objectives.masked`). The layers' matrices learn as low-rank updates
-(Hu et al., 2021), positions and global projections freely; word vectors stay, and what is shipped is the difference.
+with BERT's corruption of 15% of the tokens (`core.objectives.masked`). The layers' matrices have low-rank updates (Hu
+et al., 2021), positions and global projections are trained freely, token embeddings are frozen; the difference is
+shipped.
 """
 
 from __future__ import annotations
@@ -56,19 +57,19 @@ SHAPE = (
     "type_vocab_size",
     "layer_norm_eps",
 )
-"""Fields of a configuration that a model for long texts takes from the short one."""
+"""Fields of a configuration that a long-text model shares with its base."""
 WAVES = 8
 
 
 def waves(positions: Tensor, period: int) -> Tensor:
-    """(...,) positions to (..., 2 WAVES) cosines and sines; wavelengths in equal ratios from ``period`` to 16 of it."""
+    """Cosines and sines (..., 2 WAVES) of positions (...,); wavelengths in equal ratios from 1 to 16 ``period``."""
     lengths = period * 16 ** torch.linspace(0, 1, WAVES, device=positions.device)
     angle = 2 * torch.pi * positions[..., None] / lengths
     return torch.cat([angle.cos(), angle.sin()], dim=-1)
 
 
 class TiledPositions(nn.Module):
-    """A table of P positions for any number, with long waves that tell the tiles apart."""
+    """P tiled position embeddings plus long waves that distinguish the tiles."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
@@ -76,13 +77,13 @@ class TiledPositions(nn.Module):
         self.coarse = nn.Parameter(0.01 * torch.randn(2 * WAVES, weight.shape[1]))
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(...,) positions to (..., d) vectors."""
+        """Embeddings (..., d) of positions (...,)."""
         period = len(self.weight)
         return functional.embedding(ids % period, self.weight) + waves(ids, period) @ self.coarse
 
 
 def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
-    """(length, length) True where BigBird's pattern lets a position see another."""
+    """BigBird's attention mask (length, length), True where a query attends to a key."""
     from core.sparse.layout import Sparsity
 
     kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
@@ -91,7 +92,7 @@ def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> tor
 
 
 class LongObjective(Objective):
-    """Windows of documents, of a length drawn for each step."""
+    """Windows of documents, of a length sampled for each step."""
 
     def read(self) -> None:
         recipe = self.recipe
@@ -150,15 +151,15 @@ class LongObjective(Objective):
         starts = rng.integers(0, len(tokens) - length, size=rows)
         ids = np.stack([tokens[s : s + length] for s in starts]).astype(np.int64)
         ids[:, 0], ids[:, -1] = self.pieces.begin, self.pieces.end
-        return masking.hide(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
+        return masking.mask_words(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
 
     def loss(self, batch: Batch) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"], batch.get("allowed"))
         return functional.cross_entropy(scores.float(), batch["labels"])
 
     def measure(self) -> dict[str, float]:
-        """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full, masks fixed."""
-        batch = self.here(self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed)))
+        """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full; fixed masks."""
+        batch = self.to_device(self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed)))
         measures: dict[str, float] = {}
         for name, allowed in (("sparse", self.pattern(1024, 0).to(self.device)), ("full", None)):
             each = [self.model(batch["ids"][[row]], batch["mask"][[row]], allowed).argmax(-1) for row in range(4)]
@@ -166,7 +167,7 @@ class LongObjective(Objective):
         return measures
 
     def export(self, folder: Path) -> None:
-        """Writes the difference to the short-text model, with the position rows that it lacks."""
+        """Write the difference to the short-text model, with the new rows of the position table."""
         from transformers import BigBirdConfig
 
         out = self.model.difference()
@@ -193,12 +194,12 @@ class LongObjective(Objective):
 
 
 GLOBAL = (0,)
-"""Positions of the global tokens in training: the first token, as for a text without a question."""
+"""Positions of the global tokens in training: the first token."""
 LONGFORMER_POSITIONS = "longformer.embeddings.position_embeddings.weight"
 
 
 def long_config(short: Any, positions: int, window: int) -> Any:
-    """A LongformerConfig of the shape of a RobertaConfig, for so many positions; ``window`` counts both sides."""
+    """A LongformerConfig in the shape of a RobertaConfig; ``window`` counts both sides."""
     from transformers import LongformerConfig
 
     shape = {name: getattr(short, name) for name in SHAPE if name != "max_position_embeddings"}
@@ -217,13 +218,13 @@ def long_config(short: Any, positions: int, window: int) -> Any:
 
 
 def tiled(table: Tensor, padding: int, positions: int) -> Tensor:
-    """(padding + positions, d): the padding's rows, then the others of a (padding + P, d) table over and over."""
+    """(padding + positions, d): the padding's rows, then the other rows of a (padding + P, d) table, repeated."""
     own = table[padding:]
     return torch.cat([table[:padding], own[torch.arange(positions) % len(own)]])
 
 
-def grown(short: Any, positions: int, window: int) -> Any:
-    """A LongformerForMaskedLM that begins as a RobertaForMaskedLM."""
+def longformer_from(short: Any, positions: int, window: int) -> Any:
+    """A LongformerForMaskedLM initialized from a RobertaForMaskedLM."""
     from transformers import LongformerForMaskedLM
 
     model = LongformerForMaskedLM(long_config(short.config, positions, window))
@@ -238,7 +239,7 @@ def grown(short: Any, positions: int, window: int) -> Any:
 
 
 class LongModel(nn.Module):
-    """A Longformer; updates of the layers' matrices, positions and global projections learn, word vectors do not."""
+    """A Longformer with low-rank updates in its layers; token embeddings are frozen."""
 
     def __init__(self, full: Any, rank: int) -> None:
         super().__init__()
@@ -251,19 +252,19 @@ class LongModel(nn.Module):
             table.weight.requires_grad_(False)
 
     def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
-        """(rows, length) ids and chosen places to (chosen, vocabulary) scores."""
+        """Logits (chosen, vocabulary) from ids and chosen positions (rows, length)."""
         scores: Tensor = self.full.lm_head(states(self.full, ids, GLOBAL)[chosen])
         return scores
 
     def difference(self) -> dict[str, Tensor]:
-        """What learned, under the names of LongformerForMaskedLM (`core.checkpoints.bundled`)."""
+        """The trained parameters under the names of LongformerForMaskedLM (`core.checkpoints.bundled`)."""
         out = {shipped_update(name): value for name, value in self.full.named_parameters() if value.requires_grad}
         out[f"{LONGFORMER_POSITIONS}.rows.0"] = out.pop(LONGFORMER_POSITIONS)
         return out
 
 
 class WindowObjective(Objective):
-    """Stretches of books, of a length drawn for each step."""
+    """Spans of books, of a length sampled for each step."""
 
     def read(self) -> None:
         from transformers import PreTrainedTokenizerFast
@@ -286,8 +287,8 @@ class WindowObjective(Objective):
                 corpus.require(int((data[side].lengths >= max(self.lengths)).sum()), what, recipe.sources)
             return data
 
-        found = stored(self.cache, (recipe.sources, recipe.data), make)
-        self.train, self.test = found["train"], found["test"]
+        data = stored(self.cache, (recipe.sources, recipe.data), make)
+        self.train, self.test = data["train"], data["test"]
 
     def new_model(self) -> LongModel:
         from transformers import RobertaForMaskedLM
@@ -295,15 +296,16 @@ class WindowObjective(Objective):
         short = RobertaForMaskedLM.from_pretrained(self.base, dtype=torch.float32, local_files_only=True)
         torch.manual_seed(self.recipe.seed)
         settings = self.recipe.model
-        return LongModel(grown(short, int(settings["positions"]), int(settings["window"])), int(settings["rank"]))
+        model = longformer_from(short, int(settings["positions"]), int(settings["window"]))
+        return LongModel(model, int(settings["rank"]))
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([self.recipe.seed, step])
         length = self.lengths[int(rng.integers(len(self.lengths)))]
-        return self.damaged(stretches(self.train, length, max(1, self.recipe.step_tokens // length), rng), rng)
+        return self.masked(sample_spans(self.train, length, max(1, self.recipe.step_tokens // length), rng), rng)
 
-    def damaged(self, ids: Ints, rng: np.random.Generator) -> Batch:
-        """(rows, length) stretches with their ends made special and 15% of the others chosen to be guessed."""
+    def masked(self, ids: Ints, rng: np.random.Generator) -> Batch:
+        """Spans (rows, length) with special tokens at both ends and 15% of the other tokens chosen."""
         ids[:, 0], ids[:, -1] = self.words.begin, self.words.end
         corrupted, chosen = masked.corrupt_ids(ids, self.words.special, self.words.mask, rng)
         return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])
@@ -312,12 +314,12 @@ class WindowObjective(Objective):
         return functional.cross_entropy(self.model(batch["ids"], batch["chosen"]).float(), batch["labels"])
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats) and top-1 (percent) on held-out books in stretches of 1,024 tokens, the same damage each time."""
+        """Loss (nats) and top-1 (percent) on held-out spans of 1,024 tokens, always with the same masks."""
         hits = Hits()
         for seed in range(10):
             rng = np.random.default_rng([0, 3, seed])
             length = min(1024, max(self.lengths))
-            batch = self.here(self.damaged(stretches(self.test, length, 2, rng), rng))
+            batch = self.to_device(self.masked(sample_spans(self.test, length, 2, rng), rng))
             hits.add(self.model(batch["ids"], batch["chosen"]).float(), batch["labels"])
         return {name: value for name, value in hits.shares().items() if name != "top-5"}
 
@@ -330,11 +332,11 @@ class WindowObjective(Objective):
         self.full_tokenizer.save_pretrained(folder)
 
 
-def stretches(books: Ragged, length: int, rows: int, rng: np.random.Generator) -> Ints:
-    """(rows, length) tokens that follow one another in a book, every place in every book equally likely."""
+def sample_spans(books: Ragged, length: int, rows: int, rng: np.random.Generator) -> Ints:
+    """Spans (rows, length) of books, uniform over all positions of all books."""
     room = books.lengths - length + 1
     ends = np.cumsum(np.maximum(room, 0))
-    places = rng.integers(ends[-1], size=rows)
-    book = np.searchsorted(ends, places, side="right")
-    starts = books.offsets[book] + places - (ends[book] - np.maximum(room, 0)[book])
+    sampled = rng.integers(ends[-1], size=rows)
+    book = np.searchsorted(ends, sampled, side="right")
+    starts = books.offsets[book] + sampled - (ends[book] - np.maximum(room, 0)[book])
     return np.stack([books.flat[start : start + length] for start in starts]).astype(np.int64)

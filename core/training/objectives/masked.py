@@ -1,24 +1,24 @@
 r"""Masked language modeling (Devlin et al., 2019) on a sentence encoder, and the head that reads a sentence vector.
 
-The encoder's matrices learn through low-rank updates, or freely where the recipe gives no rank. A free run is a stage:
-another recipe starts from it, cuts its updates down to their rank, and goes on with the factors. The free model can
-teach the smaller one what the cut took away (Hinton et al., 2015): with a teacher's share α the loss is
+The encoder's matrices have low-rank updates, or are trained freely where the recipe has no rank. A free run is a stage:
+another recipe starts from it, truncates its updates to their rank, and continues with the factors. The free model can
+be the teacher of the truncated one (Hinton et al., 2015): with a teacher's share α the loss is
 
     (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
 
-and with a nearness β the teacher also knows what the backbone itself was published for (`Nearness`).
+and with β > 0 the teacher's distribution also includes the similarity of the published encoder (`Nearness`).
 
 A backbone trained to compare sentences predicts their words at every mask. Unlikelihood (Welleck et al., 2019) reduces
 that: with C the rare words that are in the sentence, every masked position adds
 
     − echo · Σ_{c ∈ C, p(c) > floor} log(1 − p(c))
 
-Below the floor a word of the sentence costs nothing: words that belong together are meant to lie near each other.
+Below the floor there is no penalty, since related words should be similar.
 
-The sentence head (`core.checkpoints.sentence_head`) is trained on top of a finished model that stays as it is: it
-learns to turn the model's scores z at a mask into the q of `together`, mixed with what really stood there: α of the
-loss is the cross-entropy to q, the rest that to the word. It starts from :math:`A = \beta M`: with W the unit vectors
-of words as texts, centered, and E the words' own vectors, M is the linear map that brings :math:`E M` nearest to W.
+The sentence head (`core.checkpoints.sentence_head`) is trained on a finished, frozen model: α of the loss is the
+cross-entropy to the distribution q of `combined_distribution`, the rest that to the original token. It starts from
+:math:`A = \beta M`: with W the centered unit vectors of the tokens as texts and E their embeddings, M is the linear map
+with :math:`E M` nearest to W.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints
 
 MEASURED = 0.004
-"""Threshold of the masks that are measured, whatever the recipe trains on, so that recipes can be compared."""
+"""Threshold of the evaluation masks, the same for all recipes, so that they can be compared."""
 FREQUENT = 10_000
-"""How many words the sentence head's first linear map is fitted to: rare ones have hardly been learned."""
+"""The most frequent tokens, which the initial linear map of the sentence head is fitted to."""
 RIDGE = 0.5
-"""Keeps that map small where the words' vectors hardly vary."""
+"""Regularization of that map."""
 
 
 class Nearness:
-    """Cosines between texts and the words of a vocabulary, in the sense that a sentence encoder was published for.
+    """Cosine similarities of texts and tokens by a sentence encoder.
 
-    The base of a masked-token head can know which words belong to a sentence although it was never asked to guess one:
-    the cosine of two texts' mean vectors is what it was trained on.
+    The encoder was trained on the cosine of two texts' mean states, so it represents which tokens fit a sentence
+    without training on masked tokens.
 
     Args:
-        encoder: a BertModel, which is only read; words are encoded once, each as a text of its own.
-        count: size of the vocabulary.
-        begin, end: the tokens that stand around every text.
+        encoder: a BertModel, frozen; each token is encoded once, as a text of its own.
+        count: vocabulary size.
+        begin, end: the special tokens around a text.
     """
 
     def __init__(self, encoder: Any, count: int, begin: int, end: int) -> None:
@@ -69,33 +69,32 @@ class Nearness:
         self.words = torch.cat(parts)  # (vocabulary, d)
 
     def _vectors(self, ids: Tensor, attended: Tensor) -> Tensor:
-        """Unit mean vectors (rows, d) of texts (rows, length), of the positions where ``seen`` is 1."""
+        """Normalized mean states (rows, d) of texts (rows, length), over the positions with ``attended`` 1."""
         with torch.no_grad(), optimizers.mixed(ids.device.type):
             states = self.encoder(input_ids=ids, attention_mask=attended).last_hidden_state
         return functional.normalize((states.float() * attended[..., None]).sum(1), dim=-1)
 
     def cosines(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """(rows, length) ids and masked positions, which are left out, to (rows, vocabulary) cosines."""
+        """Cosines (rows, vocabulary) of texts (rows, length) without their masked positions."""
         self.encoder.to(ids.device)
         self.words = self.words.to(ids.device)
         return self._vectors(ids, (~mask).long()) @ self.words.T
 
 
-def together(scores: Tensor, cosines: Tensor, beta: float, unwanted: Tensor) -> Tensor:
-    r"""A language model's own guess p(w) and the nearness of words to the text s, which teach more than either:
+def combined_distribution(scores: Tensor, cosines: Tensor, beta: float, unwanted: Tensor) -> Tensor:
+    r"""A language model's distribution p(w), combined with the similarity of tokens to the text s:
 
     .. math::
 
         q(w) \propto p(w)\, \exp(\beta \cos(s, w)) \quad \text{for } w \notin C, \qquad q(c) = 0 \text{ for } c \in C,
 
-    with s the text without its masked words, and C the rare words that stand in it: nothing is nearer to a sentence
-    than its own words, and none of them is missing.
+    with s the text without its masked words, and C its rare words, which are the most similar to it.
 
     Args:
-        scores: (n, vocabulary) scores of the language model.
+        scores: (n, vocabulary) logits of the language model.
         cosines: (n, vocabulary) from `Nearness`.
-        beta: how much a cosine counts, in nats.
-        unwanted: (n, m) tokens C; -1 stands for none.
+        beta: weight of a cosine, in nats.
+        unwanted: (n, m) tokens C, padded with -1.
     """
     scores = scores + beta * cosines
     rows = torch.arange(len(scores), device=scores.device)[:, None].expand_as(unwanted)
@@ -109,8 +108,8 @@ def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
 
     Args:
         logs: (n, vocabulary) log-probabilities.
-        unwanted: (n, m) tokens that should not be guessed; -1 stands for none.
-        floor: probability up to which one costs nothing.
+        unwanted: (n, m) tokens that should not be predicted, padded with -1.
+        floor: probability up to which there is no penalty.
     """
     probabilities = logs.gather(1, unwanted.clamp(min=0)).exp().clamp(max=1 - 1e-4)
     counted = (unwanted >= 0) & (probabilities > floor)
@@ -118,7 +117,7 @@ def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
 
 
 class MaskedObjective(Objective):
-    """Short texts of equal length a batch; see `core.training.masking` for what is hidden."""
+    """Short texts of equal length per batch, masked by `core.training.masking`."""
 
     def read(self) -> None:
         data = self.recipe.data
@@ -147,8 +146,8 @@ class MaskedObjective(Objective):
 
         def model(rank: int, cut: dict[str, Tensor] | None = None) -> MaskedModel:
             config = BertConfig.from_pretrained(self.folder)
-            reached = rows if rank else None  # a free model and a teacher keep all that they have learned
-            return MaskedModel(config, backbone, rank, int(settings["embedding_rank"]), start, cut, reached)
+            updated = rows if rank else None  # the free model and the teacher keep all rows
+            return MaskedModel(config, backbone, rank, int(settings["embedding_rank"]), start, cut, updated)
 
         cut = self._cut(model(0), backbone) if "cut" in settings else None
         masked_model = model(int(settings["rank"]), cut)
@@ -156,17 +155,17 @@ class MaskedObjective(Objective):
         self.echo, self.floor = float(settings.get("echo", 0.0)), float(settings.get("echo_floor", 0.0))
         self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self.beta = float(settings.get("nearness", 0.0))
-        self.nearness = self.near_words() if self.teacher is not None and self.beta else None
+        self.nearness = self.new_nearness() if self.teacher is not None and self.beta else None
         return masked_model
 
-    def near_words(self) -> Nearness:
+    def new_nearness(self) -> Nearness:
         from transformers import BertModel
 
         encoder = BertModel.from_pretrained(self.folder, use_safetensors=True)
         return Nearness(encoder, len(self.pieces.special), self.pieces.begin, self.pieces.end)
 
     def _cut(self, free: MaskedModel, backbone: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The updates of ``free`` cut where the recipe's loss needs them least; kept beside the data."""
+        """The updates of ``free``, truncated where the recipe's loss increases least; cached beside the data."""
         from safetensors.torch import load_file, save_file
 
         rank, count = int(self.recipe.model["rank"]), int(self.recipe.model["cut"])
@@ -174,16 +173,16 @@ class MaskedObjective(Objective):
         for value in free.whole().values():
             digest.update(value.numpy().tobytes())
         path = self.cache / f"cut-{digest.hexdigest()}.safetensors"
-        if path.is_file():  # a run that goes on needs the ranks that it began with
+        if path.is_file():  # a resumed run needs the same ranks
             return load_file(path)
         epochs = batches.Epochs(self.recipe.seed, self.epoch)
 
         def loss(step: int) -> Tensor:
-            batch = self.hidden(epochs[step], step)
+            batch = self.masked(epochs[step], step)
             with optimizers.mixed("cpu"):
                 scores = free(batch["ids"], batch["mask"]).float()
-            drawn = torch.multinomial(scores.detach().softmax(-1), 1)[:, 0]
-            return functional.cross_entropy(scores, drawn, reduction="sum")
+            sampled = torch.multinomial(scores.detach().softmax(-1), 1)[:, 0]
+            return functional.cross_entropy(scores, sampled, reduction="sum")
 
         cut = free.cut(backbone, rank, (partial(loss, step) for step in range(count)))
         save_file(cut, path)
@@ -194,38 +193,38 @@ class MaskedObjective(Objective):
         return self.usable[batches.mix(self.origin[self.usable], passes, rng)]
 
     def batch(self, step: int) -> Batch:
-        return self.hidden(self.epochs[step], step)
+        return self.masked(self.epochs[step], step)
 
-    def hidden(self, index: Ints, step: int) -> Batch:
+    def masked(self, index: Ints, step: int) -> Batch:
         ids = self.train.rows(index, int(self.keys[index[0]]), 0)
         rng = np.random.default_rng([self.recipe.seed, 1, step])
-        return masking.hide(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng, self.rare)
+        return masking.mask_words(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng, self.rare)
 
     def loss(self, batch: Batch) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"]).float()
         logs = scores.log_softmax(-1)
         loss = functional.nll_loss(logs, batch["labels"])
-        places = batch["mask"].nonzero()[:, 0]
+        rows = batch["mask"].nonzero()[:, 0]
         if self.teacher is not None:
             with torch.no_grad():
-                scores_of_teacher = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
+                teacher = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
                 if self.nearness is not None:
-                    cosines = self.nearness.cosines(batch["ids"], batch["mask"])[places]
-                    target_distribution = together(scores_of_teacher, cosines, self.beta, batch["context"][places])
+                    cosines = self.nearness.cosines(batch["ids"], batch["mask"])[rows]
+                    target = combined_distribution(teacher, cosines, self.beta, batch["context"][rows])
                 else:
-                    target_distribution = scores_of_teacher.softmax(-1)
-            loss = (1 - self.share) * loss - self.share * (target_distribution * logs).sum(-1).mean()
+                    target = teacher.softmax(-1)
+            loss = (1 - self.share) * loss - self.share * (target * logs).sum(-1).mean()
         if self.echo:
-            loss = loss + self.echo * unlikelihood(logs, batch["context"][places], self.floor)
+            loss = loss + self.echo * unlikelihood(logs, batch["context"][rows], self.floor)
         return loss
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats), top-1 and top-5 in percent on masked words of held-out sentences, the same masks each time."""
+        """Loss (nats), top-1 and top-5 in percent on masked words of held-out sentences, always with the same masks."""
         rng = np.random.default_rng(self.recipe.seed)
         lengths, hits = self.test.lengths, Hits()
         for length in np.unique(lengths):
             ids = self.test.rows(np.flatnonzero(lengths == length)[:60], int(length), 0)
-            batch = self.here(masking.hide(self.pieces, ids, self.measured, 0.0, rng))
+            batch = self.to_device(masking.mask_words(self.pieces, ids, self.measured, 0.0, rng))
             hits.add(self.model(batch["ids"], batch["mask"]).float(), batch["labels"])
         return hits.shares()
 
@@ -253,59 +252,59 @@ def linear_map(words: Tensor, texts: Tensor) -> Tensor:
 
 
 class SentenceModel(nn.Module):
-    """A finished masked language model and the head that learns.
+    """A finished masked language model and the trained head.
 
     Args:
-        place: gives the scores of what fits the place of a mask; not trained.
-        head: adds what the sentence as a whole says.
+        base: the masked language model, frozen.
+        head: the sentence head, whose terms are added to the logits.
     """
 
     words: Tensor
 
-    def __init__(self, place: MaskedModel, head: SentenceHead) -> None:
+    def __init__(self, base: MaskedModel, head: SentenceHead) -> None:
         super().__init__()
-        self.place = place.requires_grad_(False)
+        self.base = base.requires_grad_(False)
         self.head = head
-        self.register_buffer("words", place.words.whole().detach(), persistent=False)
+        self.register_buffer("words", base.words.whole().detach(), persistent=False)
 
     def parts(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(rows, length) ids and masked positions to the scores of the place, those of the sentence, both
-        (masked, vocabulary), and the sentences' vectors (rows, d)."""
+        """The base's logits and the head's terms, both (masked, vocabulary), and the sentence vectors (rows, d), of ids
+        and masked positions (rows, length)."""
         attend = torch.ones_like(ids)
         with torch.no_grad():
-            place = self.place(ids, mask)
+            logits = self.base(ids, mask)
         vectors = self.head.vectors(ids, attend)
         added = self.head.scores(vectors, ids, attend, self.words)
-        return place, added[mask.nonzero()[:, 0]], vectors
+        return logits, added[mask.nonzero()[:, 0]], vectors
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """(rows, length) ids and masked positions to (masked, vocabulary) scores."""
-        place, sentence, _ = self.parts(ids, mask)
-        return place + sentence
+        """Logits (masked, vocabulary) from ids and masked positions (rows, length)."""
+        logits, added, _ = self.parts(ids, mask)
+        return logits + added
 
 
 class SentenceObjective(MaskedObjective):
-    """The masked words of short texts, guessed from the place and from the sentence."""
+    """Masked language modeling with the sentence head."""
 
     def new_model(self) -> SentenceModel:
-        place: MaskedModel = super().new_model()
+        base: MaskedModel = super().new_model()
         self.alpha = float(self.recipe.model["teach"])
-        self.near = self.near_words()
+        self.near = self.new_nearness()
         head = SentenceHead(self.near.encoder, self.pieces.mask)
         often = torch.from_numpy(np.argsort(-self.counts, kind="stable")[:FREQUENT].copy())
-        start = self.beta * linear_map(place.words.whole().detach()[often], self.near.words[often])
+        start = self.beta * linear_map(base.words.whole().detach()[often], self.near.words[often])
         head.about.weight = nn.Parameter(start)
-        return SentenceModel(place, head)
+        return SentenceModel(base, head)
 
     def loss(self, batch: Batch) -> Tensor:
-        place, sentence, vectors = self.model.parts(batch["ids"], batch["mask"])
+        logits, added, vectors = self.model.parts(batch["ids"], batch["mask"])
         rows = batch["mask"].nonzero()[:, 0]
         with torch.no_grad():
-            near = (vectors @ self.near.words.to(vectors.device).T)[rows]
-            known = together(place.float(), near, self.beta, batch["context"][rows])
-        logs = (place + sentence).float().log_softmax(-1)
-        taught = -(known * logs).sum(-1).mean()
-        loss: Tensor = (1 - self.alpha) * functional.nll_loss(logs, batch["labels"]) + self.alpha * taught
+            cosines = (vectors @ self.near.words.to(vectors.device).T)[rows]
+            target = combined_distribution(logits.float(), cosines, self.beta, batch["context"][rows])
+        logs = (logits + added).float().log_softmax(-1)
+        distilled = -(target * logs).sum(-1).mean()
+        loss: Tensor = (1 - self.alpha) * functional.nll_loss(logs, batch["labels"]) + self.alpha * distilled
         return loss
 
     def export(self, folder: Path) -> None:
@@ -315,6 +314,6 @@ class SentenceObjective(MaskedObjective):
         before = models.finished(str(self.recipe.model["start"]), self.stages, models.DIFFERENCE)
         learned = load_file(before / models.DIFFERENCE) | {f"sentence.{name}": value for name, value in own.items()}
         models.ship_tensors(learned, folder / models.DIFFERENCE)
-        config = self.model.place.config
+        config = self.model.base.config
         config.sentence_head, config.mask_token_id = True, self.pieces.mask
         self.ship_config(config, folder)

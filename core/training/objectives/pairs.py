@@ -1,19 +1,17 @@
-r"""Text to text: the objectives that read one text and write another, and the encoder-decoders that they train.
+r"""Sequence-to-sequence objectives and their encoder-decoders.
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(y_t \mid y_{<t}, x)
 
-The decoder is given the target shifted right by one behind its start token, and writes the target:
+The decoder's input is the target shifted right by one, after its start token; its labels are the target:
 
-    given   start  y_1 ... y_n          labels   y_1  ... y_n  end
+    decoder_ids   start  y_1 ... y_n          labels   y_1  ... y_n  end
 
-- T5 (Raffel et al., 2020): translation and repair, told apart by a prefix. Each prefix is one piece of the tokenizer,
-  so a task costs one position.
-- M2M-100 (Fan et al., 2020, arXiv 2010.11125): a text begins with the token of its language, the target too:
-  ``__en__ x </s>`` is read, ``__fr__ y </s>`` written. Every pair has English on one side. Two other languages never
-  meet in training, so that what the model does between them is measured without examples.
-- BERT2BERT (Rothe et al., 2020) makes one sentence of two: the encoder stays as it was pretrained, the decoder starts
-  as the same weights, sees only what it has written, and gains a cross-attention in every layer, drawn at random. Its
-  layers learn, word vectors and head stay shared and fixed: what was learned is a difference to the pretrained encoder.
+- T5 (Raffel et al., 2020): translation and repair with a task prefix. Each prefix is one token.
+- M2M-100 (Fan et al., 2020, arXiv 2010.11125): source and target start with their language tokens: ``__en__ x </s>``,
+  ``__fr__ y </s>``. All training pairs have English on one side; French-German is evaluated zero-shot.
+- BERT2BERT (Rothe et al., 2020): sentence fusion. The pretrained encoder is frozen; the decoder is initialized from it,
+  with causal attention and randomly initialized cross-attention. Its layers are trained, the embeddings and the head
+  are shared and frozen, so the weights are a difference to the encoder.
 """
 
 from __future__ import annotations
@@ -36,20 +34,20 @@ from core.training.tokenizers import M2M, T5, unigram
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 200
-"""Held-out pairs of each task that the learning curve is measured on."""
+"""Held-out pairs per task for the learning curve."""
 FUSED = 500
 UNSEEN = "fr-de"
-"""The pair of languages that is measured and never trained."""
+"""The direction that is evaluated and never trained."""
 LEARNED = "decoder.bert.encoder.layer."
-"""Where the names of BERT2BERT's shipped tensors begin."""
+"""The prefix of BERT2BERT's shipped tensors."""
 
 
 def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints | None = None) -> Batch:
-    """A batch of the rows ``index``, padded as `batches.round_up` says; by default of all, padded to the longest.
+    """A batch of the rows ``index``, padded by `batches.round_up`; by default all rows, padded to the longest.
 
     Returns:
-        ``ids`` and ``real`` (1 where there is a token) of the source, ``given`` and ``labels`` (`IGNORE` for none) of
-        the target.
+        ``ids`` and ``real`` (1 at tokens, 0 at padding) of the source, ``decoder_ids`` and ``labels`` (`IGNORE` at
+        padding) of the target.
     """
     rows = np.arange(len(sources)) if index is None else index
     widths = (int(side.lengths[rows].max()) for side in (sources, targets))
@@ -59,16 +57,16 @@ def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints 
         side.rows(rows, w, fill) for side, w, fill in zip((sources, targets), widths, (pad, IGNORE), strict=True)
     )
     begin = np.full((len(labels), 1), start, dtype=np.int64)
-    given = np.concatenate([begin, np.where(labels == IGNORE, pad, labels)[:, :-1]], axis=1)
-    return batches.tensors(ids=ids, real=(ids != pad).astype(np.int64), given=given, labels=labels)
+    decoder_ids = np.concatenate([begin, np.where(labels == IGNORE, pad, labels)[:, :-1]], axis=1)
+    return batches.tensors(ids=ids, real=(ids != pad).astype(np.int64), decoder_ids=decoder_ids, labels=labels)
 
 
 def mean_nats(objective: Objective, batches_of: Iterable[Batch]) -> float:
-    """Mean loss over the target's tokens of all batches."""
+    """Mean loss in nats over the target tokens of all batches."""
     nats = count = 0.0
     for batch in batches_of:
         known = int((batch["labels"] != IGNORE).sum())
-        nats += float(objective.loss(objective.here(batch))) * known
+        nats += float(objective.loss(objective.to_device(batch))) * known
         count += known
     return nats / count
 
@@ -78,34 +76,34 @@ class EncoderDecoder(nn.Module):
 
     Args:
         settings: a recipe's ``[model]``.
-        given: fields of the configuration that follow from the data.
+        fields: fields of the configuration that depend on the data.
     """
 
     def __init__(self, settings: dict[str, Any], **fields: Any) -> None:
         super().__init__()
         self.full: Any = models.new_model(settings, "Seq2SeqLM", **fields)
-        # T5's tied output vectors are the size of embeddings: it scales what they read (Raffel et al., 2020)
+        # With tied embeddings, T5 scales the states before the output projection (Raffel et al., 2020).
         self.scale = (
             self.full.config.d_model**-0.5 if getattr(self.full.config, "scale_decoder_outputs", False) else 1.0
         )
 
-    def forward(self, ids: Tensor, real: Tensor, given: Tensor) -> Tensor:
-        """(rows, target length, width) states that the output layer reads; arguments as `shifted` returns them."""
-        read = self.full.get_encoder()(input_ids=ids, attention_mask=real).last_hidden_state
+    def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor) -> Tensor:
+        """The decoder's last hidden states (rows, target length, width), scaled; arguments as from `shifted`."""
+        states = self.full.get_encoder()(input_ids=ids, attention_mask=real).last_hidden_state
         hidden: Tensor = self.full.get_decoder()(
-            input_ids=given, encoder_hidden_states=read, encoder_attention_mask=real, use_cache=False
+            input_ids=decoder_ids, encoder_hidden_states=states, encoder_attention_mask=real, use_cache=False
         ).last_hidden_state
         return hidden * self.scale if self.scale != 1.0 else hidden
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy in nats over the tokens of the target."""
-        hidden = self(batch["ids"], batch["real"], batch["given"])
+        hidden = self(batch["ids"], batch["real"], batch["decoder_ids"])
         known = batch["labels"] != IGNORE
         return linear_cross_entropy(hidden[known], self.full.lm_head.weight, batch["labels"][known])
 
 
 class PairsObjective(Objective):
-    """Pairs of texts as tokens, grouped by their padded lengths."""
+    """Tokenized pairs of texts, grouped by their padded lengths."""
 
     inputs: Ragged
     outputs: Ragged
@@ -115,7 +113,7 @@ class PairsObjective(Objective):
     start: int
 
     def take(self, data: dict[str, Any]) -> None:
-        """Plans batches of what was stored: ``inputs``, ``outputs`` and the ``task`` of each row."""
+        """Set the stored ``inputs``, ``outputs`` and the ``task`` of each row, and their keys and costs."""
         self.inputs, self.outputs, self.origin = data["inputs"], data["outputs"], data["task"]
         left, right = (batches.round_up(side.lengths) for side in (self.inputs, self.outputs))
         self.keys, self.cost = left * 4096 + right, left + right
@@ -125,7 +123,7 @@ class PairsObjective(Objective):
 
 
 class Seq2SeqObjective(PairsObjective):
-    """Translation and repair with a prefix, by a T5."""
+    """Translation and repair with a task prefix, for T5."""
 
     pad, start = 0, 0
     special: Mapping[str, Any] = T5
@@ -145,8 +143,8 @@ class Seq2SeqObjective(PairsObjective):
             task: list[int] = []
             test: dict[str, list[Pair]] = {}
             for number, (source, name) in enumerate(zip(sources, names, strict=True)):
-                made = list(examples(source.task, islice(split[name].train(), source.first - 1, source.last)))
-                own = [row for row in self.both(tokenizer, source.task, made) if max(map(len, row)) <= longest]
+                pairs = list(examples(source.task, islice(split[name].train(), source.first - 1, source.last)))
+                own = [row for row in self.both(tokenizer, source.task, pairs) if max(map(len, row)) <= longest]
                 rows += own
                 task += [number] * len(own)
                 test[source.task] = list(islice(examples(source.task, split[name].test()), MEASURED))
@@ -156,12 +154,12 @@ class Seq2SeqObjective(PairsObjective):
             test |= self.unseen(split)
             return {"tokenizer": tokenizer, "inputs": inputs, "outputs": outputs, "task": np.array(task), "test": test}
 
-        found = stored(self.cache, (sources, data), make)
-        self.tokenizer, self.test = found["tokenizer"], found["test"]
-        self.take(found)
+        stored_data = stored(self.cache, (sources, data), make)
+        self.tokenizer, self.test = stored_data["tokenizer"], stored_data["test"]
+        self.take(stored_data)
 
     def file_of(self, task: str, file: str) -> str:
-        """The file of pairs that a task reads, English first."""
+        """The file of pairs of a task, English first."""
         return next(name for name in self.files if name[3:] in file.split(".")[1])
 
     def learned(self, texts: Iterable[str]) -> Any:
@@ -170,12 +168,12 @@ class Seq2SeqObjective(PairsObjective):
         return unigram(texts, int(self.recipe.data["vocabulary"]), prefixes)
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
-        """The two sides of pairs as tokens."""
+        """The tokenized sides of pairs."""
         inputs = encoded(tokenizer, (prefix(task) + left for left, _ in pairs))
         return zip(inputs, encoded(tokenizer, (right for _, right in pairs)), strict=True)
 
     def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
-        """Held-out pairs of tasks that are not trained."""
+        """Held-out pairs of untrained tasks."""
         return {}
 
     def new_model(self) -> EncoderDecoder:
@@ -189,26 +187,26 @@ class Seq2SeqObjective(PairsObjective):
             if pairs:
                 left, right = zip(*self.both(self.tokenizer, task, pairs), strict=True)
                 batch = shifted(Ragged.of(left), Ragged.of(right), self.pad, self.start)
-                losses[f"loss {task}"] = float(self.loss(self.here(batch)))
+                losses[f"loss {task}"] = float(self.loss(self.to_device(batch)))
         return losses
 
 
 def token(language: str) -> str:
-    """M2M-100's token of a language."""
+    """The language token of M2M-100."""
     return f"__{language}__"
 
 
 class ManyObjective(Seq2SeqObjective):
-    """Translation between many languages with one model, by an M2M-100; the token of the language is learned, too."""
+    """Translation between several languages, for M2M-100."""
 
     pad, start = 1, 2
     special = M2M | {"extra_special_tokens": [token(language) for language in LANGUAGES]}
 
     def file_of(self, task: str, file: str) -> str:
-        """The file of pairs that a direction is trained on.
+        """The file of training pairs of a direction.
 
         Raises:
-            RecipeError: the direction has no English side, or a language that is not among `LANGUAGES`.
+            RecipeError: the direction has no English side, or a language that is not in `LANGUAGES`.
         """
         languages = task.split("-")
         others = [language for language in languages if language != "en"]
@@ -220,11 +218,11 @@ class ManyObjective(Seq2SeqObjective):
         return f"en-{others[0]}"
 
     def learned(self, texts: Iterable[str]) -> Any:
-        marks = self.special["extra_special_tokens"]
-        return unigram(texts, int(self.recipe.data["vocabulary"]), marks, M2M, spoken=False)
+        added = self.special["extra_special_tokens"]
+        return unigram(texts, int(self.recipe.data["vocabulary"]), added, M2M, decoded=False)
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
-        """Each side with its language first and ``</s>`` last."""
+        """Each side, from its language token to ``</s>``."""
         sides = []
         for number, language in enumerate(task.split("-")):
             first = tokenizer.token_to_id(token(language))
@@ -232,8 +230,8 @@ class ManyObjective(Seq2SeqObjective):
         return zip(*sides, strict=True)
 
     def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
-        met = list(islice(parallel.unseen(self.corpus, split).test(), MEASURED))
-        return {UNSEEN: met, "de-fr": [(german, french) for french, german in met]}
+        pairs = list(islice(parallel.unseen(self.corpus, split).test(), MEASURED))
+        return {UNSEEN: pairs, "de-fr": [(german, french) for french, german in pairs]}
 
     def read(self) -> None:
         corpus.open_file(self.corpus, f"parallel.{UNSEEN}.tsv")
@@ -245,11 +243,11 @@ class ManyObjective(Seq2SeqObjective):
         return EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
 
 
-# BERT2BERT: two copies of one encoder joined into a model that writes
+# BERT2BERT: an encoder-decoder initialized from two copies of one encoder
 
 
 def join(base: Any) -> Any:
-    """A transformers EncoderDecoderModel whose two halves are a BertForPreTraining's; cross-attention is random."""
+    """An EncoderDecoderModel with encoder and decoder from a BertForPreTraining; cross-attention is random."""
     from transformers import BertLMHeadModel, BertModel, EncoderDecoderConfig, EncoderDecoderModel
 
     plain = base.config.to_dict() | {"architectures": None}
@@ -269,7 +267,7 @@ def join(base: Any) -> Any:
 
 
 class JoinedModel(nn.Module):
-    """The joined model; only the layers of its decoder learn."""
+    """The joined model; only the layers of its decoder are trained."""
 
     def __init__(self, full: Any) -> None:
         super().__init__()
@@ -277,13 +275,13 @@ class JoinedModel(nn.Module):
         for name, parameter in full.named_parameters():
             parameter.requires_grad_(name.startswith(LEARNED))
 
-    def forward(self, ids: Tensor, real: Tensor, given: Tensor, known: Tensor) -> Tensor:
-        """(known, vocabulary) scores at the ``known`` places of the target, shifted right in ``given``."""
+    def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor, known: Tensor) -> Tensor:
+        """Logits (known, vocabulary) at the ``known`` positions of the target; arguments as from `shifted`."""
         with torch.no_grad():
-            read = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
+            states = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
         decoder = self.full.decoder
         hidden = decoder.bert(
-            input_ids=given, encoder_hidden_states=read, encoder_attention_mask=real, use_cache=False
+            input_ids=decoder_ids, encoder_hidden_states=states, encoder_attention_mask=real, use_cache=False
         ).last_hidden_state
         scores: Tensor = decoder.cls(hidden[known])
         return scores
@@ -291,12 +289,12 @@ class JoinedModel(nn.Module):
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy in nats over the tokens of the target."""
         known = batch["labels"] != IGNORE
-        scores = self(batch["ids"], batch["real"], batch["given"], known)
+        scores = self(batch["ids"], batch["real"], batch["decoder_ids"], known)
         return functional.cross_entropy(scores.float(), batch["labels"][known])
 
 
 class JoinedObjective(PairsObjective):
-    """Pairs of sentences, and the one that each was cut from; all of them in every epoch."""
+    """Sentence fusion; all examples in every epoch."""
 
     pad, start = 0, 2
 
@@ -320,9 +318,9 @@ class JoinedObjective(PairsObjective):
                 data[f"{side}outputs"] = Ragged.of(whole[1:] for _, whole in rows)  # the decoder starts from [CLS]
             return data | {"task": np.zeros(len(data["inputs"]), dtype=np.int64)}
 
-        found = stored(self.cache, (self.recipe.sources, self.recipe.data), make)
-        self.take(found)
-        self.held = found["test-inputs"], found["test-outputs"]
+        data = stored(self.cache, (self.recipe.sources, self.recipe.data), make)
+        self.take(data)
+        self.held = data["test-inputs"], data["test-outputs"]
 
     def new_model(self) -> JoinedModel:
         base = models.finished_bert(self.base, self.stages)
@@ -333,7 +331,7 @@ class JoinedObjective(PairsObjective):
         return np.arange(len(self.inputs), dtype=np.int64)
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats a token) of up to `FUSED` held-out fusions."""
+        """Loss (nats per token) on up to `FUSED` held-out fusions."""
         some = np.arange(min(FUSED, len(self.held[0])), dtype=np.int64)
         left, right = (batches.round_up(side.lengths[some]) for side in self.held)
         every = batches.measured(some, left * 4096 + right, left + right)
@@ -349,7 +347,7 @@ class JoinedObjective(PairsObjective):
 
 
 def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
-    """The fusions of one side of the split, source after source."""
+    """The fusions of one side of the split, source by source."""
     every = int(recipe.data["hold_out_every"])
     for source in recipe.sources:
         items = corpus.read(folder, source, every=every)

@@ -1,11 +1,11 @@
-r"""Permutation language modeling (XLNet: Yang et al., 2019, arXiv 1906.08237): the last words of a random order.
+r"""Permutation language modeling (XLNet: Yang et al., 2019, arXiv 1906.08237): the last tokens of a random order.
 
 .. math:: L = -\frac{1}{|z_{>c}|} \sum_{t > c} \log p(x_{z_t} \mid x_{z_{<t}})
 
-with z a random order of the text's tokens, drawn anew whenever the text comes, and c where the last K-th of it begins
-(`core.objectives.permutation`). ``[CLS]`` and ``[SEP]`` are known. A share of the steps, the recipe's ``wide``, lets
-longer ends be found, up to the whole text, so that the model can be asked for any subset. Only the targets' query
-stream meets the vocabulary.
+with z a random order of the text's tokens, sampled at each use, and c the start of its last K-th
+(`core.objectives.permutation`). ``[CLS]`` and ``[SEP]`` are never targets. In a share of the steps, the recipe's
+``wide``, the targets are more of the text, up to all of it, so that the model can predict any subset. Logits are
+computed from the query stream of the targets alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from core.training.tokens import Ints
 
 
 class Orders:
-    """Rows made of one side of the split.
+    """Rows of one side of the split.
 
     Args:
         text: the side.
@@ -41,64 +41,64 @@ class Orders:
         self.sizes = batches.round_up(text.lengths + 2, ROUND)
         """(chunks,) length of each chunk's row, special tokens and padding included."""
 
-    def rows(self, index: Ints, draws: Sequence[np.random.Generator], wide: bool = False) -> Batch:
-        """Rows of chunks of one size, each with an order of its own.
+    def rows(self, index: Ints, rngs: Sequence[np.random.Generator], wide: bool = False) -> Batch:
+        """Rows of chunks of one size, each with its own order.
 
         Args:
-            draws: a generator for each row.
-            wide: the share of targets is not 1 / K but drawn for each row, evenly from 1 / K to 1.
+            rngs: a generator for each row.
+            wide: the share of targets is uniform from 1 / K to 1 for each row, instead of 1 / K.
 
         Returns:
-            ``ids`` (rows, width); ``real`` True where there is a token; ``rank`` of each place
-            (`core.patterns`); ``place`` (rows, most) of each target in the order in which they are found, 0
-            for none; ``there`` (rows, most) True where there is a target; ``labels`` (targets,) what stands at them,
-            row by row.
+            ``ids`` (rows, width); ``real`` True at tokens, False at padding; ``rank`` of each position
+            (`core.patterns`); ``targets`` (rows, most) positions in the order of prediction, padded with 0;
+            ``is_target`` (rows, most) False at that padding; ``labels`` (targets,) the tokens at the targets, row by
+            row.
         """
         ids = np.full((len(index), int(self.sizes[index[0]])), self.words.pad, dtype=np.int64)
         rank = np.zeros_like(ids)
         orders: list[Ints] = []
-        for row, (chunk, rng) in enumerate(zip(index.tolist(), draws, strict=True)):
+        for row, (chunk, rng) in enumerate(zip(index.tolist(), rngs, strict=True)):
             whole = self.words.framed(self.text.chunk(chunk))
             ids[row, : len(whole)] = whole
             share = rng.uniform(1 / self.k, 1.0) if wide else 1 / self.k
             orders.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
             rank[row] = patterns.ranks(orders[-1].tolist(), ids.shape[1])
-        place = np.full((len(index), max(map(len, orders))), -1, dtype=np.int64)
+        targets = np.full((len(index), max(map(len, orders))), -1, dtype=np.int64)
         for row, order in enumerate(orders):
-            place[row, : len(order)] = order
+            targets[row, : len(order)] = order
         return batches.tensors(
             ids=ids,
             real=ids != self.words.pad,
             rank=rank,
-            place=np.maximum(place, 0),
-            there=place >= 0,
+            targets=np.maximum(targets, 0),
+            is_target=targets >= 0,
             labels=np.concatenate([ids[row, order] for row, order in enumerate(orders)]),
         )
 
     def measured(self, device: torch.device | str = "cpu") -> Iterator[Batch]:
-        """Batches over about `MEASURED` chunks, with the same orders each time and one target in K."""
+        """Batches over about `MEASURED` chunks, always with the same orders and one target in K."""
         some = batches.some(len(self.text), MEASURED)
-        for index, draws in batches.measured(some, self.sizes[some]):
-            yield {name: value.to(device) for name, value in self.rows(index, draws).items()}
+        for index, rngs in batches.measured(some, self.sizes[some]):
+            yield {name: value.to(device) for name, value in self.rows(index, rngs).items()}
 
 
 class PermutationModel(nn.Module):
-    """An XLNet; ``full`` is transformers' class."""
+    """An XLNet; ``full`` is the class of transformers."""
 
     def __init__(self, full: Any) -> None:
         super().__init__()
         self.full = full
 
     def forward(self, batch: Batch) -> Tensor:
-        """(targets, width) states of the targets that are there, row by row."""
+        """Query-stream states (targets, width), row by row."""
         rank = batch["rank"]
         later = (rank[:, None, :] > 0) & (rank[:, None, :] >= rank[:, :, None])
-        unseen = later | ~batch["real"][:, None, :]
-        return xlnet_model.targets(self.full, batch["ids"], unseen, batch["place"])[batch["there"]]
+        blocked = later | ~batch["real"][:, None, :]
+        return xlnet_model.query_stream(self.full, batch["ids"], blocked, batch["targets"])[batch["is_target"]]
 
 
 class PermutationObjective(Objective):
-    """Chunks of documents of about equal length a batch."""
+    """Chunks of documents, of similar length per batch."""
 
     special = BERT | {"model_input_names": ["input_ids", "attention_mask"]}
 
@@ -118,22 +118,22 @@ class PermutationObjective(Objective):
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
         chance = np.random.default_rng([self.recipe.seed, 5, step]).random()
-        return self.train.rows(index, self.draws(step, index), chance < float(self.recipe.data.get("wide", 0.0)))
+        return self.train.rows(index, self.rngs(step, index), chance < float(self.recipe.data.get("wide", 0.0)))
 
     def loss(self, batch: Batch) -> Tensor:
         head = self.model.full.lm_loss
         return linear_cross_entropy(self.model(batch), head.weight, batch["labels"], head.bias)
 
     def measure(self) -> dict[str, float]:
-        return found_tokens(self.model, self.test)
+        return target_accuracy(self.model, self.test)
 
     def shipped(self) -> Any:
         return xlnet_model.whole(self.model.full)
 
 
 @torch.no_grad()
-def found_tokens(model: PermutationModel, held: Orders) -> dict[str, float]:
-    """Loss (nats), top-1 and top-5 (percent) of the targets, each known what comes before it in the order."""
+def target_accuracy(model: PermutationModel, held: Orders) -> dict[str, float]:
+    """Loss (nats), top-1 and top-5 (percent) on the targets, each predicted from all before it in the order."""
     hits = Hits()
     for batch in held.measured(next(model.parameters()).device):
         hits.add(model.full.lm_loss(model(batch)).float(), batch["labels"])
