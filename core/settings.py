@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     metrics: Literal["off", "on"] = "off"
     login: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
-    max_sessions: int = Field(default=200, ge=1, le=100_000, description="open tabs")
+    max_sessions: int = Field(default=100, ge=1, le=100_000, description="open tabs")
     max_chars: int = Field(default=20_000, ge=2_000, le=200_000, description="characters of a text")
     max_tokens: int = Field(default=4_096, ge=1_024, le=65_536, description="tokens that a model reads in one pass")
     max_attention_tokens: int = Field(
@@ -77,13 +77,16 @@ class Settings(BaseSettings):
 
     @property
     def media_bytes(self) -> int:
-        """The share for files that pages offer for download: a sixteenth, at most 128 MiB."""
+        """The share for files that pages offer for download, and that for pages on their way to a browser.
+
+        A sixteenth each, at most 128 MiB.
+        """
         return self.result_bytes // 2
 
     @property
     def model_bytes(self) -> int:
-        """The share of the memory budget for loaded models: all but those of results and files."""
-        return self.memory_mb * 1_000_000 - self.result_bytes - self.media_bytes
+        """The share of the memory budget for loaded models: all but those of results, files and pages."""
+        return self.memory_mb * 1_000_000 - self.result_bytes - 2 * self.media_bytes
 
 
 LIMITS = tuple(name for name in Settings.model_fields if name.startswith("max_"))

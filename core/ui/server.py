@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 # Modules of ours are imported where they are used: the server answers sooner without them.
 
@@ -66,6 +67,8 @@ PRIVATE = ("/metrics", "/_stcore/metrics")
 ELSEWHERE = "This Transformer Atlas does not answer to this name. Whoever runs it can add the name to ATLAS_HOSTS."
 
 _warm = Event()
+_LARGE = 100_000
+"""Bytes from which a message to a browser counts in the budget."""
 
 
 class Secured:
@@ -222,24 +225,31 @@ def _registry() -> CollectorRegistry:
         ("waiting_runs", "Runs of pages that wait for a turn to compute", lambda: turns.waiting),
         ("results_bytes", "Memory of stored results", _results_bytes),
         ("media_bytes", "Memory of files to download", _media_bytes),
-        ("media_budget_bytes", "Memory that files to download may take", lambda: settings().media_bytes),
+        ("pages_bytes", "Memory of pages on their way to a browser", lambda: sum(_waiting_bytes().values())),
+        (
+            "media_budget_bytes",
+            "Memory that files to download may take, and as much for pages",
+            lambda: settings().media_bytes,
+        ),
     ):
         Gauge(f"atlas_{name}", text, registry=registry).set_function(value)
     return registry
 
 
 def follow_limits() -> None:
-    """Bound what Streamlit keeps by our settings: the size of an upload, and the bytes of all files to download.
+    """Bound what Streamlit keeps by our settings: the size of an upload, files to download, what waits to be sent.
 
-    Where a new file exceeds their share of the memory budget, those offered longest ago leave; a page offers its own
-    again in its next run.
+    Where a new file exceeds the share of files in the memory budget, those offered longest ago leave; a page offers its
+    own again in its next run. Where what waits to be sent exceeds its share, the tab that most waits for is
+    disconnected, since it does not read; its browser connects again and asks anew.
     """
     from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+    from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
     from core.settings import settings
 
     config.set_option("server.maxUploadSize", -(-settings().max_upload_kb // 1_024))
-    store = MemoryMediaFileStorage.load_and_get_id
+    store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
 
     def store_within_budget(storage: MemoryMediaFileStorage, *given: Any, **named: Any) -> str:
         name = store(storage, *given, **named)
@@ -252,7 +262,31 @@ def follow_limits() -> None:
             excess -= files.pop(old).content_size
         return name
 
+    def send_within_budget(client: StarletteSessionClient, message: ForwardMsg) -> None:
+        if (size := message.ByteSize()) >= _LARGE:
+            waiting = _waiting_bytes()
+            if waiting and sum(waiting.values()) + size > settings().media_bytes:
+                _disconnect(max(waiting, key=waiting.__getitem__))
+        send(client, message)
+
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
+    StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[method-assign]
+
+
+def _waiting_bytes() -> dict[Any, int]:
+    """The connections for which messages wait to be sent, each with their bytes."""
+    from streamlit.runtime import get_instance
+
+    clients = [info.client for info in get_instance()._session_mgr.list_active_sessions()]
+    waiting = {client: sum(map(len, list(client._send_queue._queue))) for client in clients}  # type: ignore[attr-defined]
+    return {client: size for client, size in waiting.items() if size}
+
+
+def _disconnect(client: Any) -> None:
+    """Drop what waits for a connection, and close it so that its browser connects again."""
+    client._closed.set()
+    client._send_queue._queue.clear()
+    client._sender_task.get_loop().create_task(client._websocket.close(code=1013))  # try again later
 
 
 def _media_bytes() -> int:

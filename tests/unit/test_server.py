@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from streamlit import config
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.session_manager import SessionClientDisconnectedError
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from core import checkpoints
 from core.settings import settings
@@ -131,14 +135,14 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert status == 200
     assert headers["content-type"].startswith("text/plain")
     assert float(lines["atlas_sessions"]) == 3
-    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 13 / 16
+    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 3 / 4
     assert float(lines["atlas_waiting_runs"]) == 0
     assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
     assert float(lines['atlas_run_seconds_sum{page="encoder"}']) >= 100, "the wait for a turn counts"
     assert float(lines["atlas_results_bytes"]) >= 0
     assert float(lines["atlas_media_bytes"]) == 0
     assert float(lines["atlas_media_budget_bytes"]) == 640e6 / 16
-    assert float(lines["atlas_sessions_limit"]) == 200
+    assert float(lines["atlas_sessions_limit"]) == 100
     assert float(lines["atlas_refused_runs"]) == crowd.places.refused
 
 
@@ -147,6 +151,7 @@ class RUNTIME:
 
     class _session_mgr:
         num_active_sessions = staticmethod(lambda: 3)
+        list_active_sessions = staticmethod(list)
 
     class media_file_mgr:
         _storage = MemoryMediaFileStorage("/media")
@@ -156,6 +161,7 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "64")  # 4 MB of files
     monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "2050")
     monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", MemoryMediaFileStorage.load_and_get_id)
+    monkeypatch.setattr(StarletteSessionClient, "write_forward_msg", StarletteSessionClient.write_forward_msg)
     usual = config.get_option("server.maxUploadSize")
     try:
         server.follow_limits()
@@ -173,6 +179,40 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(storage._files_by_id) == {names[0], names[2]}, "the one offered longest ago has left"
     huge = offer(3, 9_000_000)
     assert set(storage._files_by_id) == {huge}, "the latest stays whatever its size"
+    asyncio.run(send_pages(monkeypatch))
+
+
+async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of 1.2 MB to two tabs of which one does not read, where 4 MB may wait."""
+    closed: list[int] = []
+
+    class Socket:
+        headers, cookies, client = {}, {}, None
+        reads = asyncio.Event()
+
+        async def send_bytes(self, data: bytes) -> None:
+            await self.reads.wait()
+
+        async def close(self, code: int) -> None:
+            closed.append(code)
+
+    lazy, prompt = StarletteSessionClient(Socket()), StarletteSessionClient(Socket())  # type: ignore[arg-type]
+    tabs = [SimpleNamespace(client=lazy), SimpleNamespace(client=prompt)]
+    manager = SimpleNamespace(list_active_sessions=lambda: tabs)
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(_session_mgr=manager))
+    page = ForwardMsg()
+    page.delta.new_element.markdown.body = "x" * 1_200_000
+    for client in (lazy, lazy, prompt):
+        client.write_forward_msg(page)
+    assert sum(server._waiting_bytes().values()) > 3_600_000, "what is within the budget waits"
+    prompt.write_forward_msg(page)
+    await asyncio.sleep(0)
+    assert closed == [1013]
+    assert set(server._waiting_bytes()) == {prompt}
+    with pytest.raises(SessionClientDisconnectedError):
+        lazy.write_forward_msg(page)
+    for client in (lazy, prompt):
+        await client.aclose()
 
 
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
