@@ -2,6 +2,9 @@
 
 A key is a value: the function's name and its arguments, or whatever identifies the result. Results are shared and not
 copied, so their arrays become read-only when they are stored. Concurrent requests for one key compute it once.
+
+What was evicted may live on, since a tab that is open holds what its downloads are made of. Its arrays count in the
+budget until they are freed: the more tabs hold, the less is stored.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ import math
 import sys
 import threading
 import time
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Set
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -20,6 +24,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.turns import turns
 
@@ -39,20 +44,23 @@ class Cache:
         self._bytes = 0
         self._stored: OrderedDict[Hashable, tuple[Any, int, float]] = OrderedDict()
         """The value, its bytes, and the time of the monotonic clock at which it expires."""
+        self._evicted: dict[int, tuple[weakref.ref[NDArray[Any]], int]] = {}
+        """The arrays of evicted values by identity, each with its bytes."""
         self._underway: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
 
     @property
     def bytes_used(self) -> int:
-        """Bytes of all results together."""
-        return self._bytes
+        """Bytes of all results together, and of evicted ones that are still in use."""
+        with self._lock:
+            return self._bytes + self._in_use()
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The value stored under ``key``; ``default`` where there is none or it has expired."""
         with self._lock:
             value, _, until = self._stored.get(key, (default, 0, math.inf))
             if time.monotonic() >= until:
-                self._drop(key)
+                self._evict(key)
                 return default
             if key in self._stored:
                 self._stored.move_to_end(key)
@@ -65,8 +73,8 @@ class Cache:
             self._drop(key)
             self._stored[key] = value, size, time.monotonic() + seconds
             self._bytes += size
-            while self._bytes > most and len(self._stored) > 1:
-                self._drop(next(iter(self._stored)))
+            while self._bytes + self._in_use() > most and len(self._stored) > 1:
+                self._evict(next(iter(self._stored)))
 
     def forget(self, key: Hashable) -> None:
         """Delete the value of ``key``, if there is one."""
@@ -137,6 +145,18 @@ class Cache:
 
         return cached
 
+    def _evict(self, key: Hashable) -> None:
+        """Drop a value; its arrays count as long as they are in use."""
+        for part in _parts(self._stored[key][0]):
+            if isinstance(part, np.ndarray) and not isinstance(part.base, np.ndarray):
+                self._evicted[id(part)] = weakref.ref(part), part.nbytes
+        self._drop(key)
+
+    def _in_use(self) -> int:
+        """Bytes of evicted arrays that are still in use."""
+        self._evicted = {key: (array, size) for key, (array, size) in self._evicted.items() if array() is not None}
+        return sum(size for _, size in self._evicted.values())
+
     def _drop(self, key: Hashable) -> None:
         if key in self._stored:
             self._bytes -= self._stored.pop(key)[1]
@@ -156,26 +176,33 @@ def weigh(value: Any) -> int:
     An object of any other kind counts without what it refers to, which others may share, as with a model. Arrays become
     read-only.
     """
+    total = 0
+    for item in _parts(value):
+        total += sys.getsizeof(item)
+        if isinstance(item, np.ndarray):
+            item.setflags(write=False)
+            if item.base is not None and not isinstance(item.base, np.ndarray):  # another library's memory
+                total += item.nbytes
+        elif hasattr(item, "untyped_storage"):
+            total += item.untyped_storage().nbytes()
+    return total
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """``value`` and all that belongs to it, each object once."""
     seen: set[int] = set()
-    waiting, total = [value], 0
+    waiting = [value]
     while waiting:
         item = waiting.pop()
         if id(item) in seen:
             continue
         seen.add(id(item))
-        total += sys.getsizeof(item)
-        if isinstance(item, np.ndarray):
-            item.setflags(write=False)
-            if isinstance(item.base, np.ndarray):  # a view keeps its whole base array alive
-                waiting.append(item.base)
-            elif item.base is not None:  # another library's memory
-                total += item.nbytes
+        yield item
+        if isinstance(item, np.ndarray) and isinstance(item.base, np.ndarray):  # a view keeps its whole base alive
+            waiting.append(item.base)
         elif isinstance(item, Mapping):
             waiting += [*item.keys(), *item.values()]
         elif isinstance(item, list | tuple | Set):
             waiting += item
         elif is_dataclass(item) and not isinstance(item, type):
             waiting += [getattr(item, field.name) for field in fields(item)]
-        elif hasattr(item, "untyped_storage"):
-            total += item.untyped_storage().nbytes()
-    return total

@@ -270,15 +270,15 @@ def follow_limits() -> None:
         send(client, message)
 
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
-    StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[method-assign]
+    StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
 
 
 def _waiting_bytes() -> dict[Any, int]:
     """The connections for which messages wait to be sent, each with their bytes."""
     from streamlit.runtime import get_instance
 
-    clients = [info.client for info in get_instance()._session_mgr.list_active_sessions()]
-    waiting = {client: sum(map(len, list(client._send_queue._queue))) for client in clients}  # type: ignore[attr-defined]
+    clients: list[Any] = [info.client for info in get_instance()._session_mgr.list_active_sessions()]
+    waiting = {client: sum(map(len, list(client._send_queue._queue))) for client in clients}
     return {client: size for client, size in waiting.items() if size}
 
 

@@ -64,6 +64,22 @@ def test_the_least_recently_used_leave_when_bytes_are_spent() -> None:
     assert ask("ddddd") is ask("ddddd"), "the latest is kept whatever it weighs"
 
 
+def test_what_was_evicted_counts_while_somebody_uses_it() -> None:
+    cache = Cache(lambda: 4 * MB)
+    numbers = [np.zeros(MB // 8) for _ in range(4)]  # 1 MB each
+    for number in range(3):
+        cache.put(number, Result("held", numbers[number]))  # type: ignore[arg-type]
+    del number
+    cache.put("large", bytes(2 * MB))  # evicts all three, which stay in use
+    assert cache.bytes_used > 4 * MB
+    cache.put("small", "word")
+    assert [key for key in (0, 1, 2, "large") if cache.get(key) is not None] == [], "no room beside what is in use"
+    numbers.clear()
+    cache.put("large", bytes(3 * MB))
+    assert cache.get("small") is not None
+    assert cache.bytes_used < 4 * MB
+
+
 def test_an_argument_that_is_left_out_is_its_default() -> None:
     ask, read = reader(4 * MB)
     assert ask("a") is ask("a", vectors=False) is ask(text="a")
