@@ -10,14 +10,16 @@ ENV PYTHONUNBUFFERED=1 \
 
 WORKDIR /app
 
-# Requirements before source, so that a changed page does not install torch again. PyTorch's own index first: there torch
-# comes without CUDA packages. Where that host is out of reach the configured index may serve, if it has such a build too.
-COPY requirements.txt ./
+# Requirements before source, so that a changed page does not install torch again: first everything but torch, each file
+# checked by its hash. Then PyTorch's own index: there torch comes without CUDA packages. Where that host is out of reach
+# the configured index may serve, if it has such a build too.
+COPY requirements.txt requirements.lock ./
 COPY scripts/no-cuda.txt scripts/
+RUN pip install --require-hashes --no-deps -r requirements.lock
 RUN torch="$(grep '^torch==' requirements.txt)" && \
     ( pip install --retries 1 --timeout 20 -c scripts/no-cuda.txt --index-url https://download.pytorch.org/whl/cpu "$torch" || \
-      pip install -c scripts/no-cuda.txt "$torch" )
-RUN pip install -c scripts/no-cuda.txt -r requirements.txt
+      pip install -c scripts/no-cuda.txt "$torch" ) && \
+    pip check
 
 # An account that owns only its home (the Hub's cache, where the host turns the Hub on), and a folder for checkpoints.
 RUN useradd --create-home --uid 10001 atlas && \

@@ -40,8 +40,9 @@ from typing import NoReturn  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-APP = ("requirements.txt",)
-DEV = ("requirements.txt", "requirements-dev.txt")
+LOCK = "requirements.lock"
+APP = ("requirements.txt", LOCK)
+DEV = (*APP, "requirements-dev.txt")
 NO_CUDA = "scripts/no-cuda.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 QUICK = ("--retries", "1", "--timeout", "20")
@@ -89,8 +90,10 @@ def install(files: tuple[str, ...]) -> None:
     if has_nvidia():
         say("This machine has an NVIDIA card, so torch may bring CUDA packages: several GB more.")
     make_venv()
-    constraints = install_torch()
-    if pip("install", *(word for name in files for word in ("-r", name)), *constraints) != 0:
+    # First everything but torch, each file checked by its hash; what torch needs is then there.
+    locked = pip("install", "--require-hashes", "--no-deps", "-r", LOCK) == 0
+    constraints = install_torch() if locked else ()
+    if not locked or pip("install", *(word for name in files if name != LOCK for word in ("-r", name)), *constraints):
         stop(
             "Installing the packages failed; pip's own words stand above. Is there a network? Behind a proxy, set "
             "HTTPS_PROXY. Then run the same command again: what has been downloaded is kept."

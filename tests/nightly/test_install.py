@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import zipfile
@@ -40,6 +41,12 @@ def test_real_pip_refuses_cuda_and_takes_the_cpu_build(
     wheel(packages, "torch", "2.13.0", 'nvidia-cudnn-cu13==9.20.0.48; platform_system == "Linux"')
     wheel(packages, "nvidia-cudnn-cu13", "9.20.0.48")
     wheel(packages, "small", "1.0", "torch")
+    (small,) = packages.glob("small*")
+    lock = project / "requirements.lock"
+    lock.write_text(f"small==1.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(SystemExit, match="Installing the packages failed"):
+        start.install(start.APP)
+    lock.write_text(f"small==1.0 --hash=sha256:{hashlib.sha256(small.read_bytes()).hexdigest()}\n")
     with pytest.raises(SystemExit, match=r"conflict with a constraint.*CUDA packages"):
         start.install(start.APP)
     site = next((project / ".venv" / "lib").glob("python*/site-packages"))

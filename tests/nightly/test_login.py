@@ -30,7 +30,7 @@ CLIENT = "atlas"
 
 
 class Provider(BaseHTTPRequestHandler):
-    """Lets everybody in as Ada: metadata, keys, consent, and the token for a code, which is the nonce of its request."""
+    """Lets everybody in as Ada: metadata, keys, consent, and the token for a code, which is its request's nonce."""
 
     key = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
 

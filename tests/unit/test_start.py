@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.utils import canonicalize_name
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "start.py"
 
@@ -33,6 +35,7 @@ def project(start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "scripts").mkdir()
     (tmp_path / start.NO_CUDA).write_text((SCRIPT.parents[1] / start.NO_CUDA).read_text())
     (tmp_path / "requirements.txt").write_text("torch==2.13.0\nsmall==1.0\n")
+    (tmp_path / "requirements.lock").write_text("small==1.0 --hash=sha256:0\n")
     (tmp_path / "requirements-dev.txt").write_text("-r requirements.txt\nchecker==1.0\n")
     monkeypatch.setattr(start, "ROOT", tmp_path)
     monkeypatch.setattr(start, "VENV", tmp_path / ".venv")
@@ -122,10 +125,11 @@ def test_announces_its_downloads_and_repeats_none(
     monkeypatch.setattr(start, "reachable", lambda url: True)
     start.install(start.APP)
     assert "this downloads about" in capsys.readouterr().out
-    assert [c[:2] for c in calls] == [("install", "torch==2.13.0"), ("install", "-r")]
-    assert all(c[c.index("-c") : c.index("-c") + 2] == ("-c", start.NO_CUDA) for c in calls)
+    assert calls[0] == ("install", "--require-hashes", "--no-deps", "-r", "requirements.lock")
+    assert [c[:2] for c in calls[1:]] == [("install", "torch==2.13.0"), ("install", "-r")]
+    assert all(c[c.index("-c") : c.index("-c") + 2] == ("-c", start.NO_CUDA) for c in calls[1:])
     start.install(start.APP)
-    assert len(calls) == 2
+    assert len(calls) == 3
     assert capsys.readouterr().out == ""
 
 
@@ -180,6 +184,23 @@ def test_a_failing_pip_asks_for_the_network_and_nothing_is_noted(
     with pytest.raises(SystemExit, match="Is there a network"):
         start.install(start.APP)
     assert not (project / ".venv" / "requirements.txt").exists()
+
+
+def test_the_lock_holds_the_requirements_all_hashed_and_neither_torch_nor_cuda() -> None:
+    root = SCRIPT.parents[1]
+    pinned = r"^([\w.-]+)==([^\s;]+)"
+    wanted = {
+        canonicalize_name(name): version
+        for name, version in re.findall(pinned, (root / "requirements.txt").read_text(), re.M)
+    }
+    entries = re.split(r"\n(?=\w)", (root / "requirements.lock").read_text())
+    locked = dict(re.findall(pinned, "\n".join(entries), re.M))
+    assert len(locked) == len(entries)
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert {name: locked.get(name) for name in wanted if name != "torch"} == {
+        k: v for k, v in wanted.items() if k != "torch"
+    }
+    assert not [name for name in locked if name.startswith(("torch", "nvidia", "cuda", "triton"))]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl+C is no signal there")
