@@ -108,6 +108,7 @@ if __name__ == "__main__":
 else:
     from core.ui import server
 
+    server.leave_texts_out_of_logs()
     app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()
     server.warm_up()

@@ -15,6 +15,7 @@ import ipaddress
 import logging
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -186,6 +187,26 @@ def _load_default_models() -> None:
                 logging.getLogger("atlas").warning(str(error))
     finally:
         _warm.set()
+
+
+def leave_texts_out_of_logs() -> None:
+    """Write an exception to the log by type and place alone: its message may hold a visitor's text."""
+    make = logging.getLogRecordFactory()
+
+    def record(*words: Any, **named: Any) -> logging.LogRecord:
+        made = make(*words, **named)
+        if made.exc_info and made.exc_info[1]:
+            made.exc_text = _without_message(made.exc_info[1])
+        return made
+
+    logging.setLogRecordFactory(record)
+
+
+def _without_message(error: BaseException) -> str:
+    """The traceback of an exception and of what caused it, which formatters take as it is."""
+    earlier = error.__cause__ or error.__context__
+    before = f"{_without_message(earlier)}\nthen\n" if earlier else ""
+    return f"{before}{''.join(traceback.format_tb(error.__traceback__))}{type(error).__qualname__}"
 
 
 @contextmanager

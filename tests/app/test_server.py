@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,12 +12,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDER = """
-import os, socket
+import html, os, socket, sys
 
 def recording(kept):
     def asked(*words, **named):
@@ -32,8 +37,23 @@ def recording(kept):
 
 connect, lookup = socket.socket.connect, socket.getaddrinfo
 socket.socket.connect, socket.getaddrinfo = recording(connect), recording(lookup)
+
+def opened(event, words):
+    if event == "open" and words[2] & (os.O_WRONLY | os.O_RDWR):
+        os.write(written, f"{words[0]}\\n".encode())
+
+written = os.open(os.environ["WRITTEN"], os.O_WRONLY | os.O_CREAT)
+sys.addaudithook(opened)
+
+def escaped(text, quote=True, kept=html.escape):
+    if "defect" in text:
+        raise ValueError(f"{text!r} has met a defect")
+    return kept(text, quote)
+
+html.escape = escaped
 """
-"""Python runs it first, as ``sitecustomize``: it writes down each name that is looked up and each connection."""
+"""Python runs it first, as ``sitecustomize``: it writes down each name that is looked up, each connection and each file
+that is opened for writing, and plants a defect that only some texts meet."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +67,8 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
-    environment |= {"PYTHONPATH": str(folder), "ASKED": str(asked), "ATLAS_CHECKPOINT_DIR": str(folder / "nowhere")}
+    environment |= {"PYTHONPATH": str(folder), "ASKED": str(asked), "WRITTEN": str(folder / "written.txt")}
+    environment |= {"ATLAS_CHECKPOINT_DIR": str(folder / "nowhere")}
     environment |= {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_SERVER_PORT": str(port)}
     environment |= {"STREAMLIT_SERVER_BASE_URL_PATH": "atlas", "ATLAS_HOSTS": "atlas.example"}
     with log.open("w") as output:
@@ -132,3 +153,31 @@ def is_ready(port: int) -> bool:
         if error.code == 503:
             return False
         raise
+
+
+def visit(port: int, page: str, text: str) -> bytes:
+    """All that a browser is sent which opens a page with a text in its link."""
+    message, said = BackMsg(), b""
+    message.rerun_script.page_name = page
+    message.rerun_script.query_string = urlencode({"text": text})
+    address = f"ws://127.0.0.1:{port}/atlas/_stcore/stream"
+    with connect(address, subprotocols=["streamlit"], max_size=None, proxy=None) as line:
+        line.send(message.SerializeToString())
+        ended = None
+        while ended is None or ended == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+            data = line.recv(timeout=120)
+            said += data
+            part = ForwardMsg.FromString(data)
+            ended = part.script_finished if part.WhichOneof("type") == "script_finished" else None
+    return said
+
+
+def test_a_visitors_text_is_in_no_log_and_in_no_file(started: tuple[int, Path, Path]) -> None:
+    port, _, log = started
+    assert b"platypus" in visit(port, "tokenizers", "The platypus sat.")
+    visit(port, "tokenizers", "The platypus sat. A defective wombat sat.")
+    assert re.search("core/ui/tokenizers.*ValueError", log.read_text(), re.DOTALL)
+    written = (log.parent / "written.txt").read_text().splitlines()
+    for path in map(Path, ["log.txt", *written]):
+        if (log.parent / path).is_file():
+            assert not re.search(rb"platypus|defective|wombat", (log.parent / path).read_bytes()), path
