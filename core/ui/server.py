@@ -17,7 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -307,7 +307,12 @@ def _disconnect(client: Any) -> None:
     """Drop what waits for a connection, and close it so that its browser connects again."""
     client._closed.set()
     client._send_queue._queue.clear()
-    client._sender_task.get_loop().create_task(client._websocket.close(code=1013))  # try again later
+
+    async def close() -> None:
+        with suppress(Exception):  # it may be gone
+            await client._websocket._send({"type": "websocket.close", "code": 1013})  # try again later
+
+    client._sender_task.get_loop().create_task(close())
 
 
 def _media_bytes() -> int:

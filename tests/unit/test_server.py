@@ -193,8 +193,8 @@ async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         async def send_bytes(self, data: bytes) -> None:
             await self.reads.wait()
 
-        async def close(self, code: int) -> None:
-            closed.append(code)
+        async def _send(self, message: dict[str, Any]) -> None:
+            closed.append(message["code"])
 
     lazy, prompt = StarletteSessionClient(Socket()), StarletteSessionClient(Socket())  # type: ignore[arg-type]
     tabs = [SimpleNamespace(client=lazy), SimpleNamespace(client=prompt)]
