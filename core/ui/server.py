@@ -284,11 +284,14 @@ def follow_limits() -> None:
         return name
 
     def send_within_budget(client: StarletteSessionClient, message: ForwardMsg) -> None:
-        if (size := message.ByteSize()) >= _LARGE:
-            waiting = _waiting_bytes()
-            if waiting and sum(waiting.values()) + size > settings().media_bytes:
-                _disconnect(max(waiting, key=waiting.__getitem__))
         send(client, message)
+        queue = client._send_queue
+        if queue.empty() or len(queue._queue[-1]) < _LARGE:  # type: ignore[attr-defined]
+            return
+        waiting = _waiting_bytes()
+        behind: Any = max(waiting, key=waiting.__getitem__, default=client)
+        if sum(waiting.values()) > settings().media_bytes and behind._send_queue.qsize() > 1:
+            _disconnect(behind)
 
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
     StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
