@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from core.catalogue.load import checked, read_text
 from core.catalogue.results import FOLDER, Measure, Result, measures, names, results, tables
@@ -59,13 +59,10 @@ class Case(Row):
 
 
 class Question(Row):
-    """A question with its figures; the first is the default."""
+    """A question with its figures; the first is the default. Its Try and Notice are parts of the page's content file."""
 
     slug: Text
     title: Text
-    attempt: Text = Field(alias="try")
-    """What to try."""
-    notice: Text
     cases: Annotated[tuple[Case, ...], Listed]
 
     @model_validator(mode="after")

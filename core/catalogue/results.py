@@ -271,26 +271,19 @@ def of_system(slug: str) -> tuple[Result, ...]:
     return tuple(result for result in results() if result.system == slug)
 
 
-def differences(rows: Iterable[Result]) -> tuple[str, ...]:
-    """A sentence for each way in which rows of one measure differ besides their systems; may be empty."""
+def differences(rows: Iterable[Result]) -> tuple[tuple[str, dict[str, str | int]], ...]:
+    """How rows of one measure differ besides their systems, by name with what its sentence names; may be empty."""
     rows = tuple(rows)
-    sentences: list[str] = []
+    found: list[tuple[str, dict[str, str | int]]] = []
     papers = list(dict.fromkeys(row.paper for row in rows))
     if len(papers) > 1:
-        sentences.append(
-            f"These figures come from {len(papers)} papers, which trained, tuned and chose their runs differently: "
-            + "; ".join(map(paper, papers))
-            + "."
-        )
+        found.append(("papers", {"count": len(papers), "papers": "; ".join(map(paper, papers))}))
     versions = list(dict.fromkeys((row.paper, row.version) for row in rows if row.version))
     crossed = [key for key in papers if len([1 for other, _ in versions if other == key]) > 1]
     for key in crossed:
         kinds = ", ".join(version for other, version in versions if other == key)
-        sentences.append(f"{paper(key)} is here in more than one version: {kinds}.")
-    ensembles = [row for row in rows if "ensemble" in row.variant]
-    if ensembles and len(ensembles) < len(rows):
-        sentences.append("Some are ensembles of several models, which do better than one: their labels say so.")
-    zero = [row for row in rows if "zero-shot" in row.variant]
-    if zero and len(zero) < len(rows):
-        sentences.append("Some models were never trained on this data (zero-shot), others were.")
-    return tuple(sentences)
+        found.append(("versions", {"paper": paper(key), "versions": kinds}))
+    for kind, mark in (("ensembles", "ensemble"), ("zero-shot", "zero-shot")):
+        if 0 < sum(mark in row.variant for row in rows) < len(rows):
+            found.append((kind, {}))
+    return tuple(found)

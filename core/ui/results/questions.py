@@ -44,8 +44,9 @@ def question_panel(view: View) -> None:
             measure = offered[menu.draw(state, tag=f"{case.slug}.{case.tables[:1]}")]
     found = rows(case, measure)
     _picture(view, case, measure, found, f"{question.slug}-{case.slug}")
-    st.caption(plain_terms(" ".join(filter(None, (*differences(found), case.caveat)))))
-    st.markdown(f"**Try** {plain_terms(question.attempt)}\n\n**Notice** that {plain_terms(question.notice)}")
+    differ = [view.words.part(f"Differs: {name}", **values) for name, values in differences(found)]
+    st.caption(plain_terms(" ".join(filter(None, (*differ, case.caveat)))))
+    view.try_and_notice(question.slug)
     if case.here:
         _linked(view.words.label("here"), case.here, base_path() + case.link)
     view.say("Table")
