@@ -59,7 +59,7 @@ class Case(Row):
 
 
 class Question(Row):
-    """A question with its figures; the first is the default. Its Try and Notice are parts of the page's content file."""
+    """A question with its figures; the first is the default. The page's content file has its Try and Notice."""
 
     slug: Text
     title: Text

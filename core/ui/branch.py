@@ -131,7 +131,7 @@ def _elsewhere(asked: str, systems: Mapping[str, System]) -> None:
     if system is not None and asked not in systems and system.branch in BRANCH_TITLES:
         page_link(
             system.branch,
-            f"{plain(system.name)} is on the page {BRANCH_TITLES[system.branch]}",
+            _words("On another page", system=plain(system.name), page=BRANCH_TITLES[system.branch]),
             {"system": system.slug},
             icon=":material/arrow_forward:",
         )
@@ -281,7 +281,7 @@ def _no_model(view: BranchView, section: str) -> None:
     title = BRANCH_TITLES[home.branch]
     info(_words("Elsewhere", system=view.system.name, model=home.name, page=title))
     query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
-    label = f"Run {plain(home.name)} on the page {title}"
+    label = _words("Run elsewhere", model=plain(home.name), page=title)
     page_link(home.branch, label, query, icon=":material/arrow_forward:")
 
 

@@ -27,6 +27,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
+from core.content import content
 from core.links import Value
 from core.ui.component import Component, Message
 from core.ui.page import plain, through_page_table
@@ -134,7 +135,7 @@ def open_page(page: str) -> PageState:
     st.session_state[_PAGE] = page  # last: a run that ends before it has not come here
     for sentence in stored.refused:
         # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
-        st.warning(plain(f"{sentence} The page uses its default instead."), icon=":material/link_off:")
+        st.warning(plain(f"{sentence} {words('Default instead')}"), icon=":material/link_off:")
     return PageState(page, dict(stored.values), stored.epoch, stored.memory, above=st.container())
 
 
@@ -144,7 +145,7 @@ def close_page(state: PageState) -> None:
     query, too_long = links.write(state.page, state.values)
     stored.values = dict(state.values)
     if too_long:
-        st.caption("This text is too long for a link even when packed, so a link to this page leaves it out.")
+        st.caption(words("Too long"))
     # A link may say the same in more words, with a default spelled out. It stays as it is, since rewriting it would put
     # a step into the history that shows nothing new.
     if stored.shortest is None and not stored.refused:
@@ -190,6 +191,11 @@ def _epoch_shown(page: str) -> int | None:
     return max((int(match[1]) for match in found if match), default=None)
 
 
+def words(part: str, /, **values: str) -> str:
+    """A part of what is said of links on every page."""
+    return content("frame", "links").part(part, **values)
+
+
 def instead(state: PageState, sentence: str) -> None:
     """Say what a link asks for in vain, and what stands there instead; for what only the page itself can judge."""
     (state.above or st).warning(plain(sentence), icon=":material/link_off:")
@@ -200,7 +206,8 @@ def within(state: PageState, name: str, wanted: int, low: int, high: int, usual:
     if low <= wanted <= high:
         return wanted
     taken = usual if usual is not None else min(max(wanted, low), high)
-    instead(state, f"“{name}” lies from {low:,} to {high:,} here, so {wanted:,} cannot be had. {taken:,} is taken.")
+    numbers = {"low": f"{low:,}", "high": f"{high:,}", "wanted": f"{wanted:,}", "taken": f"{taken:,}"}
+    instead(state, words("Out of range", name=name, **numbers))
     return taken
 
 
@@ -263,7 +270,7 @@ def link_row(state: PageState) -> None:
     """Buttons that copy the link to this view and that set the page back to its start."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         COPY.draw(state.key("copy"))
-        if st.button("Reset", key=state.key("reset"), help="Set this page back to its start"):
+        if st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
             st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
                 del st.session_state[name]  # also what outlives links and Back, such as guesses

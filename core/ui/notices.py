@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from core.anatomy.store import faults
+from core.content import content
 from core.errors import AtlasError
 from core.ui.glossary import quoting_terms
 
@@ -43,4 +44,4 @@ def sentences() -> Iterator[None]:
 def unbuilt() -> None:
     """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
     for sentence in faults():
-        warning(f"Not counted here. {sentence}", icon=":material/rule:")
+        warning(f"{content('frame', 'links').part('Not counted')} {sentence}", icon=":material/rule:")

@@ -24,7 +24,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.settings import settings
-from core.ui.links import PageState, instead
+from core.ui.links import PageState, instead, words
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -56,7 +56,7 @@ class Param(ABC, Generic[T]):
         try:
             return self.checked(raw)
         except ValueError as error:
-            instead(state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. The page uses its default instead.")
+            instead(state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. {words('Default instead')}")
             state.set(**{self.name: None})
             return self.default
 
@@ -212,15 +212,15 @@ class Words(Control[tuple[str, ...]]):
         raw = state.values.get(self.name)
         strange = [word for word in raw if word not in self.options] if isinstance(raw, tuple) else []
         if isinstance(raw, tuple) and strange and len(strange) < len(raw):
-            instead(state, f"“{self.label}” ignores {', '.join(map(_quoted, strange))}, which is not available here.")
+            instead(state, f"“{self.label}” ignores {', '.join(map(_quoted, strange))}. {words('Not available')}")
             state.set(**{self.name: tuple(str(word) for word in raw if word not in strange)})
         return super().value(state)
 
     def checked(self, raw: Value) -> tuple[str, ...]:
-        words = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
-        if any(word not in self.options for word in words):
+        chosen = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
+        if any(word not in self.options for word in chosen):
             raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
-        return words[: self.most]
+        return chosen[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
         options, common = list(self.options), self._common(state, slot)

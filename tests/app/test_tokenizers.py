@@ -62,8 +62,8 @@ def test_each_algorithm_is_followed_step_by_step() -> None:
     at = opened(tab="steps", method="wordpiece", word="cafжe")
     assert "whole word" in shown(at)
     assert "[UNK]" in html_of(at)
-    assert "for owl, longest first" in described(opened(tab="steps", method="wordpiece", word="an owl", part="2"))
-    assert "for owl, longest first" in described(opened(tab="steps", method="wordpiece", word="an owl", part="9"))
+    assert "“owl”: lookups in" in described(opened(tab="steps", method="wordpiece", word="an owl", part="2"))
+    assert "“owl”: lookups in" in described(opened(tab="steps", method="wordpiece", word="an owl", part="9"))
     one, same, other = (html_of(opened(tab="steps", method="unigram", alpha="0.3", seed=seed)) for seed in "778")
     assert "Sampled segmentations" in one
     assert one == same != other

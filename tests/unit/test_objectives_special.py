@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import checkpoints
+from core.content import content
 from core.errors import AtlasError, InputUnusable
 from core.objectives import causal, denoising, gaps, permutation, prefix, sentinels
 from core.objectives.example import Example
 from core.objectives.sentence_pairs import TWO, two_orders
 from core.ui.objectives.entry import Entry, Stage, inputs, style
-from core.ui.objectives.hide import BLANK, LABEL, covered, guess_label, judge_replaced, main_stage, open_targets
+from core.ui.objectives.hide import BLANK, covered, guess_label, judge_replaced, main_stage, open_targets
 from core.ui.objectives.objective import ENTRIES
 from core.ui.objectives.picture import picture
 from core.ui.objectives.read_on import drawn_order
@@ -216,7 +217,7 @@ def test_sentinels_need_not_be_guessed() -> None:
 def test_one_question_about_the_whole_is_chosen_from_its_answers() -> None:
     pair = Stage(two_orders(["a"], ["b"], rng()))
     assert guess_label((pair,)) == ("Sentence order?", TWO)
-    assert guess_label((Stage(SHIFTED["causal"](WORDS)),)) == (LABEL, ())
+    assert guess_label((Stage(SHIFTED["causal"](WORDS)),)) == (content("objectives").label("guesses"), ())
 
 
 def test_the_stage_that_asks_most_is_guessed_at() -> None:
@@ -229,7 +230,7 @@ def test_the_stage_that_asks_most_is_guessed_at() -> None:
 @pytest.mark.parametrize(
     ("words", "replaced", "told"),
     [
-        (["Fox", "dog"], ["fox", "cat"], "1 of 2 replaced tokens found: fox, cat. 1 that you named was not."),
+        (["Fox", "dog"], ["fox", "cat"], "1 of 2 replaced tokens found: fox, cat. Named without being replaced: 1."),
         (["a", "b"], ["a", "b"], "2 of 2 replaced tokens found: a, b."),
         (["x"], [], "Wrong: no token"),
         (["fox"], ["fox", "fox"], "1 of 2 replaced tokens found: fox ×2."),

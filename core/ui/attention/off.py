@@ -102,11 +102,10 @@ def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view
         linked = (example,) if linked is None else linked
         st.session_state[slot] = [code for code in linked if code in effects]
         if missing := [code for code in linked if code not in effects]:
-            warning(
-                f"The link ablates “{', '.join(missing)[:60]}”, which this model does not have. Its heads are written "
-                f"like {example}: {kinds[effect.head.kind].lower()}, {_name(effect.head)}.",
-                icon=":material/link_off:",
-            )
+            kind, head = kinds[effect.head.kind].lower(), _name(effect.head)
+            notation = view.words.part("Notation", example=example, kind=kind, head=head)
+            quoted = ", ".join(missing)[:60]
+            warning(f"The link ablates “{quoted}”, which this model lacks. {notation}", icon=":material/link_off:")
     return slot
 
 
@@ -127,7 +126,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     if not count:
         view.note("None ablated")
         return
-    sentence = f"Without {count} {'head' if count == 1 else 'heads'} the prediction loses **{ablation.bits:.2f} bits**"
+    sentence = view.words.part("Lost", count=count, bits=f"{ablation.bits:.2f}")
     if changes:
         top, best = changes[0], ablation.after.tokens[0]
         sentence += f": “{plain(top.token)}” goes from {percent(top.before)} to {percent(top.after)}"

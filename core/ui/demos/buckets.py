@@ -106,9 +106,10 @@ def _weight_kept(view: DemoView, found: Buckets, rounds: int) -> None:
             figures.rounds(rows, theme=theme()),
             Table(("rounds", "weight kept", "largest key found", "pairs computed"), rows),
             alt="; ".join(
-                f"{count} rounds: {100 * caught:.0f}% of the weight, {100 * largest:.0f}% of the largest, "
-                f"{100 * pairs:.0f}% of the pairs"
-                for count, caught, largest, pairs in rows
+                view.words.part(
+                    "Alt: rounds", rounds=count, kept=f"{kept:.0%}", largest=f"{largest:.0%}", pairs=f"{pairs:.0%}"
+                )
+                for count, kept, largest, pairs in rows
             ),
         )
     with right:

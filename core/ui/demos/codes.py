@@ -82,7 +82,7 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
         # Two codes may have led to the same words, and nobody could tell them apart.
         alike = [label for label in continuations if continuations[label] == continuations[code]]
         under = " and under ".join(f"“{label}”" for label in alike)
-        return f"{'Right' if guess in alike else 'Wrong'}: it was generated under {under}."
+        return f"{'Right' if guess in alike else 'Wrong'}: {view.words.part('Guess: code')} {under}."
 
     place = st.empty()
     shown = view.uncovered(view.words.label("which"), judge, *asked, code, choices=tuple(continuations), on=True)

@@ -38,7 +38,7 @@ def draw(view: DemoView) -> None:
         view.note("Languages")
     marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
     if marked is not None:
-        st.caption(f"{marked} tests {next(probe.asks for probe in PROBES if probe.name == marked)}.")
+        view.note("Probe", probe=marked, asks=next(probe.asks for probe in PROBES if probe.name == marked))
     text = TEXT.with_(placeholder=view.words.label("placeholder")).draw(state, tag="mask")
     with sentences():
         tokens = view.computed("", prepare, text).tokens

@@ -106,7 +106,7 @@ def _judge(detection: Detection, view: DemoView) -> Judge:
         if not detection.masked:
             return said
         changed = any(i in detection.replaced for i, name in zip(order, names, strict=True) if same_word(guess, name))
-        return f"{said} It was {'replaced' if changed else 'not replaced'}."
+        return f"{said} {view.words.part('Was replaced' if changed else 'Was not replaced')}"
 
     return judge
 

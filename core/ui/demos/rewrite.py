@@ -303,7 +303,7 @@ def _generate(
     chosen = f" {view.words.part('By hand', step=len(forced))}" if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
         ended = f"{len(run.path)} tokens. {run.ended(view.spec.name)}"
-        st.caption((ended if shown else "Generated, but covered.") + chosen)
+        st.caption((ended if shown else view.words.part("Covered")) + chosen)
         if forced:
             reset = view.words.label("reset")
             st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
@@ -364,7 +364,7 @@ def _both_measured(view: DemoView, task: str) -> None:
     if rows:
         with st.expander(view.words.label("quality")):
             st.table(rows, border="horizontal", hide_index=True, alt="Quality of both translations")
-            st.caption("From the model's card.")
+            view.note("Card")
 
 
 REWRITE = Demo(

@@ -185,15 +185,16 @@ def _score_maps(view: DemoView, parts: Parts, layer: int, head: int, query: int)
     titles = [f"{view.words.label(part)} ({part})" for part in COMPONENTS]
     pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
+    numbers = {"layer": layer + 1, "head": head + 1, "tokens": len(parts.tokens)}
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
             st.markdown(f"**{name}**")
+            ends = {"low": f"{values.min():.2f}", "high": f"{values.max():.2f}"}
+            alt = view.words.part("Alt", name=name, **numbers, **ends)
             chart(
                 score_map(values, parts.tokens, query, limit, theme=theme()),
                 key=view.state.key(f"parts.map.{number}"),
-                alt=f"{name}: layer {layer + 1}, head {head + 1}, scores of {len(parts.tokens)} tokens, from "
-                f"{values.min():.2f} to {values.max():.2f}. For the query {parts.tokens[query]} the key "
-                f"{parts.tokens[int(values[query].argmax())]} has the highest score.",
+                alt=f"{alt} “{parts.tokens[int(values[query].argmax())]}”.",
             )
     view.note("Scale", limit=f"{limit:.1f}")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.language.decoding.cards import Number
 from core.language.decoding.reader import Start
 from core.language.tasks import tasks
@@ -114,7 +115,7 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
     """The task of an encoder-decoder, None for a decoder; and the sample text of the page."""
     if not spec.offers("rewrites"):
         if state.text("task"):
-            instead(state, f"{spec.name} continues a text and has no tasks.")
+            instead(state, content("generation").part("No tasks", model=spec.name))
             state.set(task=None)
         return None, PROMPT
     offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}

@@ -24,7 +24,7 @@ from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
 from core.ui.generation.writing import Canvas, generate_all
 from core.ui.glossary import terms
-from core.ui.links import PageState, instead, within
+from core.ui.links import PageState, instead, within, words
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
@@ -88,10 +88,9 @@ def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
     name, number = PROCESSORS[rule]
     wanted = state.real(VALUE.name, number.start)
     if not number.allows(wanted):
-        instead(
-            state,
-            f"{number.name} of {name} lies from {number.low:g} to {number.high:g}; {number.start:g} is used.",
-        )
+        bounds = {"low": number.low, "high": number.high, "wanted": wanted, "taken": number.start}
+        numbers = {key: f"{bound:g}" for key, bound in bounds.items()}
+        instead(state, words("Out of range", name=f"{name}: {number.name}", **numbers))
         wanted = number.start
     value = number_box(number, wanted, state.key(f"value.{rule}"))
     state.set(value=None if value == number.start else value)

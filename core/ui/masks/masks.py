@@ -20,6 +20,7 @@ from core.attention.masks.board import MOST_EDITS, Board, lay, mask_table
 from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
+from core.content import content
 from core.figures.masks import mask_map
 from core.language.text import clean
 from core.links import parameters as link
@@ -107,6 +108,7 @@ def masks(view: View) -> None:
 
 def board_data(choice: Mask, board: Board) -> dict[str, Any]:
     """The data of the component: names, the predicate's cells as a row of 0 and 1, and the changed cells."""
+    counts: dict[str, str | int] = {"mask": choice.title(), "allowed": board.count, "pairs": board.allowed.size}
     return {
         "rows": [short(token, _LETTERS) for token in board.axes.queries],
         "cols": [short(token, _LETTERS) for token in board.axes.keys],
@@ -115,7 +117,7 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
         "most": MOST_EDITS,
         "down": "query",
         "across": "key",
-        "label": f"{choice.title()}: {board.count} of {board.allowed.size} pairs are allowed",
+        "label": content("objectives", "masks").part("Board", **counts),
         "accent": COLOR,
         "onAccent": on_colour(COLOR),
         "file": f"mask-{write(choice)}",
@@ -248,7 +250,7 @@ def _three(view: View, tokens: tuple[str, ...]) -> None:
                 title.lower().replace(" ", "-"),
                 title,
                 mask_map(allowed, names, names, COLOR, of=title, theme=theme()),
-                f"{title} over {len(names)} tokens. {words}",
+                f"{view.words.part('Alt: three', what=title, tokens=len(names))} {words}",
                 note=words,
                 heading=True,
             ).draw(view.state)

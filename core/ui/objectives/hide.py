@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.content import Content, content
 from core.language.guesses import same_word
 from core.objectives.example import Cell, Example, Visible
 from core.ui.demos.cover import Judge
 from core.ui.objectives.entry import Inputs, Stage, style
 from core.ui.objectives.picture import shown
 
-LABEL = "Your guesses, in order, separated by spaces"
 _MOST = 12
 BLANK = "▢"
 
@@ -106,7 +106,7 @@ def guess_label(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:
     labels = stage.example.labels
     if labels and not open_targets(stage.example):
         return f"{labels[0].name.capitalize()}?", labels[0].choices
-    return ("Which tokens were replaced?" if stage.classifies else LABEL), ()
+    return _words().label("which" if stage.classifies else "guesses"), ()
 
 
 def targets_judge(inputs: Inputs, stages: Sequence[Stage]) -> Judge:
@@ -129,7 +129,7 @@ def targets_judge(inputs: Inputs, stages: Sequence[Stage]) -> Judge:
         words = guess.replace(",", " ").split()
         hits = sum(same_word(word, target) for word, target in zip(words, targets, strict=False))
         more = " …" if len(targets) > _MOST else ""
-        return f"{hits} of {len(targets)} targets right: {', '.join(targets[:_MOST])}{more}."
+        return f"{_words().part('Guess: hits', hits=hits, count=len(targets))} {', '.join(targets[:_MOST])}{more}."
 
     return judge
 
@@ -137,7 +137,7 @@ def targets_judge(inputs: Inputs, stages: Sequence[Stage]) -> Judge:
 def judge_replaced(words: Sequence[str], replaced: Sequence[str]) -> str:
     """How many of the replaced tokens were named, and how many others."""
     if not replaced:
-        return f"{'Wrong' if words else 'Right'}: no token was replaced."
+        return f"{'Wrong' if words else 'Right'}: {_words().part('Guess: none replaced')}"
     left = list(replaced)
     for word in words:
         at = next((i for i, token in enumerate(left) if same_word(word, token)), None)
@@ -145,6 +145,10 @@ def judge_replaced(words: Sequence[str], replaced: Sequence[str]) -> str:
             left.pop(at)
     hits = len(replaced) - len(left)
     wrong = len(words) - hits
-    also = f" {wrong} that you named {'was' if wrong == 1 else 'were'} not." if wrong else ""
+    also = f" {_words().part('Guess: others', wrong=wrong)}" if wrong else ""
     names = ", ".join(f"{word} ×{count}" if count > 1 else word for word, count in Counter(replaced).items())
-    return f"{hits} of {len(replaced)} replaced tokens found: {names}.{also}"
+    return f"{_words().part('Guess: replaced', hits=hits, count=len(replaced))} {names}.{also}"
+
+
+def _words() -> Content:
+    return content("objectives", "page")

@@ -76,7 +76,7 @@ SEED = Seed(label="Seed", width=100, again="Again")
 MODEL = Choice(name="model", label="Model", options={}, width=200)
 UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
 COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
-RELATIVE = Toggle(name="relative", label="Run a related model", help="No model here was trained with this objective")
+RELATIVE = Toggle(name="relative", label="Run a related model")
 _MASKS = {
     "encoder": "Attention mask",
     "decoder": "Attention mask",

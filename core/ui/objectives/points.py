@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 from pydantic import Field
 
+from core.content import content
 from core.figures.vectors import pair_matrix, pair_table, pair_words
 from core.links import parameters as link
 from core.objectives import contrastive
@@ -132,7 +133,7 @@ def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, .
     if slot not in st.session_state:
         linked = state.integers("angles") if state.key("points.seen") not in st.session_state else ()
         if linked and len(linked) != len(begun):
-            instead(state, f"The link has {len(linked)} angles for {len(begun)} points. The default points are used.")
+            instead(state, content("objectives", "points").part("Other count", linked=len(linked), points=len(begun)))
         st.session_state[slot] = linked if len(linked) == len(begun) else begun
     st.session_state[state.key("points.seen")] = True
     sent = CIRCLE.sent(f"{slot}.circle")

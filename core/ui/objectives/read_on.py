@@ -102,7 +102,7 @@ def _ask(view: View, inputs: Inputs) -> Options:
         first = sign not in st.session_state
         fresh = first and sorted(linked) == list(range(count))
         if first and linked and not fresh:
-            instead(state, f"The link's order is none of {count} tokens. The order sampled with the seed is shown.")
+            instead(state, view.words.part("Other length", count=count))
         st.session_state[slot] = linked if fresh else drawn
         st.session_state[sign] = now
 

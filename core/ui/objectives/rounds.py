@@ -14,6 +14,7 @@ from typing import cast
 import streamlit as st
 
 from core import checkpoints, session
+from core.content import content
 from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
 from core.language.rounds import GAP, LENGTH, MODELS, Answer, Given, Kind, Question, Turn, draw, opening, scores, spans
@@ -155,7 +156,7 @@ def rounds(view: View) -> None:
             state.memory["rounds.kind"] = kind
             _count()
         current = _round(kind, state)
-        st.button("New round", key=state.key("rounds.new"), on_click=current.renew, help="Ten other questions")
+        st.button("New round", key=state.key("rounds.new"), on_click=current.renew, help=view.words.label("new"))
     number = current.number
     state.set(round=current.seed or None, question=number + 1)
     box = state.key(f"rounds.{kind}.{current.seed}.{number}")
@@ -233,7 +234,13 @@ def _ask(view: View, question: Question, key: str, current: Round) -> None:
 
 
 def _give_up(key: str, current: Round) -> None:
-    st.button("Show", key=f"{key}.show", on_click=current.take, args=(None,), help="Give up and show the answer")
+    st.button(
+        "Show",
+        key=f"{key}.show",
+        on_click=current.take,
+        args=(None,),
+        help=content("objectives", "rounds").label("show"),
+    )
 
 
 def _ask_word(view: View, key: str, current: Round) -> None:
@@ -331,7 +338,7 @@ def scoreboard(turns: Sequence[Turn], name: str, current: Round) -> None:
 def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> None:
     """The end of a round: the score, every question, and the same as a file."""
     _, you, model = scores(turns)
-    verdict = "You scored higher." if you > model else "The model scored higher." if model > you else "A tie."
+    verdict = view.words.part(f"Score: {'you' if you > model else 'model' if model > you else 'tie'}")
     st.markdown(f"##### You {you} of {LENGTH}, {plain(name)} {model} of {LENGTH}. {verdict}")
     records, rows = [], []
     for number, turn in enumerate(turns, 1):

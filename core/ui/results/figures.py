@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import catalogue
 from core.catalogue.results import COLUMNS, Result, citation, name, names, paper, results
+from core.content import content
 from core.errors import UnknownSystem
 from core.figures.labels import short, with_unit
 from core.table import Cell as Value
@@ -168,7 +169,7 @@ def _source(key: str) -> str:
 
 def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
     if row.disagrees:
-        return (linker.rich(row.note), Link("Sources disagree on this figure: see Sources", sources_page()))
+        return (linker.rich(row.note), Link(content("results").label("disagree"), sources_page()))
     return (linker.rich(row.note),) if row.note else ()
 
 

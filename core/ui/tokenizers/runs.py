@@ -11,6 +11,7 @@ from html import escape
 
 import streamlit as st
 
+from core.content import content
 from core.language.tokens import visible
 from core.language.types import Token
 from core.tokenizers.cut import Tokenization
@@ -110,7 +111,7 @@ def run(
 
 def _foot(cut: Tokenization) -> str:
     if not cut.tokens:
-        return "This tokenizer drops every character of the text: the whole text is lost."
+        return content("tokenizers").part("All lost")
     found = lost(cut)
     said = found.summary()
     return f"{said[0].upper()}{said[1:]}."

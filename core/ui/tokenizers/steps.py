@@ -155,8 +155,7 @@ def matches(view: View, one: TokenizerInfo, word: str) -> None:
         draw([run([Token(vocabulary.get(sign, -1), sign, sign, 0, len(word))], "Tokens", unknown=frozenset({0}))])
         last = found.tries[-1].piece if found.tries else word
         st.markdown(
-            f"No vocabulary entry matches at “{plain(last)}”, so the **whole word** becomes {plain(sign)}, including "
-            "the tokens matched before it."
+            f"No vocabulary entry matches at “{plain(last)}”, {view.words.part('Unknown', unknown=plain(sign))}"
         )
     else:
         tokens = [
@@ -168,12 +167,12 @@ def matches(view: View, one: TokenizerInfo, word: str) -> None:
         {"lookup": number, "start": one.start, "end": one.end, "substring": one.piece, "in the vocabulary": one.found}
         for number, one in enumerate(found.tries, start=1)
     ]
+    lookups = view.words.part("Alt: lookups", count=len(found.tries), matched=sum(one.found for one in found.tries))
     Panel(
         "lookups",
         "Vocabulary lookups",
         figures.tries(word, found.tries, theme=theme()),
-        f"{len(found.tries)} lookups in the vocabulary for {word}, longest first; "
-        f"{sum(one.found for one in found.tries)} matched.",
+        f"“{word}”: {lookups}",
         Table.from_records(records) if records else None,
     ).draw(view.state)
     if len(found.tries) > figures.TRIES:

@@ -54,15 +54,15 @@ def segmentations(view: View, one: TokenizerInfo, word: str) -> None:
         }
         for edge, weight in zip(lattice.edges, weights, strict=True)
     ]
+    ways = f"{unigram.ways(lattice):,}"
     Panel(
         "lattice",
         "Lattice of matching tokens",
         figures.lattice(_spaced(word), lattice.edges, weights, best.edges, theme=theme()),
-        f"Lattice of {len(lattice.edges)} tokens for {word}; the best of {unigram.ways(lattice):,} segmentations is "
-        + _name(best),
+        f"{view.words.part('Alt: lattice', tokens=len(lattice.edges), ways=ways)} {_name(best)}",
         Table.from_records(edges),
     ).draw(state)
-    view.try_and_notice("unigram", ways=f"{unigram.ways(lattice):,}")
+    view.try_and_notice("unigram", ways=ways)
     shares = [exp(path.score - total) for path in paths]
     names = [_name(path) for path in paths]
     records = [

@@ -325,7 +325,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
 def _counted(system: System, size: str, parameters: int) -> str:
     """The count in full, beside the figure that was published."""
     one = system.size(size)
-    text = f"{one.architecture} with **{parameters:,}** parameters, shared tensors once"
+    text = _words("Counted", architecture=one.architecture, parameters=f"{parameters:,}")
     if one.published_as:
         text += f"; published as {plain(one.published_as)}"
     return text + "." + (f" {plain(one.note)}" if one.note else "")

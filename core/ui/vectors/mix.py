@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.figures import vectors as pictures
 from core.figures.vectors import strips
 from core.links.parameters import Integers
@@ -65,9 +66,8 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     slots = _slots(spec, layers, state)
     linked = state.integers("weights")
     if linked and len(linked) != layers + 1 and slots[0] not in st.session_state:
-        instead(
-            state, f"The link has {len(linked)} weights, and {spec.name} {layers + 1} layers to mix. All start at 0."
-        )
+        values: dict[str, str | int] = {"linked": len(linked), "model": spec.name, "layers": layers + 1}
+        instead(state, content("vectors", "mix").part("Other count", **values))
     start = [value / 10 - REACH for value in linked] if len(linked) == layers + 1 else [0.0] * (layers + 1)
     for slot, value in zip(slots, start, strict=True):
         st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))
