@@ -21,6 +21,11 @@ RUN torch="$(grep '^torch==' requirements.txt)" && \
       pip install -c scripts/no-cuda.txt "$torch" ) && \
     pip check
 
+# requirements-ray.txt makes this the image of the model engine (compose.scale.yaml).
+ARG EXTRA=
+COPY requirements-ray.txt ./
+RUN [ -z "$EXTRA" ] || pip install -r "$EXTRA"
+
 # An account that owns only its home (the Hub's cache, where the host turns the Hub on), and a folder for checkpoints.
 RUN useradd --create-home --uid 10001 atlas && \
     mkdir -p /checkpoints /home/atlas/.cache/huggingface && \

@@ -161,11 +161,11 @@ def deploy(
     except ImportError:
         raise EngineUnavailable("Ray is not installed: pip install -r requirements-ray.txt") from None
     threads = max(16, 2 * batch)
+    here: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": 256 * 2**20}
     ray.init(
         address=address,
-        include_dashboard=None if address else False,
         runtime_env={"env_vars": {"PYTHONPATH": str(ROOT)}},
-        log_to_driver=True,
+        **here,
     )
     serve.start(proxy_location="EveryNode", http_options={"host": host, "port": port})
     scaled: dict[str, Any] = {"num_replicas": replicas}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -154,3 +156,45 @@ def test_compose_defaults_are_valid_settings() -> None:
     settings = Settings.model_validate(defaults)
     assert settings.hub == "off"
     assert settings.memory_mb == Settings.model_fields["memory_mb"].default
+
+
+def test_compose_at_scale_names_what_there_is() -> None:
+    """Settings, routes, ports, options and files of ``compose.scale.yaml`` and ``deploy/nginx.conf``."""
+    from core.__main__ import serve
+    from core.ui import server
+
+    services = yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
+    nginx = (ROOT / "deploy" / "nginx.conf").read_text()
+    apps = [name for name in services if name.startswith("app-")]
+    port = environment()["STREAMLIT_SERVER_PORT"]
+    assert re.findall(r"server (\S+) max_fails", nginx) == [f"{name}:{port}" for name in apps]
+    assert len({services[name]["networks"]["inside"]["ipv4_address"] for name in apps}) == len(apps) == 2
+    hosts = services["proxy"]["extra_hosts"]
+    assert hosts == {name: services[name]["networks"]["inside"]["ipv4_address"] for name in apps}
+    assert f"listen {services['proxy']['ports'][0].rpartition(':')[2]};" in nginx
+    assert services["proxy"]["volumes"] == ["./deploy/nginx.conf:/etc/nginx/nginx.conf:ro"]
+    probes = {
+        name: re.search(r"http://127.0.0.1:(\d+)(/[\w/-]*)", str(services[name]["healthcheck"])) for name in services
+    }
+    assert {found[1] for name in apps if (found := probes[name])} == {port}
+    assert all(found[2] in {route.path for route in server.routes()} for name in apps if (found := probes[name]))
+    assert probes["proxy"] is not None
+    assert f"location = {probes['proxy'][2]} " in nginx
+    options = {word.partition("=")[0].removeprefix("--") for word in services["engine"]["command"] if word[:2] == "--"}
+    assert options <= set(inspect.signature(serve).parameters)
+    assert services["engine"]["command"][:4] == ["python", "-m", "core", "serve"]
+    assert (ROOT / services["engine"]["build"]["args"]["EXTRA"]).exists()
+    assert "ports" not in services["engine"]
+    knobs = {f"ATLAS_{name.upper()}" for name in Settings.model_fields}
+    for service in services.values():
+        assert {name for name in service.get("environment", ()) if name.startswith("ATLAS_")} <= knobs
+        assert {"mem_limit", "cpus", "pids_limit", "tmpfs", "healthcheck"} <= service.keys()
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+    same = ("ATLAS_MEMORY_MB", "ATLAS_THREADS", "ATLAS_HUB")
+    assert all(services["engine"]["environment"][name] == services[apps[0]]["environment"][name] for name in same)
+    url = services[apps[0]]["environment"]["ATLAS_ENGINE_URL"]
+    assert (
+        Settings(engine="ray", engine_url=url).engine_url
+        == f"http://engine:{inspect.signature(serve).parameters['port'].default}"
+    )

@@ -83,6 +83,8 @@ def same(left: Any, right: Any, near: float = 0.0) -> None:
         assert len(left) == len(right)
         for a, b in zip(left, right, strict=True):
             same(a, b, near)
+    elif isinstance(left, dict):
+        same(list(left.items()), list(right.items()), near)
     else:
         assert left == right
 
