@@ -38,6 +38,8 @@ def facts_panel(slug: str) -> None:
     with sentences():
         computed_panel(system)
     _corrections(system, words)
+    if system.notes:
+        st.subheader(words.label("notes"), anchor=False)
     for note in system.notes:
         citations = map(system.citation, note.sources)
         source = ", ".join(filter(None, (_short(citation) or citation.evidence for citation in citations)))
