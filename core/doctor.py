@@ -17,6 +17,7 @@ from core import settings as configuration
 from core.checkpoints import hub_cache, package, registry
 from core.checkpoints.families import Branch
 from core.checkpoints.spec import CheckpointSpec
+from core.engine.client import reachable
 from core.errors import AtlasError, SettingUnusable
 from core.figures.labels import with_unit
 from core.turns import turns
@@ -104,6 +105,8 @@ def _settings(report: Report) -> bool:
             package.verified_weights()
         except AtlasError as error:
             report.problems.append(str(error))
+    if chosen.engine == "ray" and not reachable():
+        report.problems.append(f"The model engine at {chosen.engine_url} is away. “python -m core serve” starts one.")
     total = _memory_bytes()
     threads = (
         f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for large ones"
@@ -114,6 +117,9 @@ def _settings(report: Report) -> bool:
         "and as much for pages on their way to a browser",
         f"threads: {threads} (ATLAS_THREADS)",
         f"{turns.most} runs of pages compute at a time, the others queue",
+        "models compute in this process (ATLAS_ENGINE)"
+        if chosen.engine == "process"
+        else f"models compute by Ray Serve at {chosen.engine_url} (ATLAS_ENGINE_URL)",
     ]
     if total:
         memory.append(f"{total / 1e6:,.0f} MB in this machine")

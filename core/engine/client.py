@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -42,11 +43,14 @@ def frames(request: tuple[Any, ...]) -> Iterator[Any]:
     def send() -> http.client.HTTPResponse:
         connection.connect()
         lines.append(connection.sock)
+        if gone.is_set():
+            raise ConnectionAbortedError
         connection.sock.settimeout(SILENCE)
         connection.request("POST", path, body)
         return connection.getresponse()
 
     lines: list[socket.socket] = []
+    gone = threading.Event()
     try:
         response = turns.result(_readers.submit(send))
         if response.status != 200:
@@ -59,10 +63,24 @@ def frames(request: tuple[Any, ...]) -> Iterator[Any]:
     except (OSError, http.client.HTTPException) as error:
         raise EngineUnavailable(_away("It cannot be reached.")) from error
     finally:
+        gone.set()
         for line in lines:  # closing alone would not wake the thread that reads
             with suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
             line.close()
+        connection.close()
+
+
+def reachable() -> bool:
+    """Whether Ray Serve answers at ``ATLAS_ENGINE_URL``."""
+    address = urlsplit(settings().engine_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=CONNECT)
+    try:
+        connection.request("GET", "/-/healthz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
         connection.close()
 
 
@@ -86,6 +104,6 @@ def _error(name: str, sentence: str) -> AtlasError:
 
 def _away(reason: str) -> str:
     return (
-        f"The model engine of this installation is away. {reason} Pages that run no model work; try this one again in "
-        "a minute. The host can start the engine with “python -m core serve” (ATLAS_ENGINE_URL)."
+        f"The model engine of this installation is away. {reason} Pages without a live model work; try this one again "
+        "in a minute. The host can start the engine with “python -m core serve” (ATLAS_ENGINE_URL)."
     )
