@@ -16,6 +16,7 @@ import streamlit as st
 
 from core import engine
 from core.cache import HOUR, Cache
+from core.content import content
 from core.engine import checkpoint as checkpoint
 from core.errors import OutOfRange
 from core.settings import raised_with, settings
@@ -184,7 +185,7 @@ def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again
     """The same, for one of those who may wait."""
     with turns.aside():
         while not _measuring.acquire(timeout=0.5):
-            progress(0.0, "Another measurement is running; yours comes next")
+            progress(0.0, content("frame", "links").label("waiting"))
     try:
         if not again and (stored := results.get(key)) is not None:
             return stored  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars, totals
-from core.figures.labels import in_bytes, label, whole
+from core.figures.labels import in_bytes, label, sentence, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json, note, title, upright
 from core.theme import FILLS, Theme
@@ -92,7 +92,7 @@ def _by_part(stacks: Sequence[Bar]) -> dict[str, list[float]]:
 def held_alt(stacks: Sequence[Bar], limit: float | None = None) -> str:
     """The bars in words, for screen readers."""
     said = "; ".join(f"{bar.label}: {in_bytes(bar.total)}" for bar in stacks)
-    return f"Bytes on one device. {said}." + (f" The line stands at {in_bytes(limit)}." if limit else "")
+    return sentence("Held", bars=said) + (f" {sentence('Held: limit', limit=in_bytes(limit))}" if limit else "")
 
 
 def held_rows(stacks: Sequence[Bar]) -> list[dict[str, object]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import Json, figure, note, title, upright
 from core.theme import Theme, mixed
 
@@ -94,11 +94,16 @@ def learning_curves(
 def curves_alt(lines: Sequence[Line], measure: str) -> str:
     """The picture in a few sentences, for screen readers."""
     said = "; ".join(
-        f"{line.name} from {line.values[0]:.3g} to {line.values[-1]:.3g} "
-        f"after {line.tokens[-1] / 1e6:.3g} million tokens"
+        sentence(
+            "Curves: one",
+            name=line.name,
+            first=f"{line.values[0]:.3g}",
+            last=f"{line.values[-1]:.3g}",
+            millions=f"{line.tokens[-1] / 1e6:.3g}",
+        )
         for line in lines
     )
-    return f"{measure} over the training tokens. {said}."
+    return sentence("Curves", measure=measure, curves=said)
 
 
 def _trace(line: Line, number: int, color: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
         ]
         if known:
             said.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
-    return f"{measure} by layer. {'; '.join(said)}."
+    return sentence("Lines", measure=measure, lines="; ".join(said))
 
 
 def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme: Theme) -> go.Figure:

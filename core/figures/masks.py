@@ -265,7 +265,7 @@ def stream_words(tokens: Sequence[str], rank: Sequence[int]) -> str:
     order = sorted((step, text) for text, step in zip(tokens, rank, strict=True) if step)
     known = ", ".join(text for text, step in zip(tokens, rank, strict=True) if not step)
     predicted = ", ".join(text for _, text in order)
-    return f"{sentence('Streams')} Known: {known}. Predicted in this order: {predicted}."
+    return f"{sentence('Streams')} {sentence('Streams: known')} {known}. {sentence('Streams: predicted')} {predicted}."
 
 
 def epoch_map(masked: Bools, tokens: Sequence[str], color: str, *, here: int | None = None, theme: Theme) -> go.Figure:

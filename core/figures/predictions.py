@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars
-from core.figures.labels import label
+from core.figures.labels import label, sentence
 from core.figures.plot import cut, upright
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def verdict_alt(tokens: Sequence[str], probabilities: Sequence[float], replaced:
         f"{text}{' (replaced)' if i in replaced else ''} {percent(p)}"
         for i, (text, p) in enumerate(zip(tokens, probabilities, strict=True))
     )
-    return f"Probability of having been replaced: {said}."
+    return f"{sentence('Verdicts')} {said}."
 
 
 def _named(text: str, chosen: bool) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label as escaped
-from core.figures.labels import short, whole
+from core.figures.labels import sentence, short, whole
 from core.figures.plot import DASHES, SYMBOLS, Json, Trace, cut, figure, note, scatter
 from core.theme import Theme
 
@@ -165,14 +165,14 @@ def dots_alt(rows: Sequence[Dot], measure: str) -> str:
     """The rows in words, for screen readers."""
     base = next((row for row in rows if row.reference), None)
     parts = [f"{row.label} {_right(row, base)}" for row in rows]
-    against = f", in brackets the difference from {base.label}" if base else ""
-    return f"{measure}{against}: {'; '.join(parts)}."
+    said = sentence("Results: difference", measure=measure, reference=base.label) if base else measure
+    return f"{said}: {'; '.join(parts)}."
 
 
 def scaling_alt(points: Sequence[Point], measure: str) -> str:
     """The points in words, for screen readers."""
     parts = [f"{p.series} {p.text}, {short(p.parameters)} parameters, {p.printed}" for p in points]
-    return f"{measure} against parameters: {'; '.join(parts)}."
+    return sentence("Results: scale", measure=measure, points="; ".join(parts))
 
 
 def _right(row: Dot, base: Dot | None) -> str:

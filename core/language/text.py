@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
+from core.content import content
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.settings import raised_with, settings
 
@@ -107,7 +108,7 @@ def two_parts(text: str) -> tuple[str, str, str]:
     if not central:
         raise InputUnusable("This objective needs two parts of a text. Type two sentences, or one of a few words.")
     cut = min(central, key=lambda at: abs(at - middle))
-    return whole[:cut].strip(), whole[cut:].strip(), "There is one sentence only, so its two halves stand for A and B."
+    return whole[:cut].strip(), whole[cut:].strip(), content("objectives").part("Halves")
 
 
 LONGEST = 16

@@ -65,11 +65,16 @@ HEADERS = {
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that are not there unless the host opens them."""
 
-ELSEWHERE = "This Transformer Atlas does not answer to this name. Whoever runs it can add the name to ATLAS_HOSTS."
-
 _warm = Event()
 _LARGE = 100_000
 """Bytes from which a message to a browser counts in the budget."""
+
+
+def _refusal() -> PlainTextResponse:
+    """The answer under a name that is not the Atlas's; the server starts without what words are read with."""
+    from core.content import content
+
+    return PlainTextResponse(content("frame", "links").part("Other host"), 421)
 
 
 class Secured:
@@ -89,7 +94,7 @@ class Secured:
         host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
         if scope["type"] in ("http", "websocket") and not _answers_to(host):
             # ASGI turns a WebSocket that is closed before it opens into an answer with status 403.
-            refused = PlainTextResponse(ELSEWHERE, 421) if scope["type"] == "http" else WebSocketClose()
+            refused = _refusal() if scope["type"] == "http" else WebSocketClose()
             await refused(scope, receive, send_secured)
         elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and _setting("metrics") != "on":
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)

@@ -283,6 +283,6 @@ def test_series_differ_in_marker_and_dash_and_names_keep_apart() -> None:
 
 def test_pictures_in_words() -> None:
     assert dots_alt([BASE, LESS], "SQuAD") == (
-        "SQuAD, in brackets the difference from with both: with both 88.5; <b>left</b> to right 77.8 (−10.7)."
+        "SQuAD, in parentheses the difference from with both: with both 88.5; <b>left</b> to right 77.8 (−10.7)."
     )
     assert "mT5 small, 300 M parameters, 75.6" in scaling_alt(POINTS_FIGURES, "GLUE")

@@ -48,7 +48,7 @@ def test_the_table_and_the_sentence_say_the_same() -> None:
     assert rows[1]["its content stream attends to"] == "all"
     assert rows[2]["its query stream attends to"] == "[CLS], [SEP]"
     said = stream_words(TOKENS, RANK)
-    assert "Known: [CLS], [SEP]." in said
+    assert "Known from the start: [CLS], [SEP]." in said
     assert said.endswith("Predicted in this order: cat, a<b.")
 
 

@@ -26,6 +26,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_place
 from core.attention.views.grid import color_scale
 from core.attention.views.page import COLORS
+from core.content import content
 from core.theme import THEMES, Name
 
 Indices = NDArray[np.uint8]  # (rows, columns)
@@ -83,7 +84,7 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
         _text(end, bottom + 46, f"{'+' if signed else ''}{largest:.2f}", anchor="end"),
         _text(end + 10, bottom + 31, "difference" if signed else "weight"),
     ]
-    description = f"Layer {layer + 1}, head {head + 1}: {rows} query tokens down, {columns} key tokens across."
+    description = _words("Head", layer=layer + 1, head=head + 1, queries=rows, keys=columns)
     return _document(max(right + 60, end + 100), bottom + 56, title, description, body, theme)
 
 
@@ -95,7 +96,7 @@ def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attenti
     left, top, gap = 36, 66, 6
     body = [
         _text(12, 24, title, size=15, style=' font-weight="bold"'),
-        _text(left, top - 24, "heads across, layers down; each up to its own largest weight"),
+        _text(left, top - 24, _words("All heads: legend")),
         *(
             _text(left + head * (_THUMBNAIL + gap) + _THUMBNAIL / 2, top - 7, str(head + 1), anchor="middle")
             for head in range(found.heads)
@@ -112,8 +113,12 @@ def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attenti
                 _image(cells, x, y, x + _THUMBNAIL, y + high, palette),
             ]
     width = max(left + found.heads * (_THUMBNAIL + gap) + 12, 480)
-    description = f"{found.layers} layers of {found.heads} heads over {rows} query tokens and {columns} key tokens."
+    description = _words("All heads", layers=found.layers, heads=found.heads, queries=rows, keys=columns)
     return _document(width, top + found.layers * (high + gap) + 12, title, description, body, theme)
+
+
+def _words(part: str, /, **values: int) -> str:
+    return content("figures", "alt").part(part, **values)
 
 
 def _signed(found: AttentionMap) -> bool:

@@ -179,7 +179,8 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     at, say = among(guess, words), _words().part
     numbers = {"count": len(words)} if at is None else {"rank": at + 1, "chance": percent(chances[at])}
     if truth:
-        first = "Right: that is the original." if same_word(guess, truth) else f"Wrong: the original is “{truth}”."
+        right = same_word(guess, truth)
+        first = say("Original: right") if right else f"{say('Original: wrong')} “{truth}”."
         return f"{first} {say('Other word: absent' if at is None else 'Other word: rank', **numbers)}"
     return say("Word: absent" if at is None else "Word: first" if at == 0 else "Word: later", **numbers)
 

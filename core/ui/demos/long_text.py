@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.efficiency import samples
 from core.efficiency.compare import LongText, MaskedWord, Measured, prepare, token_counter
 from core.figures import sparse as figures
-from core.figures.labels import short
+from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
 from core.session import Progress
 from core.sparse.layout import Cost
@@ -138,7 +138,7 @@ def filled_masks(
             f"{name}-mask-{number}",
             title,
             compared_bars(list(colors), words[:most], list(colors.values()), theme=theme()),
-            f"Probabilities of the most probable words for mask {number}: {', '.join(colors)}.",
+            sentence("Compared words", mask=number, variants=", ".join(colors)),
             Table(("Word", *colors), tuple((word, *chances) for word, chances in words)),
             note=plain(comment(mask)),
         ).draw(view.state)

@@ -22,7 +22,7 @@ TEXT = Text(
     height=68,
     hide_label=True,
 )
-OWN = "The king ate a great feast for all of his trees, and they thanked him."
+OWN_SAMPLE = "The king ate a great feast for all of his trees, and they thanked him."
 """The sentence where there is no generator that replaces tokens."""
 SEED = Seed()
 
@@ -31,7 +31,7 @@ def draw(view: DemoView) -> None:
     """Draw the demo."""
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
-        own = TEXT.with_(default=OWN).draw(state, tag="replaced")
+        own = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")
         _show(view, view.computed("Running the discriminator", detect, own))
         return
     text = TEXT.draw(state, tag="replaced")

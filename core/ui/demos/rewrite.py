@@ -69,7 +69,7 @@ def respell_panel(view: DemoView, clean: str, source: str, output: str) -> None:
             for name, tokens in (("clean", one.clean), ("noisy", one.noisy))
         ]
         figure = token_bars(cuts, view.accent, theme=theme())
-        view.picture("pieces", figure, rows, alt=f"Tokens of the clean and the noisy text. {counts}.")
+        view.picture("pieces", figure, rows, alt=view.words.part("Alt: pieces", counts=counts))
         if clean == source:
             view.note("No corruption")
         view.try_and_notice("bytes")

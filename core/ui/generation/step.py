@@ -8,6 +8,7 @@ from typing import cast
 import streamlit as st
 
 from core import session
+from core.content import content
 from core.figures.decoding import rule_alt, rule_bars, surprise_bars
 from core.figures.predictions import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
@@ -149,7 +150,7 @@ def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int)
     """The text up to the step, and a box for a guess of the next token; whether the answer may be drawn."""
     place = st.empty()
     question = ("step", *chosen.key, decoding_of(card, chosen.common), at)
-    label = f"Token {at + 1}: what comes next?"
+    label = content("generation", "step").part("Guess", token=at + 1)
     shown = uncovered(chosen.state, question, label, token_verdict(path[at]), on=True)
     place.html(text_html(chosen.prefix, path[: at + shown], growing=not shown, room="2em"))
     return shown

@@ -151,7 +151,7 @@ def permuted(inputs: Inputs) -> tuple[Stage, ...]:
     example = permutation.corrupt(whole, order, inputs.number("k"), inputs.fixed)
     steps = "; ".join(f"{step}. “{whole[position]}”" for step, position in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
-    note = f"Predicted in this order: {steps}{more}. {inputs.say('Context')}"
+    note = f"{inputs.say('Steps')} {steps}{more}. {inputs.say('Context')}"
     return (Stage(example, note=note, reveals=True),)
 
 

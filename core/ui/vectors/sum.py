@@ -30,7 +30,7 @@ NUMBER = Choice(
     style="row",
 )
 PART = Integer(name="part", label="Token", low=1, high=MAX_TOKENS)
-_FRENCH = "Le chat a bu le lait."
+FRENCH_SAMPLE = "Le chat a bu le lait."
 _LABEL = 16
 
 
@@ -41,7 +41,7 @@ def input_embeddings(view: View) -> None:
         spec = model_of(state, MODEL.with_(first="vectors-sum"))
         first = FIRST.draw(state)
         bilingual = spec.offers("languages")
-        second = SECOND.with_(default=_FRENCH if bilingual else SECOND.default).draw(state, tag=str(bilingual))
+        second = SECOND.with_(default=FRENCH_SAMPLE if bilingual else SECOND.default).draw(state, tag=str(bilingual))
         number = NUMBER.draw(state)
     sums = session.computed("Running the model", sum_of, spec.slug, first, second)
     left, right = st.columns([1, 1.25], gap="large")

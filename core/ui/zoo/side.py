@@ -183,7 +183,11 @@ def _judged(guess: str, answer: Answer, words: Sequence[Word], masked: Sequence[
     """The verdict on a guess, given one model's answer."""
     if isinstance(answer, Filled | Continued):
         first = next(iter(pictures(answer, words, masked)), None)
-        return verdict(guess, first.labels, first.probabilities) if first else "No prediction here."
+        return (
+            verdict(guess, first.labels, first.probabilities)
+            if first
+            else content("zoo", "compare").part("No prediction")
+        )
     if isinstance(answer, Detection):
         (picture,) = pictures(answer, words, masked)
         best = max(range(len(picture.labels)), key=lambda i: picture.probabilities[i])
