@@ -41,16 +41,18 @@ T = TypeVar("T")
 
 
 def files(slug: str) -> State:
-    """The state of a live model's weight files, for cache keys: a host may replace them, which makes results stale.
+    """The state of a live model's files, for cache keys: a host may replace them, which makes results stale.
 
     Empty where there are none; the computation then raises the reason.
     """
     from core import checkpoints
+    from core.checkpoints.loading import fingerprint
     from core.checkpoints.sizes import state_of
     from core.errors import AtlasError
 
     try:
-        return state_of(checkpoints.get(slug))
+        spec = checkpoints.get(slug)
+        return fingerprint(spec) if spec.source == "directory" else state_of(spec)
     except (AtlasError, OSError):
         return ()
 

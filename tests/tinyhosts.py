@@ -52,6 +52,7 @@ HOOKED: Settings = {
     "both marian": ("seq2seq-lm", BART | {"scale_embedding": True}),
 }
 UNREAD: Settings = {
+    "both fsmt": ("seq2seq-lm", BART | {"langs": ["en", "de"]}),
     "encoder mpnet": ("masked-lm", WIDTHS | {"max_position_embeddings": POSITIONS + 2}),
     "decoder bloom": ("causal-lm", {"hidden_size": 16, "n_layer": 2, "n_head": 4}),
     "decoder gptj": ("causal-lm", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": POSITIONS, "rotary_dim": 4}),
@@ -76,7 +77,7 @@ def build(name: str, kind: Kind, settings: dict[str, Any], *, eager: bool = True
         "seq2seq-lm": transformers.AutoModelForSeq2SeqLM,
     }[kind]
     torch.manual_seed(0)
-    size = {"vocab_size": len(tokenizer_of(kind))}
+    size = dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size"), len(tokenizer_of(kind)))
     settings = {
         key: part | size if isinstance(part, dict) and "hidden_size" in part else part for key, part in settings.items()
     }

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -40,7 +41,7 @@ _SMALL_FILE = 5_000_000
 _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
 _LARGEST = 1 << 62
 _MAX_PARTS = 1_000
-_MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts)$")
+_MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts|depths?|block_sizes|block_repeats|attention_types)$")
 """Settings that state how many modules are built; transformers builds them before it reads the weights."""
 
 _SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
@@ -160,9 +161,9 @@ def read_json(file: Path) -> dict[str, Any]:
     try:
         value = json.loads(content.decode())
     except (ValueError, RecursionError):
-        raise CheckpointRefused(f"The file “{name}” is damaged: it is not valid JSON.") from None
+        raise CheckpointRefused(f"The file “{name}” is corrupt: it is not valid JSON.") from None
     if not isinstance(value, dict):
-        raise CheckpointRefused(f"The file “{name}” is damaged: it does not hold a JSON object.")
+        raise CheckpointRefused(f"The file “{name}” is corrupt: it does not hold a JSON object.")
     return value
 
 
@@ -200,7 +201,7 @@ def stored_tensors(file: Path) -> list[StoredTensor]:
         header.pop("__metadata__", None)
         tensors = [_stored(file, begin, **tensor) for tensor in header.values()]
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise CheckpointRefused(f"The file “{name}” is damaged: its header cannot be read. Copy it again.") from None
+        raise CheckpointRefused(f"The file “{name}” is corrupt: its header cannot be read. Copy it again.") from None
     end = max((tensor.start + tensor.length for tensor in tensors), default=begin)
     if end != size:
         raise CheckpointRefused(
@@ -228,7 +229,7 @@ def count_elements(file: Path) -> int:
 def _refuse_strange_files(folder: Path, root: Path) -> None:
     """Refuse links that lead out of ``root``, and pipes and devices, on which a library would block."""
     limit = root.resolve()
-    for path in (folder, *folder.rglob("*")):
+    for path in chain((folder,), folder.rglob("*")):  # a link to the root is refused before that is walked through
         if not path.resolve().is_relative_to(limit):
             raise CheckpointRefused(
                 f"The folder “{folder.name}” holds a link ({path.name}) that leads out of the checkpoint directory. "
@@ -246,11 +247,18 @@ def _refuse_many_parts(name: str, config: dict[str, Any]) -> None:
     for key, value in config.items():
         if isinstance(value, dict):
             _refuse_many_parts(name, value)
-        elif isinstance(value, int) and value > _MAX_PARTS and _MODULE_LISTS.search(key):
+        elif _MODULE_LISTS.search(key) and _largest(value) > _MAX_PARTS:
             raise CheckpointRefused(
                 f"The configuration of “{name}” says {key}: more than {_MAX_PARTS:,}, and the Atlas builds no such "
                 "model. Correct its config.json."
             )
+
+
+def _largest(value: Any) -> float:
+    """The largest number of a setting, which may be a list of lists as in GPT-Neo."""
+    if isinstance(value, list):
+        return max(map(_largest, value), default=0)
+    return value if isinstance(value, int | float) else 0
 
 
 def refuse_code(folder: Path, config: dict[str, Any]) -> None:
@@ -308,7 +316,7 @@ def _weights(folder: Path) -> tuple[Path, ...]:
     if index.is_file():
         shards = read_json(index).get("weight_map")
         if not isinstance(shards, dict) or not shards:
-            raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” is damaged: it names no weights.")
+            raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” is corrupt: it names no weights.")
         names = sorted({str(shard) for shard in shards.values()})
         for shard in names:
             if Path(shard).name != shard or not shard.endswith(".safetensors"):

@@ -9,17 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.families.architectures import TRAITS
-from core.checkpoints.folder import WEIGHTS, Inspected, State, count_elements, inspect, inspect_cached, state_of_files
+from core.checkpoints.folder import (
+    WEIGHTS,
+    Inspected,
+    State,
+    count_elements,
+    inspect,
+    inspect_cached,
+    signature,
+    state_of_files,
+)
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong
+from core.checkpoints.tokenizer_file import refuse_slow_tokenizer
+from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
 from core.settings import raised_with, settings
 from core.turns import turns
 
@@ -29,6 +41,9 @@ if TYPE_CHECKING:
 
 _UNUSED = (".pooler.", "position_ids")
 """Components of a base model that no language-model head reads: they may be missing, or unexpected."""
+
+_MAX_MODULES = 20_000
+"""A layer has about 20 modules, and one is built in a tenth of a millisecond."""
 
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
@@ -45,7 +60,10 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     else:
         folder = _inspected(spec).folder
         limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
-        model, tokenizer = _read_folder(inspect(folder, limit, spec.kind))
+        inspected = inspect(folder, limit, spec.kind)
+        refuse_slow_tokenizer(folder / "tokenizer.json")
+        model, tokenizer = _read_folder(inspected)
+        _speak(model)
     _refuse_infinite(spec.name, model)
     model.eval()
     model.requires_grad_(False)
@@ -72,6 +90,32 @@ def _step(_module: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> No
             f"This text has {longest:,} tokens; a model reads at most {most:,} in one pass here. A shorter text works. "
             f"{raised_with('max_tokens')}"
         )
+
+
+def _speak(model: PreTrainedModel) -> None:
+    """Make a host's model raise an error with a sentence where the library's code for it fails on a text."""
+    from transformers import PreTrainedModel
+
+    for module in model.modules():
+        if isinstance(module, PreTrainedModel):
+            module.__class__ = _speaking(type(module))
+
+
+@cache
+def _speaking(kind: Any) -> Any:
+    """A model class, under its own name, whose call raises :class:`InputUnusable` in place of the library's errors."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return kind.__call__(self, *args, **kwargs)
+        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+            raise InputUnusable(
+                f"The library's code for models of the type “{str(self.config.model_type)[:40]}” fails on this text "
+                f"({type(error).__name__}). A text of another length may work; other models do."
+            ) from error
+
+    named = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(kind.__name__, (kind,), {**named, "__call__": call})
 
 
 def require_ready(spec: CheckpointSpec) -> None:
@@ -110,6 +154,8 @@ def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ..
 
 def fingerprint(spec: CheckpointSpec) -> State:
     """The state of a checkpoint's files: when a host replaces them, the cached model is not used any more."""
+    if spec.source == "directory":  # its configuration or its tokenizer may be replaced alone
+        return signature(Path(spec.location))
     return state_of_files(weight_files(spec)[0])
 
 
@@ -152,19 +198,20 @@ def _read_folder(
     # Otherwise BigBird-Pegasus switches the shared model to full attention, for good, on the first short text.
     full = {"attention_type": "original_full"} if inspected.config.get("model_type") == "bigbird_pegasus" else {}
     try:
-        with _quietly():
+        with _quietly(), _few_modules(name):
             model, report = (model_class or _auto(inspected.kind)).from_pretrained(
                 inspected.folder,
                 attn_implementation="eager",
                 dtype=torch.float32,
                 use_safetensors=True,
                 output_loading_info=True,
+                disable_mmap=True,
                 **full,
                 **_LOCAL,
             )
     except SafetensorError:
-        raise CheckpointRefused(f"The weights of “{name}” are damaged. Copy or download them again.") from None
-    except MemoryError:
+        raise CheckpointRefused(f"The weights of “{name}” are corrupt. Copy or download them again.") from None
+    except (MemoryError, CheckpointRefused):
         raise
     except Exception as error:  # a host's files can make the library raise anything
         raise CheckpointRefused(_cannot(inspected.folder, "model", error)) from error
@@ -193,6 +240,29 @@ def _quietly() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(before)
+
+
+@contextmanager
+def _few_modules(name: str) -> Iterator[None]:
+    """Refuse an architecture of more than ``_MAX_MODULES`` while it is built, however its configuration says so."""
+    from torch.nn.modules.module import register_module_module_registration_hook
+
+    here, count = get_ident(), 0
+
+    def counted(*_: object) -> None:
+        nonlocal count
+        count += get_ident() == here
+        if count > _MAX_MODULES:
+            raise CheckpointRefused(
+                f"The configuration of “{name}” makes a model of more than {_MAX_MODULES:,} parts, and the Atlas "
+                "builds no such model. Correct its config.json."
+            )
+
+    hook = register_module_module_registration_hook(counted)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _embeddings(model: PreTrainedModel) -> Tensor | None:

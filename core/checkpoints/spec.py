@@ -127,7 +127,7 @@ def read_card(file: Path) -> Card:
     except OSError:
         raise CheckpointRefused(f"The card “{name}” is missing.") from None
     except ValueError as error:
-        raise CheckpointRefused(f"The card “{name}” is damaged: {error}.") from None
+        raise CheckpointRefused(f"The card “{name}” is corrupt: {error}.") from None
     return _card(name, text)
 
 
@@ -138,7 +138,7 @@ def _card(name: str, text: str) -> Card:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:
-        raise CheckpointRefused(f"The card “{name}” is damaged: {error}.") from None
+        raise CheckpointRefused(f"The card “{name}” is corrupt: {error}.") from None
     extra = table.pop("extra", {}) | {key: table.pop(key) for key in table.keys() - Card.__slots__}
     for key in _LISTS:
         value = table.get(key, ())

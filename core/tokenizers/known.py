@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints import registry
 from core.checkpoints.spec import CheckpointSpec
+from core.checkpoints.tokenizer_file import refuse_slow_tokenizer
 from core.errors import CheckpointRefused
+from core.settings import ASSETS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -182,6 +184,8 @@ def _digest(path: Path, stamp: tuple[int, int]) -> str:
 def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
     from tokenizers import Tokenizer
 
+    if not path.is_relative_to(ASSETS):
+        refuse_slow_tokenizer(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises a bare Exception for whatever is wrong with a file

@@ -210,6 +210,7 @@ def models(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _planted(folder: Path) -> Any:
     """A tokeniser that makes of the words of :data:`PLANTED` what stands beside them there, each a token of its own."""
+    from tokenizers import AddedToken
     from transformers import AutoTokenizer
 
     tiny.wordpiece_tokenizer().save_pretrained(folder)
@@ -219,11 +220,12 @@ def _planted(folder: Path) -> Any:
     whole["normalizer"] = {"type": "Sequence", "normalizers": [whole["normalizer"], *swaps]}
     # A line separator is a blank to BERT's own way of cutting; marks are cut off by the tokens that are added later.
     whole["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
-    known = whole["model"]["vocab"]
-    known |= {token: max(known.values()) + number for number, token in enumerate(PLANTED.values(), 1)}
-    whole["model"]["max_input_chars_per_word"] = 20_000
+    known, (*short, long) = whole["model"]["vocab"], PLANTED.values()
+    known |= {token: max(known.values()) + number for number, token in enumerate(short, 1)}
     file.write_text(json.dumps(whole), encoding="utf-8")
-    return AutoTokenizer.from_pretrained(folder)
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    assert tokenizer.add_tokens(AddedToken(long, normalized=True)) == 1  # WordPiece takes no word as long
+    return tokenizer
 
 
 @pytest.fixture(scope="session")

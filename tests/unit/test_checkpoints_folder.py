@@ -8,6 +8,7 @@ import pickle
 import shutil
 import signal
 import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from core import checkpoints
 from core.catalogue.load import unknown_model
 from core.checkpoints.folder import count_elements, inspect, read_json
-from core.errors import CheckpointRefused
+from core.errors import CheckpointRefused, InputUnusable
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_truncated_weights(bert: Path, keep: float) -> None:
 )
 def test_a_header_that_is_nonsense(bert: Path, header: bytes) -> None:
     (bert / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
-    assert "damaged" in refusal(bert)
+    assert "corrupt" in refusal(bert)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_pickle_is_named_and_never_opened(bert: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000])
 def test_a_configuration_that_is_no_json_object(bert: Path, text: str) -> None:
     (bert / "config.json").write_text(text)
-    assert "damaged" in refusal(bert)
+    assert "corrupt" in refusal(bert)
 
 
 def test_a_link_within_the_directory_is_fine(bert: Path) -> None:
@@ -308,3 +309,19 @@ def test_a_refusal_does_not_tell_where_the_folder_lies(bert: Path, use_checkpoin
     with pytest.raises(CheckpointRefused) as caught:
         checkpoints.load("dir-tiny-bert")
     assert str(bert.parent) not in str(caught.value)
+
+
+def test_a_failure_of_the_librarys_code_is_a_sentence(checkpoint_dir: Path) -> None:
+    import torch
+
+    model = checkpoints.load("dir-tiny-bert").model
+    assert type(model).__name__ == "BertForMaskedLM"
+    with pytest.raises(InputUnusable, match=r"code for models of the type “bert” fails on this text \(IndexError\)"):
+        model(input_ids=torch.tensor([[10**6]]))
+
+
+def test_a_link_to_a_large_folder_is_not_walked_through(bert: Path) -> None:
+    (bert.parent / "everything").symlink_to("/")
+    begin = time.process_time()
+    assert "leads out" in refusal(bert.parent / "everything")
+    assert time.process_time() - begin < 5

@@ -104,9 +104,9 @@ function send(state) {
     if (location.pathname !== page) return;
     const value = state.unsent;
     state.unsent = null;
-    state.sent = Date.now();
+    state.sent = performance.now(); // the clock of the machine may jump
     state.send("sent", value);
-  }, Math.max(0, PACE - (Date.now() - (state.sent || 0))));
+  }, Math.max(0, PACE - (performance.now() - (state.sent ?? -PACE))));
 }
 
 function turn(state, index, degrees) {

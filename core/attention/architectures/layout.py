@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, Blueprint
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
-from core.errors import NoAttentionMatrix
+from core.errors import InputUnusable, NoAttentionMatrix
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,6 +46,8 @@ def library_errors(model: Any) -> Iterator[None]:
     """
     try:
         yield
+    except InputUnusable as error:  # a host's model says it itself
+        raise NoAttentionMatrix(str(error)) from error
     except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         raise NoAttentionMatrix(
             f"The library's code for models of the type “{str(model.config.model_type)[:40]}” fails on this text "

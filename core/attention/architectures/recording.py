@@ -129,14 +129,15 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
     """
     import torch
 
-    if has(model.config, "hashing"):
+    config = getattr(model, "config", None)  # the encoder of an FSMT has none
+    if has(config, "hashing"):
         raise NoAttentionMatrix(
             "A Reformer sorts the text into buckets and attends within them; that pass cannot run here. Its demo "
             "shows the buckets of your text."
         )
     given = dict(inputs) | more
     with torch.inference_mode():
-        if has(model.config, "window"):
+        if has(config, "window"):
             from core.sparse.longformer import states
 
             return _Scored(model.lm_head, states(model, inputs["input_ids"]))

@@ -1,0 +1,105 @@
+"""A host's ``tokenizer.json`` before the library runs it: could a text keep a processor busy for minutes?
+
+The library tokenizes in native code that nothing interrupts, and its regular expressions backtrack:
+``[a-z]+[a-z]*\\d`` takes a minute for 3,000 letters. So only two sorts of patterns are accepted: those of published
+tokenizers, and those whose time grows with the square of a text at most: each alternative has one repetition, and in
+at most two something follows it, without which it is tried in vain.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints.folder import opened
+from core.errors import CheckpointRefused
+
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_PUBLISHED = (
+    r"\s*[\r\n]+",
+    r"\s*[\r\n]",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+    r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*",
+    r" ?[\p{P}\p{S}]+[\r\n]*",
+    *(
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}{some}{_LOWER}{more}{ending}"
+        for some, more in ("*+", "+*")
+        for ending in ("", _ENDING)
+    ),
+)
+"""Alternatives of Llama 3, Qwen, DeepSeek, GPT-4o and Mistral with two repetitions, which are quick: what the first
+takes the second cannot take, or another alternative takes at once."""
+
+_ATOM = re.compile(r"\\[pP]\{\^?\w+\}|\\[^\W\d_kg]|\\[\W_]|\[(?:\\.|[^\\\[\]])+\]")
+_REPEATED = re.compile(r"(?:[*+]|\{\d*,?\d*\})[?+]?")
+_MAX_LENGTH, _MAX_PATTERNS, _MAX_OPTIONAL, _MAX_OPEN = 1_000, 16, 4, 2
+_MAX_WORD = 1_000
+"""Characters of a word up to which WordPiece may tokenize, in time that grows with their cube; usually 100."""
+
+
+def refuse_slow_tokenizer(file: Path) -> None:
+    """Raise :class:`CheckpointRefused` for a ``tokenizer.json`` with such a pattern; it need not be there."""
+    if not file.exists():
+        return
+    with opened(file) as (stream, _):
+        content = stream.read()
+    try:
+        parts: dict[str, Any] = json.loads(content)
+        patterns = [pattern for key in parts if key != "added_tokens" for pattern in _patterns(parts[key])]
+        word = parts["model"].get("max_input_chars_per_word") or 0
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return  # the library says what is wrong with it
+    name = file.parent.name
+    if len(patterns) > _MAX_PATTERNS or any(map(slow, patterns)):
+        raise CheckpointRefused(
+            f"The tokenizer of “{name}” splits text by a regular expression that can take minutes for one sentence. "
+            "Patterns of published tokenizers work, and those with one repetition in each alternative."
+        )
+    if word > _MAX_WORD:
+        raise CheckpointRefused(
+            f"The tokenizer of “{name}” takes words of up to {word:,} characters, which can take minutes. Set "
+            f"max_input_chars_per_word to {_MAX_WORD:,} or less."
+        )
+
+
+def _patterns(value: Any) -> Iterator[str]:
+    """Every regular expression in a part of the file; a vocabulary holds none."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "Regex":
+                yield str(inner)
+            elif key not in ("vocab", "merges"):
+                yield from _patterns(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _patterns(inner)
+
+
+def slow(pattern: str) -> bool:
+    """Whether a regular expression (Oniguruma's syntax) may take more than the square of a text's length."""
+    for published in sorted(_PUBLISHED, key=len, reverse=True):
+        pattern = re.sub(rf"(^|\|){re.escape(published)}(?=\||$)", r"\1a", pattern)
+    rest, before = pattern, ""
+    while rest != before:  # classes may hold classes
+        rest, before = _ATOM.sub("a", rest), rest
+    rest = _REPEATED.sub("*", rest)
+    if len(pattern) > _MAX_LENGTH or set(rest) & set("\\[]{}"):
+        return True
+    before = ""
+    while rest != before:  # a group becomes a character with the repetitions and options of what it holds
+        rest, before = re.sub(r"\((?:\?(?:i?:|<?[=!]|>))?(?!\?)([^()?]*(?:\?[^()?]*)*)\)(\*?)", _flat, rest), rest
+    parts = rest.split("|")
+    if set(rest) & set("()") or sum("*" in part[:-1] for part in parts) > _MAX_OPEN:
+        return True
+    return any(part.count("*") > 1 or part.count("?") > _MAX_OPTIONAL for part in parts)
+
+
+def _flat(group: re.Match[str]) -> str:
+    inside, repeated = group.groups()
+    stars = "*" * (inside.count("*") + 2 * bool(repeated))
+    return "a" + "?" * inside.count("?") + stars + "a" * ("*" in inside[:-1])

@@ -1,0 +1,173 @@
+"""Faults in the middle of a visit: the page says what is wrong, keeps what was typed, and works again afterwards.
+
+That no page shows an exception is looked for after every run (`tests.app.conftest`). Faults that a process of its own
+must meet are in `tests/nightly/test_faults.py`; a killed server is in `tests/browser/test_history.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core import checkpoints, settings
+from core.checkpoints import loading, registry
+from tests import tiny
+from tests.pages import ROOT, link, opened, shown
+from tests.unit.test_checkpoints_registry import CARD
+
+TEXT = "The cat [MASK] on the mat."
+
+
+def edit(file: Path, **changes: object) -> None:
+    """Change keys of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+
+def infinite(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(folder / "model.safetensors")
+    state["bert.encoder.layer.0.output.dense.bias"][0] = float("nan")
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def enormous(folder: Path) -> None:
+    header = b'{"a": {"dtype": "F32", "shape": [1%s], "data_offsets": [0, 0]}}' % (b"0" * 400)
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+
+
+def pipe(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+
+
+def catastrophic(folder: Path) -> None:
+    split = {"type": "Split", "pattern": {"Regex": r"[a-z]+[a-z]*\d"}, "behavior": "Isolated", "invert": False}
+    edit(folder / "tokenizer.json", pre_tokenizer=split)
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "its weights are deleted": (lambda folder: (folder / "model.safetensors").unlink(), "holds no weights"),
+    "its weights are cut off": (lambda folder: os.truncate(folder / "model.safetensors", 1000), "cut off"),
+    "its weights are not finite": (infinite, "not all finite numbers"),
+    "its weights state an enormous shape": (enormous, "header cannot be read"),
+    "its configuration is cut off": (lambda folder: os.truncate(folder / "config.json", 20), "not valid JSON"),
+    "its configuration is a pipe": (pipe, "not an ordinary file"),
+    "a million layers": (lambda folder: edit(folder / "config.json", num_hidden_layers=10**6), "more than 1,000"),
+    "a thousand layers": (lambda folder: edit(folder / "config.json", num_hidden_layers=1000), "more than 2,000 parts"),
+    "its tokenizer is deleted": (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
+    "its tokenizer is cut off": (lambda folder: os.truncate(folder / "tokenizer.json", 2000), "cannot be loaded"),
+    "its tokenizer is catastrophic": (catastrophic, "can take minutes"),
+    "its folder is deleted": (shutil.rmtree, "About says how a host adds models"),
+}
+
+
+def test_a_models_files_change_while_a_visitor_reads(
+    tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_MAX_MODULES", 2_000)
+    monkeypatch.setattr(registry, "_bundled", lambda: ())  # a page that falls back to one of them takes longer
+    folder, maps = tmp_path / "root" / "tiny-bert", Path("/proc/self/maps")
+    use_checkpoints(folder.parent)
+    for name, (spoil, said) in FAULTS.items():
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tiny_root / "tiny-bert", folder)
+        at = opened("encoder", model="dir-tiny-bert", text=TEXT)
+        assert not at.warning, (name, shown(at))
+        if maps.exists():  # the system ends a process that touches a mapped file which was cut meanwhile
+            assert str(folder) not in maps.read_text()
+        spoil(folder)
+        at.run()
+        assert said in shown(at), (name, shown(at))
+        assert str(folder.parent) not in shown(at)
+        assert link(at)["text"] == TEXT, name
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of bundled checkpoints."""
+    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    return tmp_path / "checkpoints"
+
+
+def test_a_base_model_is_deleted_while_a_visitor_reads_its_difference(assets: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    base, folder = tiny.tiny_bert(assets / "atlas-bert"), assets / "atlas-roberta"
+    shutil.copytree(base, folder)
+    bias = load_file(folder / "model.safetensors")["cls.predictions.bias"]
+    save_file({"cls.predictions.bias": bias + 1}, folder / "difference.safetensors")
+    (folder / "model.safetensors").unlink()
+    (base / "card.toml").write_text(CARD.replace('"Test"', '"Base"'))
+    (folder / "card.toml").write_text(f'base = "atlas-bert"\n{CARD}')
+    at = opened("encoder", model="atlas-roberta", text=TEXT)
+    assert not at.warning, shown(at)
+    (base / "model.safetensors").unlink()
+    assert not at.run().warning  # who has the model in memory keeps it
+    checkpoints.forget()
+    other = opened("encoder", model="atlas-roberta", text="A dog [MASK].")
+    assert "is missing or cannot be read" in shown(other)
+    assert link(other)["text"] == "A dog [MASK]."
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The smallest budget that the settings allow."""
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "64")
+    settings.settings.cache_clear()
+    yield
+    settings.settings.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("page", "model", "said"), [("encoder", "minilm", "needs about 1"), ("decoder", "atlas-gpt-2", "")]
+)
+def test_a_tiny_memory_budget(page: str, model: str, said: str, little_memory: None) -> None:
+    at = opened(page, model=model)
+    assert ("ATLAS_MEMORY_MB" in shown(at)) == bool(said)
+    assert said in shown(at)
+    assert at.text_area[0].value
+
+
+def test_a_clock_that_jumps(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, now = opened("encoder", model="dir-tiny-bert", text=TEXT), time.time
+    before = shown(at)
+    for years in (-30, 30):
+        monkeypatch.setattr(time, "time", lambda years=years: now() + years * 31_557_600)
+        assert shown(at.run()) == before
+
+
+WALL_CLOCK = re.compile(
+    r"\btime\.time(_ns)?\b|from time import (?!mono|perf)|datetime\.(now|utcnow)\b|\bdate\.today|Date\.now|new Date\b"
+)
+
+
+def test_nothing_of_ours_reads_the_clock_that_may_jump() -> None:
+    """What waits or expires counts with a monotonic clock."""
+    folders = ("core/**/*.py", "pages/*.py", "app.py", "assets/components/**/*.js")
+    texts = {file: file.read_text(encoding="utf-8") for pattern in folders for file in ROOT.glob(pattern)}
+    assert len(texts) > 400
+    assert [file for file, text in texts.items() if WALL_CLOCK.search(text)] == []
+
+
+@pytest.mark.parametrize("page", ["home", "encoder", "zoo", "tokenizers", "search"])
+def test_hostile_folders_keep_no_page_from_opening(
+    page: str, tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    """All faults at once, and a folder that leads out of the directory."""
+    for name, (spoil, _) in FAULTS.items():
+        shutil.copytree(tiny_root / "tiny-bert", tmp_path / name.replace(" ", "-"))
+        spoil(tmp_path / name.replace(" ", "-"))
+    (tmp_path / "a-link").symlink_to("/")
+    use_checkpoints(tmp_path)
+    at = opened(page)
+    assert not at.error
+    assert page != "tokenizers" or "catastrophic" not in shown(at)
