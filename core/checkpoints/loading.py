@@ -98,7 +98,8 @@ def _speak(model: PreTrainedModel) -> None:
 
     for module in model.modules():
         if isinstance(module, PreTrainedModel):
-            module.__class__ = _speaking(type(module))
+            kind: Any = type(module)
+            module.__class__ = _speaking(kind)
 
 
 @cache

@@ -24,22 +24,20 @@ from core.vectors import positions
 from core.vectors.nearest import table
 from core.vectors.reading import read
 from tests import tinyfamilies, tinyhosts
-from tests.parity import test_ablate, test_block, test_block_wiring, test_lens, test_twin, test_vectors
+from tests.parity import test_ablate, test_block, test_block_modules, test_difference, test_vectors
 from tests.parity.test_attention_hooks import check_heads, check_maps, check_scores
 from tests.tinyfamilies import PLAIN, text_for
 
 CHECKS = (
     test_ablate.test_a_head_off_is_its_columns_at_zero,
-    test_twin.test_a_twin_answers_as_the_shared_model_and_shares_its_numbers,
+    test_difference.test_a_twin_answers_as_the_shared_model_and_shares_its_numbers,
     test_vectors.test_the_softmax_of_the_scores_is_what_the_model_attends_to,
     test_block.test_every_step_follows_from_those_before_it,
     test_block.test_norms_are_the_models_own,
     test_block.test_the_last_step_is_the_librarys_state,
-    test_block_wiring.test_every_letter_of_a_formula_is_named,
-    test_block_wiring.test_lines_run_down_where_no_step_stands,
-    test_block_wiring.test_sums_and_terms_are_those_of_their_sources,
-    test_block_wiring.test_where_norms_stand_is_what_the_architecture_says,
-    test_lens.test_each_reading_is_the_answer_of_a_model_cut_off_there,
+    test_block_modules.test_every_letter_of_a_formula_is_named,
+    test_block_modules.test_sums_and_terms_are_those_of_their_sources,
+    test_ablate.test_each_reading_is_the_answer_of_a_model_cut_off_there,
 )
 
 
