@@ -45,5 +45,5 @@ ENV HOME=/home/atlas \
 
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as u; u.urlopen('/'.join(('http://127.0.0.1:8501', *filter(None, os.environ.get('STREAMLIT_SERVER_BASE_URL_PATH', '').split('/')), '_stcore/health')), timeout=4)"]
 CMD ["streamlit", "run", "app.py"]

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING state about files, settings and sizes is what is there."""
+"""What README, CONTRIBUTING and docs state about files, settings and sizes is what is there."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from core.settings import Settings
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+HOSTING = (ROOT / "docs" / "hosting.md").read_text()
 CHECKPOINTS = ROOT / "assets" / "checkpoints"
 MB = 10**6
 
@@ -41,6 +42,24 @@ def test_every_difference_has_8_megabytes_at_most() -> None:
     assert [path for path in CHECKPOINTS.rglob("difference.safetensors") if path.stat().st_size > 8 * MB] == []
 
 
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
+def test_links_and_pictures_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", path.read_text())
+    for file, _, heading in (target.partition("#") for target in targets if "://" not in target):
+        there = path.parent / file
+        assert there.is_file(), file
+        headings = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE) if heading else []
+        assert not heading or heading in [title.lower().replace(" ", "-") for title in headings]
+
+
+def test_pictures_of_the_docs_are_small() -> None:
+    pictures = list((ROOT / "docs" / "pictures").iterdir())
+    assert pictures
+    assert max(picture.stat().st_size for picture in pictures) < 150_000
+
+
 @pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
 def test_named_files_exist(text: str) -> None:
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
@@ -51,8 +70,8 @@ def test_named_files_exist(text: str) -> None:
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
-def test_readme_lists_every_setting_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| `(ATLAS_\w+)` \|([^|]*)\|", README, re.MULTILINE))
+def test_hosting_lists_every_setting_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(ATLAS_\w+)` \|([^|]*)\|", HOSTING, re.MULTILINE))
     fields = {f"ATLAS_{name.upper()}": field.default for name, field in Settings.model_fields.items()}
     assert rows.keys() == fields.keys()
     for name, default in fields.items():
