@@ -20,8 +20,8 @@ MB = 10**6
 
 
 def allotted() -> dict[str, float]:
-    """Megabytes of weights by checkpoint, from the table at the end of CONTRIBUTING."""
-    table = CONTRIBUTING.split("## Size of the weights")[1]
+    """Megabytes of weights by checkpoint, from the table of docs/weights.md."""
+    table = (ROOT / "docs" / "weights.md").read_text()
     rows = re.findall(r"^\| `?([\w.-]+)`? \|.*\| ([\d.]+) \|$", table, re.MULTILINE)
     return {name: float(size) for name, size in rows}
 
