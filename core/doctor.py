@@ -20,7 +20,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.engine.client import reachable
 from core.errors import AtlasError, SettingUnusable
 from core.figures.labels import with_unit
-from core.turns import turns
+from core.turns import processors, turns
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
 NEEDED = (
@@ -109,7 +109,7 @@ def _settings(report: Report) -> bool:
         report.problems.append(f"The model engine at {chosen.engine_url} is away. “python -m core serve” starts one.")
     total = _memory_bytes()
     threads = (
-        f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for large ones"
+        f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {processors()} for large ones"
     )
     memory = [
         f"{chosen.memory_mb:,} MB (ATLAS_MEMORY_MB): {chosen.model_bytes / 1e6:,.0f} MB for loaded models, "

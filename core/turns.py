@@ -17,12 +17,14 @@ measure what a class waits and what the heaviest computation of one visitor cost
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -200,5 +202,19 @@ class Turns:
             following.turn.set()
 
 
-turns = Turns(os.cpu_count() or 1)
+CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+"""What a container may take of processors: microseconds, or ``max``, of a period of so many (cgroup v2)."""
+
+
+def processors() -> int:
+    """The number of processors that this process may use: the machine's, or what its container is limited to."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = map(int, CPU_LIMIT.read_text().split())
+    except (OSError, ValueError):
+        return usable
+    return max(1, min(usable, math.ceil(quota / period)))
+
+
+turns = Turns(processors())
 """The turns of this process."""

@@ -25,7 +25,7 @@ from core.checkpoints import folder, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
-from core.turns import turns
+from core.turns import processors, turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ SMALL = 200_000_000
 """The most bytes of a small model. MiniLM in float32 is small; BERT base is not."""
 
 _all: int | None = None
-"""The number of threads that torch started with."""
+"""The number of threads that torch started with, as far as there are processors for them."""
 _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 """Bytes of the models in use, since counting takes a millisecond."""
 
@@ -186,7 +186,7 @@ def set_threads(checkpoint: Checkpoint) -> None:
 
     global _all
     if _all is None:
-        _all = torch.get_num_threads()
+        _all = min(torch.get_num_threads(), processors())
     size = _sizes.get(checkpoint.model)
     if size is None:
         size = _sizes[checkpoint.model] = model_bytes(checkpoint)

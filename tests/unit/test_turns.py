@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -262,3 +263,16 @@ def test_who_waits_long_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPat
         one.join(60)
     assert shown["first"][-1] == shown["second"][-1] == 0, "nobody is ahead of whose turn it is"
     assert 99 not in shown["first"], "who does not wait is told nothing"
+
+
+@pytest.mark.parametrize(
+    ("limit", "usable"), [("200000 100000", 2), ("150000 100000", 2), ("10000 100000", 1), ("max 100000", 8), (None, 8)]
+)
+def test_a_container_has_the_processors_of_its_limit(
+    limit: str | None, usable: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(module, "CPU_LIMIT", tmp_path / "cpu.max")
+    if limit is not None:
+        module.CPU_LIMIT.write_text(f"{limit}\n")
+    assert module.processors() == usable
