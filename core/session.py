@@ -61,19 +61,25 @@ def _files_of(arguments: Mapping[str, Any]) -> State:
     return files(arguments["slug"]) if "slug" in arguments else ()
 
 
+def waiting(work: str, **values: str) -> str:
+    """The progress text that a visitor sees beside a turning ring, from ``assets/content/frame/waiting.md``."""
+    words = content("frame", "waiting")
+    return words.part(work, **values) if values else words.label(work)
+
+
 def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator that caches a pure function's results for an hour, while there is room.
 
     Where an argument ``slug`` names a live model, its files are part of the key.
 
     Args:
-        spinner: the progress text that a visitor sees meanwhile; empty where the result is immediate.
+        spinner: the work's name in :func:`waiting`; empty where the result is immediate.
     """
 
     def decorate(compute: Callable[P, T]) -> Callable[P, T]:
         @wraps(compute)
         def with_spinner(*args: P.args, **kwargs: P.kwargs) -> T:
-            with st.spinner(spinner):
+            with st.spinner(waiting(spinner)):
                 return compute(*args, **kwargs)
 
         return results.wrap(with_spinner if spinner else compute, state=_files_of)
@@ -88,11 +94,11 @@ def computed(
     arguments and files as by :func:`cached`.
 
     Args:
-        spinner: the progress text that a visitor sees meanwhile; empty where the result is immediate.
+        spinner: the work's name in :func:`waiting`; empty where the result is immediate.
     """
 
     def compute_loaded() -> T:
-        with st.spinner(spinner) if spinner else nullcontext():
+        with st.spinner(waiting(spinner)) if spinner else nullcontext():
             return engine.run(compute, slug, *args, **kwargs)
 
     key = (compute.__module__, compute.__qualname__, slug, files(slug), args, *sorted(kwargs.items()))

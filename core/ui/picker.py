@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import settings
+from core import session, settings
 from core.checkpoints import registry
 from core.checkpoints.listing import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
@@ -149,7 +149,7 @@ def _offer(slug: str) -> None:
         if not button.button("Query its size", key=f"hub.size.{slug}"):
             return
         try:
-            with st.spinner("Querying the Hub"):
+            with st.spinner(session.waiting("querying-the-hub")):
                 plans[slug] = hub.plan(spec)
         except AtlasError as error:
             warning(str(error), icon=":material/cloud_off:")

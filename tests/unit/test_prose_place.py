@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from core.content import content
 from core.settings import ROOT
 
 FILES = [path for folder in ("core/ui", "core/figures", "pages") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -68,3 +69,11 @@ def test_no_sentence_of_a_page_stands_in_python() -> None:
     """Each that is found moves to ``assets/content``, with the run's numbers as placeholders."""
     found = {path: sentences(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES}
     assert {str(path.relative_to(ROOT)): there for path, there in found.items() if there} == {}
+
+
+def test_all_that_a_visitor_waits_for_has_words() -> None:
+    words = content("frame", "waiting")
+    calls = re.compile(r'(?:session|view)\.(?:cached|computed|waiting)\(\s*"([^"]+)"')
+    assert {work for path in FILES for work in calls.findall(path.read_text(encoding="utf-8"))} == (
+        {*words.front, *words.parts} - {"title"}
+    )

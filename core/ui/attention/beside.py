@@ -212,7 +212,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     """A column: which head (changed in ``heads``), and its map with the chosen word's row framed."""
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
-    read = session.computed("Running the model", word_attention, spec.slug, text, task)
+    read = session.computed("running-the-model", word_attention, spec.slug, text, task)
     found, best = read.found, strongest(read, role)
     usual = best or strongest(read, "previous") or (0, 0)
     picture = st.container()

@@ -82,7 +82,7 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     Raises:
         NoAttentionMatrix: the architecture's blocks are not known here.
     """
-    with st.spinner("Loading the model"):
+    with st.spinner(session.waiting("loading-the-model")):
         found = attention_layers(session.checkpoint(spec.slug))
     sides = {side: name for side, name in SIDE.options.items() if side in found}
     blueprint_of(found[next(iter(sides))][0])  # type: ignore[index]
@@ -100,7 +100,7 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
 def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
     state = view.state
     part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
-    found = session.computed("Running the model", block_of, spec.slug, part, layer, side, task)
+    found = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
     hang = wires(found.steps)
     slugs = [wire.slug for wire in hang]
     slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
@@ -191,7 +191,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
     text = asked_part(spec, state, text, task)
-    found = session.computed("Reading every layer", trajectory, spec.slug, text, task)
+    found = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
     read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(found)
     names = figures.layer_names(len(found.predictions))
     question = question_of(spec, task)

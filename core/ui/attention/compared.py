@@ -129,7 +129,7 @@ def _two_rewriters(found: AttentionMap, chosen: Chosen, view: View) -> Attention
     ours, theirs = task_names(spec), task_names(other)
     task = chosen.task or next(iter(ours))
     task_of_other = task if task in theirs else next(iter(theirs))
-    with st.spinner("Running both models"):
+    with st.spinner(session.waiting("running-both-models")):
         answer = session.computed("", answer_of, spec.slug, chosen.text, task)
         note = view.words.part("Less than one")
         first, second = (

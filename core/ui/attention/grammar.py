@@ -111,7 +111,7 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
     view.say("Sentence", layer=layer + 1, head=head + 1)
     texts = {name: sentence.text for name, sentence in offered.items()}
     sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{one.relation}")]
-    with st.spinner("Running the model"):
+    with st.spinner(session.waiting("running-the-model")):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         weights = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
     np.fill_diagonal(weights, 0)

@@ -53,7 +53,7 @@ def switch_off(view: View) -> None:
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
     slot = _ablated(effects, kinds, spec, view)
     off = tuple(effects[code].head for code in st.session_state[slot])
-    ablation = session.computed("Running the model without them", ablate, spec.slug, text, off, task=task)
+    ablation = session.computed("running-the-model-without-them", ablate, spec.slug, text, off, task=task)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         kind = "cross" if "cross" in kinds else next(iter(kinds))

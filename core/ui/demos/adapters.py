@@ -30,7 +30,7 @@ TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
-    offered = {info.slug: info for info in view.computed("Loading the encoder", tasks)}
+    offered = {info.slug: info for info in view.computed("loading-the-encoder", tasks)}
     text = TEXT.draw(view.state, tag="adapters")
     names = {slug: info.name for slug, info in offered.items()}
     info = offered[TASK.with_(options=names, default="").draw(view.state)]
@@ -56,7 +56,7 @@ def draw(view: DemoView) -> None:
 
 
 def _run(view: DemoView, text: str, info: TaskInfo) -> TaskPrediction:
-    return view.computed("Running the task", classify, text, info.slug)
+    return view.computed("running-the-task", classify, text, info.slug)
 
 
 def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:

@@ -52,7 +52,7 @@ def hashing_demo(view: DemoView) -> None:
         head = view.control(HEAD, high=heads)
         seed = view.control(SEED)
     ids = view.computed("", buckets.prepare, text, buckets.LEAST)
-    found = view.computed("Hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
+    found = view.computed("hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")
     with left:
         _sorted_bytes(view, found)
@@ -142,7 +142,7 @@ def reading_demo(view: DemoView) -> None:
         AtlasError: the text does not suit the model.
     """
     text = TEXT.draw(view.state, tag="bytes")
-    lengths, bits = view.computed("Reading", _bits_by_length, text)
+    lengths, bits = view.computed("reading", _bits_by_length, text)
     change = bits[-1] - bits[0]
     right = _CHANGES[1 if abs(change) < _SMALL else 0 if change < 0 else 2]
 

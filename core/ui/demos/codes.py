@@ -102,7 +102,7 @@ def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
 def _verdict(view: DemoView, covered: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
-    found = view.computed("Scoring under each code", classify, text)
+    found = view.computed("scoring-under-each-code", classify, text)
     ranked = sorted(zip(found.labels, found.probabilities, found.bits, strict=True), key=lambda row: -row[1])
     names, values, bits = zip(*ranked, strict=True)
     label = view.words.label("guess")

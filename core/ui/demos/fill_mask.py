@@ -53,7 +53,7 @@ def draw(view: DemoView) -> None:
         )
         state.set(mask=masked)
         sentence = view.computed("", prepare, text, masked)
-        predictions = view.computed("Predicting", predict, sentence, GUESSES)
+        predictions = view.computed("predicting", predict, sentence, GUESSES)
         for note in sentence.notes:
             st.caption(plain(note))
         judge = judge_of(sentence.tokens, predictions)
@@ -107,7 +107,7 @@ def _all_probes(view: DemoView) -> None:
         if not st.toggle("Run the probes", key=key, persist_state="page", help=view.words.label("probes-help")):
             view.note("Probes")
             return
-        verdicts, bias = view.computed("Running the ten probes", _verdicts)
+        verdicts, bias = view.computed("running-the-ten-probes", _verdicts)
         rows = [
             {
                 "probe": verdict.probe.name,

@@ -161,7 +161,7 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
     view.try_and_notice("covered")
 
 
-@session.cached("Generating")
+@session.cached("generating")
 def generated(
     slug: str, prompt: str, decoding: Decoding, forced: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -40,7 +40,7 @@ def draw(view: DemoView) -> None:
         segment = int(SEGMENT.draw(state))
     with right:
         memory = MEMORY.with_(high=longest, default=longest).draw(state)
-    reading = view.computed("Reading the text three times", compare, text, segment=segment, memory=memory)
+    reading = view.computed("reading-the-text-three-times", compare, text, segment=segment, memory=memory)
     question = (text, reading.segment, reading.memory)
     # One segment remembers nothing, so that there is nothing to guess.
     single = len(reading.tokens) <= reading.segment

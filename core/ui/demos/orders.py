@@ -60,7 +60,7 @@ def draw(view: DemoView) -> None:
         chosen = _choose(view, view.computed("", tokens_of, text))
         fed = FED.draw(state)
         targets = view.computed("", prepare, text, chosen)
-        steps = view.computed("Predicting the words", follow, targets, GUESSES, own=fed == "own")
+        steps = view.computed("predicting-the-words", follow, targets, GUESSES, own=fed == "own")
         shown = _uncovered(view, text, targets, steps, fed)
         if shown:
             _pictures(view, targets, steps)
@@ -177,7 +177,7 @@ def _masks(view: DemoView, targets: Targets) -> None:
 
 def _costs_table(view: DemoView, targets: Targets) -> None:
     """The surprisal of the same words in three orders."""
-    orders = view.computed("Adding up", _costs, targets)
+    orders = view.computed("adding-up", _costs, targets)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
     rows: list[dict[str, object]] = [
         {"word": targets.tokens[place].text, **{order: bits[place] for order, bits in orders.items()}}

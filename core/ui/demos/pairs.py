@@ -50,7 +50,7 @@ def draw(view: DemoView) -> None:
     view.how_it_works("Formula", f"Trained: {objective}")
 
 
-@session.cached("Reading the pairs")
+@session.cached("reading-the-pairs")
 def _verdicts(slug: str, first: str, second: str) -> tuple[str, tuple[PairProbability, ...]]:
     """What the head was trained for, ``next`` or ``order``, and its answer for each line."""
     part = session.checkpoint(slug, "pairs")

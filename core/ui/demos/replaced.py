@@ -32,7 +32,7 @@ def draw(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
         own = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")
-        _show(view, view.computed("Running the discriminator", detect, own))
+        _show(view, view.computed("running-the-discriminator", detect, own))
         return
     text = TEXT.draw(state, tag="replaced")
     masked = mask_chips(
@@ -125,7 +125,7 @@ def _story(detection: Detection, color: str) -> list[tuple[str, str]]:
     return parts
 
 
-@session.cached("Sampling and discriminating")
+@session.cached("sampling-and-discriminating")
 def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Detection:
     return replace_and_detect(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 

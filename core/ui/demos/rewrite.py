@@ -108,7 +108,7 @@ def _bytes(view: DemoView, source: str) -> None:
         )
 
 
-@session.cached("Tokenizing both texts")
+@session.cached("tokenizing-both-texts")
 def _cuts(slug: str, clean: str, given: str) -> tuple[TokenizedText, ...]:
     ready = {spec.slug for spec in checkpoints.available() if spec.ready}
     return tuple(
@@ -337,7 +337,7 @@ def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: 
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.markdown(f"**{view.words.label('pivot')}**")
     with sentences():
-        found = view.computed("Translating with English as pivot", translate.through, source_text, way, decoding)
+        found = view.computed("translating-with-english-as-pivot", translate.through, source_text, way, decoding)
         left, right = st.columns(2, gap="medium")
         style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
         for column, name, text in (

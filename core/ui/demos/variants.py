@@ -51,7 +51,7 @@ def translation_demo(view: DemoView) -> None:
         second = FRENCH.draw(view.state, tag="pair")
     masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
     joined = view.computed("", bilingual.prepare, first, second, masked)
-    guesses = view.computed("Predicting", bilingual.predict, joined, GUESSES)
+    guesses = view.computed("predicting", bilingual.predict, joined, GUESSES)
     originals = ["" if (token := joined.tokens[found.position]).special else token.text for found in guesses]
     truth = originals[0] if len(guesses) == 1 else ""
     if view.uncovered(FIRST, word_judge(guesses[0].with_translation, truth), first, second, masked):
@@ -109,7 +109,7 @@ PASSES_TEXT = Text(
 def passes_demo(view: DemoView) -> None:
     """ALBERT: one layer used over and over, the prediction after each pass, and what sharing saves."""
     text = PASSES_TEXT.draw(view.state, tag="passes")
-    passes = view.computed("Predicting after each pass", guesses_by_layer, view.computed("", prepare, text))[1:]
+    passes = view.computed("predicting-after-each-pass", guesses_by_layer, view.computed("", prepare, text))[1:]
     if view.uncovered(ONE, word_judge(passes[-1]), text):
         shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
         view.predictions("passes", shown, len(shown))
@@ -162,7 +162,7 @@ def parts_demo(view: DemoView) -> None:
     text = PARTS_TEXT.draw(view.state, tag="parts")
     masks = 0
     with sentences():
-        parts = view.computed("Decomposing the scores", parts_of, text)
+        parts = view.computed("decomposing-the-scores", parts_of, text)
         masks = len(parts.masks)
         first = parts.masks[0] if parts.masks else 1
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -218,7 +218,7 @@ def _query_row(view: DemoView, parts: Parts, layer: int, head: int, query: int) 
 
 def _without_parts(view: DemoView, text: str, masks: int) -> None:
     """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
-    whole, *without = view.computed("Predicting without each component", guesses_without, text)
+    whole, *without = view.computed("predicting-without-each-component", guesses_without, text)
     st.markdown(f"**{view.words.label('without')}**")
     if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
         return
@@ -322,7 +322,7 @@ def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec:
     st.table(rows, border="horizontal", hide_index=True, alt=view.words.label("costs"))
 
 
-@session.cached("Running both models")
+@session.cached("running-both-models")
 def _both_answers(first: str, second: str, text: str) -> tuple[Side, ...]:
     loaded = [session.checkpoint(slug) for slug in (first, second)]
     runs = [partial(predict, checkpoint, prepare(checkpoint, text), GUESSES) for checkpoint in loaded]

@@ -52,7 +52,7 @@ def beam_search(view: View) -> None:
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     """The search; the latest ones are cached by what they depend on."""
-    with st.spinner("Searching", show_time=True):
+    with st.spinner(session.waiting("searching"), show_time=True):
         return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),
             lambda: engine.run(tree, chosen.spec.slug, chosen.start(), decoding),

@@ -86,7 +86,7 @@ class Chosen:
             AtlasError: whatever the text or the model does not allow, as a sentence.
         """
         slug = self.spec.slug
-        with st.spinner("Running the model"):
+        with st.spinner(session.waiting("running-the-model")):
             if self.spec.offers("continues"):
                 return session.computed("", continued, slug, self.text, self.count, vectors=vectors)
             if self.spec.offers("rewrites") and self.task is not None:

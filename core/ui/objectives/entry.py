@@ -198,7 +198,7 @@ def tokenize(slug: str, text: str) -> tuple[Token, ...]:
     return tokenize_text(session.checkpoint(slug), text, special=False)
 
 
-@session.cached("Loading the model")
+@session.cached("loading-the-model")
 def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
     tokenizer = session.checkpoint(slug).tokenizer
     vocabulary = tokenizer.get_vocab()
@@ -246,14 +246,14 @@ def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losse
     return _cached_losses(kind, slug, part, replace(example, original=(), visible=()))
 
 
-@session.cached("Running the model")
+@session.cached("running-the-model")
 def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
     from core.language.losses import losses
 
     return engine.run(losses, (slug, part), example, kind)
 
 
-@session.cached("Running both models")
+@session.cached("running-both-models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     """Scores of both over the vocabulary at every masked position."""
     from core.language import losses
@@ -261,7 +261,7 @@ def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
-@session.cached("Running the generator")
+@session.cached("running-the-generator")
 def sampled(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
     """The token that the generator of ``slug`` samples at each target position of ``source``."""
     generator = session.checkpoint(slug, "generator")

@@ -317,7 +317,7 @@ def _amount(value: float, unit: str) -> str:
     return with_unit(f"{value:.1f}", unit) if unit else f"{value:.2f}"
 
 
-@session.cached("Sampling")
+@session.cached("sampling")
 def _counted(
     objective: str, slug: str, text: str, seed: int, options: tuple[tuple[str, int | str], ...]
 ) -> tuple[Share, ...]:

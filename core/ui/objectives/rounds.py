@@ -162,7 +162,7 @@ def rounds(view: View) -> None:
     box = state.key(f"rounds.{kind}.{current.seed}.{number}")
     with sentences():
         turns = [
-            Turn(question, current.given[at], session.computed("Running the model", answer_of, slug, question))
+            Turn(question, current.given[at], session.computed("running-the-model", answer_of, slug, question))
             if at in current.given
             else Turn(question)
             for at, question in enumerate(draw(kind, current.seed))

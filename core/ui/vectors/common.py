@@ -98,7 +98,7 @@ def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
-    with st.spinner("Running the model"):
+    with st.spinner(session.waiting("running-the-model")):
         vectors = session.word_vectors(spec.slug, word, text)
     if lines := missing(vectors.own):
         st.caption(plain(lines))

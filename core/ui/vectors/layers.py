@@ -82,7 +82,7 @@ def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:
     words: tuple[tuple[str, int], ...] = ()
     for spec in models:
         try:
-            with st.spinner("Running the models"):
+            with st.spinner(session.waiting("running-the-models")):
                 result = session.contextual(spec.slug, text, OWN_FEWEST)
         except AtlasError as error:
             if len(models) == 1:

@@ -68,7 +68,7 @@ def learned(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(view.state, param)
         picture = PICTURE.draw(view.state)
-    table = session.computed("Reading the table", position_embeddings, spec.slug)
+    table = session.computed("reading-the-table", position_embeddings, spec.slug)
     count, width = table.shape
     values = np.asarray(table, dtype=np.float64)
     _table_and_distances(view, values, picture, spec.name, accent(spec.branch), sinusoids(count, width))

@@ -46,7 +46,7 @@ def relative(view: View) -> None:
     with row:
         spec = model_of(state, param)
         passage = PASSAGE.draw(state, tag="relative")
-    terms = session.computed("Running the model", distance_terms, spec.slug, passage)
+    terms = session.computed("running-the-model", distance_terms, spec.slug, passage)
     scheme = _SCHEMES.get(spec.architecture or "", "t5")
     with row:
         names = {name: TERMS[name] for name in terms}

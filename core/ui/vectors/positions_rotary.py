@@ -93,7 +93,7 @@ def _live(view: View, spec: CheckpointSpec) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         passage = PASSAGE.with_(default=SENTENCE).draw(state, tag="rotary")
-    vectors = session.computed("Running the model", rotary_vectors, spec.slug, passage)
+    vectors = session.computed("running-the-model", rotary_vectors, spec.slug, passage)
     layers, heads, count = vectors.queries.shape[:3]
     with row:
         layer = LEVEL.with_(high=layers, default=min(2, layers)).draw(state, tag="rotary") - 1

@@ -43,7 +43,7 @@ def input_embeddings(view: View) -> None:
         bilingual = spec.offers("languages")
         second = SECOND.with_(default=FRENCH_SAMPLE if bilingual else SECOND.default).draw(state, tag=str(bilingual))
         number = NUMBER.draw(state)
-    sums = session.computed("Running the model", sum_of, spec.slug, first, second)
+    sums = session.computed("running-the-model", sum_of, spec.slug, first, second)
     left, right = st.columns([1, 1.25], gap="large")
     with left:
         _grid(view, sums, number, spec)

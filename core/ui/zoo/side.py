@@ -92,7 +92,7 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
         return None
     labels: dict[str, str] = {}
     for spec in writers:
-        with st.spinner(f"Loading {plain(spec.name)}"):
+        with st.spinner(session.waiting("loading-a-model", model=plain(spec.name))):
             offered = session.computed("", tasks, spec.slug)
         labels |= {task.slug: task.label for task in offered if task.slug not in labels}
     return TASK.with_(options=labels).draw(state, tag=".".join(spec.slug for spec in writers))
@@ -131,7 +131,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
 
 def _asked(spec: CheckpointSpec, text: str, masked: tuple[int, ...], task: str | None) -> Answer | str:
     """The answer of one model, or the sentence that says why there is none."""
-    with st.spinner(f"Running {plain(spec.name)}"):
+    with st.spinner(session.waiting("running-a-model", model=plain(spec.name))):
         try:
             return session.computed("", answer_of, spec.slug, text, masked, task if spec.offers("rewrites") else None)
         except AtlasError as error:
