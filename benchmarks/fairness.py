@@ -27,7 +27,7 @@ DELAY = 300.0
 Act = Callable[[Visitor, int], None]
 HEAVY: dict[str, Act] = {
     "every head, 256 tokens": lambda who, n: who.open("attention", tab="all", text=sentence(n, 250)),
-    "attention flow": lambda who, n: who.open("attention", tab="maps", together="flow", text=sentence(n, 26)),
+    "attention flow": lambda who, n: who.open("attention", tab="all", together="flow", text=sentence(n, 26)),
     "eight beams of 200": lambda who, n: who.open(
         "generation", text=f"The {sentence(n, 4)}", rules="beam-8", length=200
     ),

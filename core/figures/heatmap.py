@@ -7,6 +7,7 @@ white, whichever stands out more from its own cell: one color for all leaves the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -170,6 +171,7 @@ def readable(grounds: NDArray[np.floating]) -> NDArray[np.str_]:
     return np.where(1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05, WHITE, BLACK)
 
 
+@lru_cache(maxsize=4_096)
 def ink_on(color: str) -> str:
     """Black or white on ``#rrggbb``."""
     return str(readable(_channels([color])[0]))
