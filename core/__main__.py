@@ -220,11 +220,14 @@ def bench(
 
 
 def main() -> None:
-    """Run the command line; an :class:`AtlasError` prints its message and exits with status 1."""
+    """Run the command line; an :class:`AtlasError` or a file's error prints its message and exits with status 1."""
     try:
         app()
     except AtlasError as error:
         print(error, file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:  # a full disk, a folder that nothing may be written to
+        print(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.", file=sys.stderr)
         sys.exit(1)
 
 

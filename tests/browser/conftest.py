@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,15 +148,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def app_process(checkpoints: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def app_process(
+    checkpoints: Path, folder: Path, port: int, before: Sequence[str] = (), more: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """An app that has just started, offline, with the bundled models and a folder of others.
+
+    ``before`` is a command that runs the app's, and ``more`` are variables of its environment.
 
     Ends with a failure when the app wrote a traceback to its log.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
-    environment |= {"ATLAS_CHECKPOINT_DIR": str(checkpoints), "NO_COLOR": "1"}
+    environment |= {"ATLAS_CHECKPOINT_DIR": str(checkpoints), "NO_COLOR": "1", **(more or {})}
     log = folder / "log.txt"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [*before, sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with log.open("w") as output:
         # In a session of its own, so that Ctrl+C ends the tests first and the app after them.
         process = subprocess.Popen(

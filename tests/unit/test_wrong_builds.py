@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from core.anatomy.build import build_model
 from core.anatomy.sheet import sheet
 from core.catalogue import load
 from core.catalogue.schema import System
+from core.checkpoints import package
 from core.costs import shape_of
 from core.errors import AtlasError, RecordUnusable
 from core.figures.lineage import family
@@ -307,6 +309,9 @@ def test_every_text_weight_and_script_names_its_author_and_licence() -> None:
     assert licences["Tatoeba sentences"] == "CC BY 2.0 FR"
     assert licences["English Wikipedia"] == "CC BY-SA 3.0"
     assert licences["all-MiniLM-L6-v2"] == "Apache-2.0"
+    if (installed := package.find_package()) is not None:  # the metadata's MIT is that of the code around the weights
+        assert "\nlicense: apache-2.0\n" in (installed.folder / "README.md").read_text(encoding="utf-8")
+        assert "weights are distributed under their respective Apache 2.0" in str(metadata.metadata(package.NAME))
 
 
 def test_the_notice_lists_every_vendored_script() -> None:
