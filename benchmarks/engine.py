@@ -2,9 +2,9 @@
 
     pip install -r requirements-ray.txt && python benchmarks/engine.py [seconds]
 
-Eight visitors ask for predictions in sentences of 8 to 40 tokens, each again as soon as it has an answer. Before each
-engine this process is measured anew, and the ratios are to that: both meet about the same load of the machine. All
-compute on one machine, so a second replica helps as far as that has processors left.
+Eight visitors ask for predictions in sentences of 8 to 40 tokens, each again as soon as it has an answer. All
+engines are started first and measured by turns, so that they meet about the same load of the machine; the figures are
+medians over the rounds. All compute on one machine, so a second replica helps as far as that has processors left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,21 +33,19 @@ from core.turns import turns
 
 SLUG = "minilm"
 VISITORS = 8
-WARM = 3.0
-"""Seconds at the start of a measurement that do not count: every replica loads the model."""
+ROUNDS = 3
 
 
 def measure(ask: Callable[[MaskedText], object], texts: list[MaskedText], seconds: float) -> tuple[float, float, float]:
     """Requests a second, and the median and the 95th percentile of their times in milliseconds."""
     times: list[float] = []
-    begun = time.perf_counter() + WARM
+    begun = time.perf_counter()
 
     def visit(number: int) -> None:
         while (start := time.perf_counter()) < begun + seconds:
             with turns.run():
                 ask(texts[number])
-            if start >= begun:
-                times.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
             number = (number + VISITORS) % len(texts)
 
     threads = [threading.Thread(target=visit, args=(number,)) for number in range(VISITORS)]
@@ -58,12 +57,12 @@ def measure(ask: Callable[[MaskedText], object], texts: list[MaskedText], second
 
 
 @contextmanager
-def engine(replicas: int, batch: int) -> Iterator[None]:
-    """An engine on this machine, which ``ATLAS_ENGINE_URL`` names."""
+def engine(replicas: int, batch: int) -> Iterator[str]:
+    """The address of an engine on this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    options = ["--replicas", str(replicas), "--cpus", "0.5", "--batch", str(batch), "--port", port]
+    options = ["--replicas", str(replicas), "--cpus", "0.25", "--batch", str(batch), "--port", port]
     serve = [sys.executable, "-m", "core", "serve", *options]
     log = subprocess.DEVNULL
     process = subprocess.Popen(serve, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
@@ -72,9 +71,7 @@ def engine(replicas: int, batch: int) -> Iterator[None]:
         if not any(b"engine answers" in line for line in process.stdout):
             raise SystemExit("The engine did not start: is requirements-ray.txt installed?")
         threading.Thread(target=process.stdout.read, daemon=True).start()
-        os.environ["ATLAS_ENGINE_URL"] = f"http://127.0.0.1:{port}"
-        settings.cache_clear()
-        yield
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
@@ -85,29 +82,37 @@ def main() -> int:
     if find_spec("ray") is None:
         print("Not measured: that needs requirements-ray.txt.")
         return 0
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15.0
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
     model = checkpoint(SLUG)
     texts = [prepare(model, f"The old king {count * 'very '}often saw the [MASK].") for count in range(32)]
 
     def remote(text: MaskedText) -> object:
         return next(frames(("core.language.fill_mask:predict", SLUG, None, (text, 5), {})))
 
-    print(f"{VISITORS} visitors, {SLUG}, {os.cpu_count()} processors, {seconds:g} s each")
-    for replicas, batch in ((1, 1), (1, 8), (2, 1), (2, 8)):
-        here = measure(lambda text: predict(model, text), texts, seconds)
-        with engine(replicas, batch):
-            for _ in range(2 * replicas):  # replicas load the model
-                remote(texts[0])
-            there = measure(remote, texts, seconds)
-        for what, (rate, middle, high) in (
-            ("in this process", here),
-            (f"{replicas} replica(s), batches {'off' if batch == 1 else f'of up to {batch}'}", there),
-        ):
-            print(f"  {what:32} {rate:6.1f} requests/s, p50 {middle:6.1f} ms, p95 {high:6.1f} ms", flush=True)
-        rate, middle, high = (b / a for a, b in zip(here, there, strict=True))
-        print(
-            f"  {'ratio to this process':32} {rate:6.2f} requests/s, p50 {middle:6.2f},    p95 {high:6.2f}", flush=True
+    print(f"{VISITORS} visitors, {SLUG}, {os.cpu_count()} processors, {ROUNDS} rounds of {seconds:g} s each")
+    with ExitStack() as stack:
+        urls = {"in this process": ""}
+        for replicas, batch in ((1, 1), (1, 8), (2, 1), (2, 8)):
+            batches = f"batches of up to {batch}" if batch > 1 else "batches off"
+            what = f"{replicas} replica{'s' if replicas > 1 else ''}, {batches}"
+            urls[what] = stack.enter_context(engine(replicas, batch))
+        rounds: dict[str, list[tuple[float, float, float]]] = {what: [] for what in urls}
+        for number in range(-1, ROUNDS):
+            for what, url in urls.items():
+                os.environ["ATLAS_ENGINE_URL"] = url or "http://127.0.0.1:8000"
+                settings.cache_clear()
+                ask = remote if url else partial(predict, model)
+                result = measure(ask, texts, seconds)
+                if number >= 0:  # in the first round every replica loads the model
+                    rounds[what].append(result)
+    here = rounds["in this process"]
+    for what, results in rounds.items():
+        rate, middle, high = (statistics.median(column) for column in zip(*results, strict=True))
+        ratios = (
+            statistics.median(theirs[i] / ours[i] for theirs, ours in zip(results, here, strict=True)) for i in range(3)
         )
+        print(f"  {what:31} {rate:6.1f} requests/s, p50 {middle:5.0f} ms, p95 {high:5.0f} ms;", end=" ")
+        print("ratios to this process {:.2f}, {:.2f}, {:.2f}".format(*ratios))
     return 0
 
 

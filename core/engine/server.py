@@ -164,7 +164,7 @@ def deploy(
     threads = max(16, 2 * batch)
     here: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": 256 * 2**20}
     ray.init(
-        address=address,
+        address=address or "local",
         runtime_env={"env_vars": {"PYTHONPATH": str(ROOT)}},
         **here,
     )
