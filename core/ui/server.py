@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+    from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 # Modules of ours are imported where they are used: the server answers sooner without them.
 
@@ -66,6 +67,8 @@ PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that are not there unless the host opens them."""
 
 _warm = Event()
+_UPLOADS = 4
+"""Files that a tab keeps of those that it uploads."""
 _LARGE = 100_000
 """Bytes from which a message to a browser counts in the budget."""
 
@@ -263,19 +266,27 @@ def _registry() -> CollectorRegistry:
 
 
 def follow_limits() -> None:
-    """Bound what Streamlit keeps by our settings: the size of an upload, files to download, what waits to be sent.
+    """Bound what Streamlit keeps by our settings: uploads, files to download, what waits to be sent.
 
+    An upload has a size, and a tab keeps its last few: anybody who has a tab can send files that no control asked for.
     Where a new file exceeds the share of files in the memory budget, those offered longest ago leave; a page offers its
     own again in its next run. Where what waits to be sent exceeds its share, the tab that most waits for is
     disconnected, since it does not read; its browser connects again and asks anew.
     """
     from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+    from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
     from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
     from core.settings import settings
 
     config.set_option("server.maxUploadSize", -(-settings().max_upload_kb // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
+    add = MemoryUploadedFileManager.add_file
+
+    def add_one_of_few(manager: MemoryUploadedFileManager, tab: str, file: UploadedFileRec) -> None:
+        add(manager, tab, file)
+        for old in list(manager.file_storage[tab])[:-_UPLOADS]:
+            manager.remove_file(tab, old)
 
     def store_within_budget(storage: MemoryMediaFileStorage, *given: Any, **named: Any) -> str:
         name = store(storage, *given, **named)
@@ -298,6 +309,7 @@ def follow_limits() -> None:
         if sum(waiting.values()) > settings().media_bytes and behind._send_queue.qsize() > 1:
             _disconnect(behind)
 
+    MemoryUploadedFileManager.add_file = add_one_of_few  # type: ignore[assignment, method-assign]
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
     StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
 

@@ -14,7 +14,9 @@ from streamlit import config
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from core import checkpoints
@@ -162,6 +164,7 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "2050")
     monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", MemoryMediaFileStorage.load_and_get_id)
     monkeypatch.setattr(StarletteSessionClient, "write_forward_msg", StarletteSessionClient.write_forward_msg)
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
     usual = config.get_option("server.maxUploadSize")
     try:
         server.follow_limits()
@@ -180,6 +183,10 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     huge = offer(3, 9_000_000)
     assert set(storage._files_by_id) == {huge}, "the latest stays whatever its size"
     asyncio.run(send_pages(monkeypatch))
+    uploads = MemoryUploadedFileManager("/upload")
+    for number in range(9):
+        uploads.add_file("tab", UploadedFileRec(str(number), "recipe.json", "application/json", b"{}"))
+    assert list(uploads.file_storage["tab"]) == ["5", "6", "7", "8"]
 
 
 async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
