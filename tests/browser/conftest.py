@@ -167,7 +167,7 @@ def app_process(
             command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}", process, log)
+        wait_until_healthy(f"http://127.0.0.1:{port}", process, log)
         yield process
     finally:
         process.terminate()
@@ -239,7 +239,7 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield address
 
 
-def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
         try:

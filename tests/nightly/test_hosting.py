@@ -8,15 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
 
-from tests.browser.conftest import PROBES, STANDS, free_port
+from tests.browser.conftest import PROBES, STANDS, free_port, wait_until_healthy
 
 ROOT = Path(__file__).parents[2]
 NAME = "atlas.example.org"
@@ -85,10 +83,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     started = [subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log) for command, env in commands]
     try:
-        end = time.monotonic() + 60
-        while not is_healthy(port):
-            assert time.monotonic() < end, (folder / "log.txt").read_text()
-            time.sleep(0.1)
+        wait_until_healthy(f"http://127.0.0.1:{port}/atlas", started[0], folder / "log.txt")
         yield f"https://{NAME}:{tls}/atlas"
     finally:
         for process in started:
@@ -97,24 +92,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         log.close()
 
 
-def is_healthy(port: int) -> bool:
-    """Whether the server answers below its prefix."""
-    try:
-        return bool(urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas/_stcore/health", timeout=5).read())
-    except OSError:
-        return False
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A Chromium for which the proxy's name is this machine, and no other name exists."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
-            args=["--no-sandbox", "--disable-gpu", f"--host-resolver-rules=MAP {NAME} 127.0.0.1, MAP * ~NOTFOUND"],
-        )
-        yield browser
-        browser.close()
+@pytest.fixture
+def window(chromium: Browser) -> Iterator[BrowserContext]:
+    """A window of a Chromium for which the proxy's name is this machine, and no other name exists."""
+    browser = chromium.browser_type.launch(
+        executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+        args=["--no-sandbox", "--disable-gpu", f"--host-resolver-rules=MAP {NAME} 127.0.0.1, MAP * ~NOTFOUND"],
+    )
+    yield browser.new_context(ignore_https_errors=True)
+    browser.close()
 
 
 def complaint(message: ConsoleMessage) -> list[str]:
@@ -123,10 +109,9 @@ def complaint(message: ConsoleMessage) -> list[str]:
     return [f"{message.text} ({url})"] if message.type == "error" and not url.endswith(PROBES) else []
 
 
-def test_every_request_and_every_link_stays_below_the_prefix(address: str, chromium: Browser) -> None:
-    context = chromium.new_context(ignore_https_errors=True)
-    context.set_default_timeout(120_000)
-    page = context.new_page()
+def test_every_request_and_every_link_stays_below_the_prefix(address: str, window: BrowserContext) -> None:
+    window.set_default_timeout(120_000)
+    page = window.new_page()
     asked, missing, wrong, links = list[str](), list[str](), list[str](), 0
     page.on("websocket", lambda socket: asked.append(socket.url.replace("wss:", "https:")))
     page.on("request", lambda request: asked.append(request.url))
@@ -149,4 +134,3 @@ def test_every_request_and_every_link_stays_below_the_prefix(address: str, chrom
     assert [url for url in missing if not url.endswith(PROBES)] == []
     assert wrong == []
     assert links > 100
-    context.close()

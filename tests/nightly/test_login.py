@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,9 +17,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from core.content import content
-from tests.browser.conftest import STANDS, chromium, free_port
+from tests.browser.conftest import STANDS, free_port, wait_until_healthy
 
-__all__ = ["chromium"]
 pytest.importorskip("authlib")
 jwt = pytest.importorskip("joserfc.jwt")
 RSAKey = pytest.importorskip("joserfc.jwk").RSAKey
@@ -105,23 +103,12 @@ def address(tmp_path: Path) -> Iterator[str]:
     with (tmp_path / "log.txt").open("w") as log:
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:
-            end = time.monotonic() + 60
-            while not is_healthy(port):
-                assert time.monotonic() < end, (tmp_path / "log.txt").read_text()
-                time.sleep(0.1)
+            wait_until_healthy(f"http://127.0.0.1:{port}", server, tmp_path / "log.txt")
             yield f"http://localhost:{port}"
         finally:
             server.terminate()
             server.wait(30)
             provider.shutdown()
-
-
-def is_healthy(port: int) -> bool:
-    """Whether the server answers."""
-    try:
-        return bool(urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).read())
-    except OSError:
-        return False
 
 
 def test_a_visitor_logs_in_looks_around_and_logs_out(address: str, chromium: Browser) -> None:

@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.browser.conftest import free_port
+from tests.browser.conftest import free_port, wait_until_healthy
 from tests.unit.test_docker import arguments, image, instructions
 
 __all__ = ["image"]
@@ -32,7 +31,7 @@ def output(*command: str) -> str:
 
 def tool(*names: str) -> str:
     """The first of some programs that is here, beside this Python or on the path."""
-    path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     found = next((there for name in names if (there := shutil.which(name, path=path))), None)
     return found or pytest.skip(f"needs {names[0]}")
 
@@ -127,21 +126,10 @@ def test_the_dockerfiles_steps_work_in_a_clean_root(image: Path, tmp_path: Path)
                 output("cp", "-aLT", str(image / source), str(there))
     assert not list(root.glob("usr/local/lib/python3*/dist-packages/nvidia*"))
     env["STREAMLIT_SERVER_PORT"] = str(port)
-    with subprocess.Popen(inside(json.loads(arguments("CMD")[0]))) as server:
+    log = tmp_path / "log.txt"
+    with log.open("w") as file, subprocess.Popen(inside(json.loads(arguments("CMD")[0])), stdout=file) as server:
         try:
-            end = time.monotonic() + 120
-            while not answers(port, "_stcore/health"):
-                assert server.poll() is None
-                assert time.monotonic() < end
-                time.sleep(0.2)
-            assert answers(port, "ready")
+            wait_until_healthy(f"http://127.0.0.1:{port}", server, log)
+            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30).status == 200
         finally:
             server.terminate()
-
-
-def answers(port: int, path: str) -> bool:
-    """Whether the server answers at this path with what it should."""
-    try:
-        return bool(urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5).read())
-    except OSError:
-        return False
