@@ -30,7 +30,7 @@ from core.checkpoints.folder import (
 )
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.checkpoints.tokenizer_file import refuse_slow_tokenizer
+from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
 from core.settings import raised_with, settings
 from core.turns import turns
@@ -62,7 +62,9 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
         inspected = inspect(folder, limit, spec.kind)
         refuse_slow_tokenizer(folder / "tokenizer.json")
-        model, tokenizer = _read_folder(inspected)
+        tokenizer = _tokenizer(folder)
+        refuse_failing_tokenizer(spec.name, lambda text: tokenizer(text)["input_ids"], tokenizer.decode)
+        model, tokenizer = _read_folder(inspected, tokenizer)
         _speak(model)
     _refuse_infinite(spec.name, model)
     model.eval()
@@ -339,7 +341,9 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
     try:
         return AutoTokenizer.from_pretrained(folder, **_LOCAL)
-    except Exception as error:  # the tokenizers library raises bare Exception for a damaged file
+    except BaseException as error:  # the tokenizers library raises bare Exception for a corrupt file, or panics
+        if not is_failure(error):
+            raise
         raise CheckpointRefused(_cannot(folder, "tokenizer", error)) from error
 
 

@@ -1,4 +1,4 @@
-"""A host's ``tokenizer.json`` before the library runs it: could a text keep a processor busy for minutes?
+"""A host's tokenizer: does it work, and could a text keep a processor busy for minutes, or fill the memory?
 
 The library tokenizes in native code that nothing interrupts, and its regular expressions backtrack:
 ``[a-z]+[a-z]*\\d`` takes a minute for 3,000 letters. So only two sorts of patterns are accepted: those of published
@@ -9,8 +9,9 @@ at most two something follows it, without which it is tried in vain.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ takes the second cannot take, or another alternative takes at once."""
 _ATOM = re.compile(r"\\[pP]\{\^?\w+\}|\\[^\W\d_kg]|\\[\W_]|\[(?:\\.|[^\\\[\]])+\]")
 _REPEATED = re.compile(r"(?:[*+]|\{\d*,?\d*\})[?+]?")
 _MAX_LENGTH, _MAX_PATTERNS, _MAX_OPTIONAL, _MAX_OPEN = 1_000, 16, 4, 2
+_MAX_GROWTH = 10_000
 _MAX_WORD = 1_000
 """Characters of a word up to which WordPiece may tokenize, in time that grows with their cube; usually 100."""
 
@@ -52,6 +54,7 @@ def refuse_slow_tokenizer(file: Path) -> None:
         parts: dict[str, Any] = json.loads(content)
         patterns = [pattern for key in parts if key != "added_tokens" for pattern in _patterns(parts[key])]
         word = parts["model"].get("max_input_chars_per_word") or 0
+        growth = math.prod(_growth(parts.get("normalizer"))) * math.prod(_growth(parts.get("decoder")))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return  # the library says what is wrong with it
     name = file.parent.name
@@ -59,6 +62,10 @@ def refuse_slow_tokenizer(file: Path) -> None:
         raise CheckpointRefused(
             f"The tokenizer of “{name}” splits text by a regular expression that can take minutes for one sentence. "
             "Patterns of published tokenizers work, and those with one repetition in each alternative."
+        )
+    if growth > _MAX_GROWTH:
+        raise CheckpointRefused(
+            f"The tokenizer of “{name}” replaces text by text that may be more than {_MAX_GROWTH:,} times as long."
         )
     if word > _MAX_WORD:
         raise CheckpointRefused(
@@ -78,6 +85,38 @@ def _patterns(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _patterns(inner)
+
+
+def _growth(value: Any) -> Iterator[float]:
+    """How many times as long each replacement in a part of the file may make a text."""
+    if isinstance(value, dict):
+        if value.get("type") == "Replace":
+            yield max(1, len(value["content"]) / max(1, len(value["pattern"].get("String", ""))))
+        for inner in value.values():
+            yield from _growth(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _growth(inner)
+
+
+_PROBE = 'The cats ate 12 fish.\n"É語" \U0010fffd'
+
+
+def refuse_failing_tokenizer(name: str, encode: Callable[[str], Any], decode: Callable[[Any], object]) -> None:
+    """Raise :class:`CheckpointRefused` for a tokenizer that was loaded and fails on a plain text."""
+    try:
+        decode(encode(_PROBE))
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise CheckpointRefused(
+            f"The tokenizer of “{name}” fails on a plain text: {str(error)[:200]}. Save it again with save_pretrained."
+        ) from None
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether a library failed. A panic of the tokenizers library is no ordinary exception; those end a run."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def slow(pattern: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints import registry
 from core.checkpoints.spec import CheckpointSpec
-from core.checkpoints.tokenizer_file import refuse_slow_tokenizer
+from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused
 from core.settings import ASSETS
 
@@ -188,10 +188,13 @@ def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
         refuse_slow_tokenizer(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises a bare Exception for whatever is wrong with a file
+    except BaseException as error:  # the library raises a bare Exception for a corrupt file, or panics
+        if not is_failure(error):
+            raise
         raise CheckpointRefused(f"The tokenizer in {path.parent.name} cannot be read.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    refuse_failing_tokenizer(path.parent.name, lambda text: tokenizer.encode(text).ids, tokenizer.decode)
     return tokenizer
 
 

@@ -54,6 +54,19 @@ def catastrophic(folder: Path) -> None:
     edit(folder / "tokenizer.json", pre_tokenizer=split)
 
 
+def panicking(folder: Path) -> None:
+    edit(folder / "tokenizer.json", normalizer={"type": "Precompiled", "precompiled_charsmap": "YWJjZA=="})
+
+
+def chunked(folder: Path) -> None:
+    edit(folder / "tokenizer.json", pre_tokenizer={"type": "FixedLength", "length": 0})
+
+
+def growing(folder: Path) -> None:
+    doubled = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 40
+    edit(folder / "tokenizer.json", normalizer={"type": "Sequence", "normalizers": doubled})
+
+
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "its weights are deleted": (lambda folder: (folder / "model.safetensors").unlink(), "holds no weights"),
     "its weights are cut off": (lambda folder: os.truncate(folder / "model.safetensors", 1000), "cut off"),
@@ -66,6 +79,9 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "its tokenizer is deleted": (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
     "its tokenizer is cut off": (lambda folder: os.truncate(folder / "tokenizer.json", 2000), "cannot be loaded"),
     "its tokenizer is catastrophic": (catastrophic, "can take minutes"),
+    "its tokenizer panics": (panicking, "cannot be loaded"),
+    "its tokenizer panics at every text": (chunked, "fails on a plain text"),
+    "its tokenizer doubles a text forty times": (growing, "10,000 times as long"),
     "its folder is deleted": (shutil.rmtree, "About says how a host adds models"),
 }
 
