@@ -68,7 +68,8 @@ def check(decoding: Decoding) -> None:
             raise OutOfRange(f"{sentence}, not {value:g}.")
     for name, what in (("beams", "The number of beams"), ("max_new_tokens", "The number of new tokens")):
         value, limit = getattr(decoding, name), f"max_{name.removeprefix('max_')}"
-        if not 1 <= value <= (most := getattr(settings(), limit)):
+        most = getattr(settings(), limit)
+        if not 1 <= value <= most:
             raise OutOfRange(f"{what} must lie from 1 to {most}, not {value:g}. {raised_with(limit)}")
     if len(decoding.stop) > MAX_STOPS or any(not 0 < len(stop) <= MAX_STOP_CHARS for stop in decoding.stop):
         raise OutOfRange(f"Up to {MAX_STOPS} texts of 1 to {MAX_STOP_CHARS} characters may end a generation.")
