@@ -47,7 +47,7 @@ def switch_off(view: View) -> None:
         task = draw_task(spec, state)
         text = draw_asked(spec, state)
     text = asked_part(spec, state, text, task)
-    ranked = session.computed(view.words.label("ablating"), rank, spec.slug, text, task=task)
+    ranked = session.computed("ablating-each-head", rank, spec.slug, text, task=task)
     effects = {_code(effect.head): effect for effect in ranked}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}

@@ -43,8 +43,10 @@ def draw(view: DemoView) -> None:
     if not covered:
         state.set(step=None)  # all continuations stand beside each other
     with sentences():
-        doing = "Generating under each code"
-        continuations = {label: view.computed(doing, _continued, text, label, decoding) for label in listed(view.spec)}
+        continuations = {
+            label: view.computed("generating-under-each-code", _continued, text, label, decoding)
+            for label in listed(view.spec)
+        }
         prompt = clean(text, newlines=True)
         if not covered or _covered(view, prompt, continuations, decoding):
             _continuations(view, prompt, continuations)
