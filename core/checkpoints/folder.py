@@ -41,6 +41,7 @@ _SMALL_FILE = 5_000_000
 _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
 _LARGEST = 1 << 62
 _MAX_PARTS = 1_000
+_MAX_FILES = 10_000
 _MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts|depths?|block_sizes|block_repeats|attention_types)$")
 """Settings that state how many modules are built; transformers builds them before it reads the weights."""
 
@@ -229,7 +230,13 @@ def count_elements(file: Path) -> int:
 def _refuse_strange_files(folder: Path, root: Path) -> None:
     """Refuse links that lead out of ``root``, and pipes and devices, on which a library would block."""
     limit = root.resolve()
-    for path in chain((folder,), folder.rglob("*")):  # a link to the root is refused before that is walked through
+    for number, path in enumerate(chain((folder,), folder.rglob("*"))):  # which may be anything, such as a home folder
+        if number == 1 and not os.path.lexists(folder / "config.json"):
+            return  # what is missing is said by who reads it
+        if number > _MAX_FILES:
+            raise CheckpointRefused(
+                f"The folder “{folder.name}” holds more than {_MAX_FILES:,} files. Give the model a folder of its own."
+            )
         if not path.resolve().is_relative_to(limit):
             raise CheckpointRefused(
                 f"The folder “{folder.name}” holds a link ({path.name}) that leads out of the checkpoint directory. "

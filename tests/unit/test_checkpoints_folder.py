@@ -320,8 +320,12 @@ def test_a_failure_of_the_librarys_code_is_a_sentence(checkpoint_dir: Path) -> N
         model(input_ids=torch.tensor([[10**6]]))
 
 
-def test_a_link_to_a_large_folder_is_not_walked_through(bert: Path) -> None:
+def test_a_large_folder_is_not_walked_through(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (bert.parent / "everything").symlink_to("/")
     begin = time.process_time()
     assert "leads out" in refusal(bert.parent / "everything")
     assert time.process_time() - begin < 5
+    monkeypatch.setattr("core.checkpoints.folder._MAX_FILES", 3)
+    assert "more than 3 files" in refusal(bert)
+    (bert / "config.json").unlink()
+    assert "config.json” is missing" in refusal(bert)
