@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES
-from core.figures.labels import in_words, percent, short
+from core.figures.labels import in_words, percent, short, with_unit
 from core.figures.parameters import (
     ROLE_COLORS,
     ROLE_INK,
@@ -96,6 +96,7 @@ def test_numbers() -> None:
     assert percent(0.2137) == "21.4%"
     assert percent(0.0001) == "< 0.1%"
     assert percent(0) == "0.0%"
+    assert [with_unit("33.2", "%"), with_unit("1.31", "bits"), with_unit("12", "")] == ["33.2%", "1.31 bits", "12"]
 
 
 def panel(slug: str, size: str | None = None, node: str | None = None, drawing: str | None = None) -> None:

@@ -13,6 +13,7 @@ from core.attention.masks.kinds import KINDS, describe
 from core.content import ROOT as CONTENT
 from core.content import content
 from core.language.decoding.cards import PROCESSORS
+from core.ui.formulas import symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 GREEK = (
@@ -128,3 +129,8 @@ def test_the_functions_are_found() -> None:
     assert len(DRAWN) + len(FORMULAS) > 40
     assert ("generation", "cache", "Formula") in FORMULAS
     assert ("vectors", "word", "t-SNE: how") in FORMULAS
+
+
+def test_letters_with_an_index_are_set_as_the_formula_sets_them() -> None:
+    assert symbols("w_t a token, W^O and gate_proj") == r"$w_{t}$ a token, $W^{O}$ and gate\_proj"
+    assert symbols("d_model the width") == r"$d_{\text{model}}$ the width"

@@ -10,6 +10,7 @@ from itertools import zip_longest
 import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.replaced import Detection
 from core.language.side_by_side import CONTINUES, GUESSES, Answer, Continued, Filled, Rewritten, Word
@@ -173,7 +174,8 @@ def _chips(
 
 def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> None:
     labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
-    more = f" (the first {_MOST_ROWS} of {len(picture.labels)})" if len(picture.labels) > _MOST_ROWS else ""
+    most = content("zoo", "compare").part("First rows", shown=_MOST_ROWS, count=len(picture.labels))
+    more = f" ({most})" if len(picture.labels) > _MOST_ROWS else ""
     st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
     chart(
         guess_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
