@@ -8,7 +8,8 @@ import re
 from core.content import content
 from core.settings import ROOT
 
-FILES = [path for folder in ("core/ui", "core/figures", "pages") for path in sorted((ROOT / folder).rglob("*.py"))]
+FOLDERS = ("anatomy", "attention/inside", "attention/views", "costs", "figures", "ui", "../pages")
+FILES = [path for folder in FOLDERS for path in sorted((ROOT / "core" / folder).resolve().rglob("*.py"))]
 WORDS = 4
 """A label of as many words ends without a stop."""
 _WORD = re.compile(r"(?<![\w{])[“(*]*[A-Za-z][a-z’'-]*(?=[\s.,;:?!…*)”]|$)")
@@ -68,7 +69,8 @@ BOX = Text(name="text", default="The cat sat on the mat.")
 def test_no_sentence_of_a_page_stands_in_python() -> None:
     """Each that is found moves to ``assets/content``, with the run's numbers as placeholders."""
     found = {path: sentences(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES}
-    assert {str(path.relative_to(ROOT)): there for path, there in found.items() if there} == {}
+    assert len(found) > 150
+    assert {str(path): there for path, there in found.items() if there} == {}
 
 
 def test_all_that_a_visitor_waits_for_has_words() -> None:
