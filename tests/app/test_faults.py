@@ -187,3 +187,8 @@ def test_hostile_folders_keep_no_page_from_opening(
     at = opened(page)
     assert not at.error
     assert page != "tokenizers" or "catastrophic" not in shown(at)
+
+
+def test_an_address_in_a_link_is_no_link_on_the_page(checkpoint_dir: Path) -> None:
+    at = opened("encoder", model="www.evil.example/pay", text=TEXT)
+    assert any("`www.evil.example/pay`" in warning.value for warning in at.warning)
