@@ -126,7 +126,7 @@ def _measured(
         every = torch.tensor([ids[: length + 1]], device=model.device)
         taken: tuple[list[float], list[float]] = ([], [])
         for turn in range(WARM_UP + TURNS):
-            next_one, anew = with_cache.again(one), Reader(model, source, cached=False)
+            next_one, anew = with_cache.replay(one), Reader(model, source, cached=False)
             start = clock()
             next_one()
             middle = clock()

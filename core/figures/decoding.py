@@ -31,8 +31,8 @@ def rule_bars(
         names: how the tokens of ``effect.rows`` read.
         taken: id of the sampled token; its label is bold.
     """
-    texts = [f"{percent(row.before)} → {'cut' if row.cut else percent(row.after)}" for row in effect.rows]
-    words, hatch = _words(names, texts), ["/" if row.cut else "" for row in effect.rows]
+    texts = [f"{percent(row.before)} → {'cut' if row.removed else percent(row.after)}" for row in effect.rows]
+    words, hatch = _words(names, texts), ["/" if row.removed else "" for row in effect.rows]
     right = max([max(row.before, row.after) for row in effect.rows], default=1e-9) / _BARS
     # the numbers stand in a column of their own, where no line crosses them
     column = scatter(
@@ -63,12 +63,12 @@ def surprise_bars(
 ) -> go.Figure:
     """The surprisal of each token in bits, and the entropy as a line: typical sampling keeps what is near it."""
     entropy = effect.summary.entropy
-    texts = [f"{row.surprisal:.1f} bits{', cut' if row.cut else ''}" for row in effect.rows]
+    texts = [f"{row.surprisal:.1f} bits{', cut' if row.removed else ''}" for row in effect.rows]
     series = Series(
         "surprisal",
         [row.surprisal - entropy for row in effect.rows],
-        [_FAINT if row.cut else color for row in effect.rows],
-        ["/" if row.cut else "" for row in effect.rows],
+        [_FAINT if row.removed else color for row in effect.rows],
+        ["/" if row.removed else "" for row in effect.rows],
         words=_words(names, texts),
         width=0.55,
         base=entropy,
@@ -92,11 +92,11 @@ def surprise_bars(
 def rule_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
     """The bars in a few sentences."""
     said = "; ".join(
-        f"{name} {percent(row.before)}, {'cut off' if row.cut else f'then {percent(row.after)}'}"
+        f"{name} {percent(row.before)}, {'cut off' if row.removed else f'then {percent(row.after)}'}"
         for name, row in zip(names, effect.rows, strict=True)
     )
     around = effect.summary
-    numbers = {"kept": f"{around.kept:,}", "count": f"{around.of:,}", "mass": percent(around.mass)}
+    numbers = {"kept": f"{around.remaining:,}", "count": f"{around.of:,}", "mass": percent(around.mass)}
     return f"{sentence('Truncation', processor=what, **numbers)} {said}."
 
 

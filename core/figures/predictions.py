@@ -32,28 +32,28 @@ def guess_bars(
     probabilities: Sequence[float],
     color: str,
     *,
-    kept: Sequence[float] | None = None,
+    processed: Sequence[float] | None = None,
     chosen: int | None = None,
     scale: float | None = None,
     theme: Theme,
 ) -> go.Figure:
     """Horizontal bars for ``labels`` (most probable first) with ``probabilities`` from 0 to 1.
 
-    :param kept: the probabilities after temperature and truncation, drawn as a thin gray bar inside each bar.
+    :param processed: the probabilities after temperature and truncation, drawn as a thin gray bar inside each bar.
     :param chosen: the row that was taken; its label is bold and marked with an arrow.
     :param scale: the probability at the right edge; the largest one shown when None, so that bars of one picture are
         comparable with each other but not across pictures.
     """
-    after = probabilities if kept is None else kept
+    after = probabilities if processed is None else processed
     both = list(zip(probabilities, after, strict=True))
-    numbers = [percent(p) if kept is None else f"{percent(p)} → {percent(k)}" for p, k in both]
+    numbers = [percent(p) if processed is None else f"{percent(p)} → {percent(k)}" for p, k in both]
     # the number stands at the longer bar's end
     texts = ["" if k > p else number for number, (p, k) in zip(numbers, both, strict=True)]
     series = [Series("before", probabilities, color, texts=texts, width=0.72, opacity=0.85)]
-    if kept is not None:
+    if processed is not None:
         texts = [number if k > p else "" for number, (p, k) in zip(numbers, both, strict=True)]
         hover = "after temperature and truncation: %{x:.4f}"
-        series.append(Series("after", kept, theme.muted, texts=texts, width=0.22, hover=hover))
+        series.append(Series("after", processed, theme.muted, texts=texts, width=0.22, hover=hover))
     widest = scale or max([*probabilities, *after, 1e-9])
     return bars(
         [f"{_named(cut(text, 24), i == chosen)}  " for i, text in enumerate(labels)],
@@ -61,7 +61,7 @@ def guess_bars(
         theme,
         words=[label(text) for text in labels],
         size=15,
-        end=widest * (1.32 if kept is None else 1.75),  # the numbers stand to the right of the bars
+        end=widest * (1.32 if processed is None else 1.75),  # the numbers stand to the right of the bars
         height=30 * len(labels) + 16,
         margin={"r": 14, "t": 4, "b": 4},
         barmode="overlay",

@@ -1,7 +1,7 @@
-"""Language demos as functions: masked words, generation step by step.
+"""Language tasks of the live models: masked tokens, generation, translation, and others.
 
-The functions have the names of the modules that hold them, so import a module's other names with
-``from core.language.fill_mask import prepare``. Importing this package costs no torch.
+``fill_mask`` and ``generate`` are functions here and modules, too: import other names of a module with
+``from core.language.fill_mask import prepare``. Importing this package does not import torch.
 """
 
 from core.language.fill_mask import fill_mask

@@ -11,7 +11,7 @@ its translation have similar positions:
     languages  en    en   en   en     fr    fr  fr    fr
     positions  0     1    2    3      0     1   2     3
 
-A single sentence is the first half of this. Shapes: n tokens of a row, M masked ones, V vocabulary entries.
+A single sentence is the first half of this. Shapes: n tokens of a row, M masked ones, V vocabulary size.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Joined:
     """The input, with the mask's id at ``masked``."""
     masked: tuple[int, ...]
     second: int
-    """The token with which the second sentence begins."""
+    """Position of the first token of the second sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class PairPrediction:
 
 
 def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> Row:
-    """Sentences, each as (language, tokens without a frame), each between two ``end`` tokens, positions from 0."""
+    """A row of sentences (language, ids), each between two ``end`` tokens, with positions from 0."""
     ids: list[int] = []
     langs: list[int] = []
     positions: list[int] = []

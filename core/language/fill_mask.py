@@ -1,15 +1,15 @@
-"""Masked words: mask tokens of a sentence and read the model's predictions for them.
+"""Masked language modeling: mask tokens of a sentence and predict them.
 
-For a masked position i, with the encoder's last state h_i, the head of the model gives
+At a masked position i, with the encoder's last hidden state h_i, the head computes
 
     p(w | sentence without i) = softmax_w( e_w · g(h_i) + b_w )
 
-over the whole vocabulary, where e_w is the token's embedding and g the head's own small layer (Devlin et al. 2018,
-section 3.1). Several masks are predicted at once, each independently of the others. Only the masked positions
-are multiplied with the vocabulary: for BERT's 30,522 words that product is a good part of a forward pass. A model may
-have a second head that hears the whole sentence (`core.checkpoints.sentence_head`); its scores are added.
+over the whole vocabulary, with e_w the token embedding and g the transform of the head (Devlin et al. 2018, section
+3.1). Several masks are predicted in parallel, independently of each other. Logits are computed at masked positions
+alone: for BERT's 30,522 tokens that product is a large part of a forward pass. The terms of a sentence head
+(`core.checkpoints.sentence_head`) are added.
 
-Shapes: n input tokens, M masked positions, V vocabulary entries, d hidden size.
+Shapes: n input tokens, M masked positions, V vocabulary size, d hidden size.
 """
 
 from __future__ import annotations
@@ -38,32 +38,31 @@ _MASKS = re.compile(r"\[mask\]|<mask>|<special1>|<extra_id_\d+>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A sentence ready for the model: its tokens, which of them are masked, and what had to be changed."""
+    """A tokenized sentence with masks."""
 
     text: str
-    """The cleaned text, masks written as the model writes them. Offsets of ``tokens`` count in it."""
+    """The cleaned text with the model's own mask token. Offsets of ``tokens`` are into it."""
     tokens: tuple[Token, ...]
-    """The tokens of the text, special ones included; masked words are still readable here."""
+    """The original tokens of the text, special ones included."""
     ids: tuple[int, ...]
-    """What the model gets: as ``tokens``, with the mask's id at ``positions``."""
+    """The input ids: those of ``tokens``, with the mask's id at ``positions``."""
     positions: tuple[int, ...]
     notes: tuple[str, ...] = ()
-    """Sentences for the page: what was translated or split."""
+    """Sentences for the page on replaced masks and split words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A span of a refilled sentence; ``position`` is the token filled in, None for the visitor's own words."""
+    """A span of a filled sentence; ``position`` is that of a predicted token, None for the visitor's own words."""
 
     text: str
     position: int | None = None
 
 
 def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The model's ``k`` top predictions for every mask that is typed into ``text``, in order.
+    """The ``k`` top predictions for each mask in ``text``, in order.
 
-    ``[MASK]`` and the model's own mask token always work; another model's mask is translated, which
-    :func:`prepare` reports in its notes.
+    ``[MASK]`` and the model's own mask token work; another model's mask is replaced, with a note of :func:`prepare`.
 
     :raises InputEmpty: nothing readable in the text.
     :raises InputUnusable: no mask in the text, or a model without masks.
@@ -73,10 +72,10 @@ def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPredic
 
 
 def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) -> MaskedText:
-    """Tokenize ``text`` and mask the words that the tokens at ``positions`` belong to, beside its typed masks.
+    """Tokenize ``text`` and mask the words of the tokens at ``positions``, besides its typed masks.
 
-    ``positions`` count the tokens of the text (special ones included); one piece of a word stands for the whole word,
-    as masking a part would give the rest away. May come back without any mask: :func:`predict` then refuses.
+    ``positions`` count all tokens, special ones included; one token of a word masks the whole word. The result may have
+    no mask, which :func:`predict` refuses.
 
     :raises OutOfRange: a position is no token of this text.
     """
@@ -103,7 +102,7 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
 
 
 def masked_positions(tokens: Sequence[Token], mask_id: int, positions: Collection[int]) -> tuple[int, ...]:
-    """Typed masks, and all tokens of the words at ``positions``; special tokens are never masked.
+    """The positions of typed masks and of all tokens of the words at ``positions``, without special tokens.
 
     Raises:
         OutOfRange: a position is no token of the text.
@@ -122,14 +121,14 @@ def masked_positions(tokens: Sequence[Token], mask_id: int, positions: Collectio
 
 
 def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
-    """``text`` with every known way to write a mask turned into ``mask``, and sentences saying what was translated."""
+    """``text`` with all known mask tokens replaced by ``mask``, and sentences on the replacements."""
     notes: list[str] = []
 
     def swap(match: re.Match[str]) -> str:
-        found = match.group()
-        if found != mask and found.lower() != "[mask]":
-            owner = _OWNERS.get(found.lower(), "T5")
-            note = f"“{found}” is the mask of {owner}; this model masks with {mask}, which replaces it here."
+        typed = match.group()
+        if typed != mask and typed.lower() != "[mask]":
+            owner = _OWNERS.get(typed.lower(), "T5")
+            note = f"“{typed}” is the mask of {owner}; this model masks with {mask}, which replaces it here."
             if note not in notes:
                 notes.append(note)
         return mask
@@ -138,7 +137,7 @@ def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
 
 
 def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The ``k`` most probable tokens of the whole vocabulary at every masked position, in the order of positions."""
+    """The ``k`` most probable tokens at each masked position, in the order of positions."""
     if k < 1:
         raise OutOfRange("Ask for at least one prediction.")
     return likeliest(checkpoint.tokenizer, masked.positions, probabilities(checkpoint, masked), k)
@@ -179,7 +178,7 @@ def predict_together(
 
 
 def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
-    """(M, V) probabilities of the whole vocabulary at every masked position.
+    """The probabilities (M, V) at the masked positions.
 
     Raises:
         InputUnusable: there is no mask.
@@ -203,9 +202,9 @@ def refill(
     predictions: Sequence[MaskPrediction],
     choice: Sequence[int] | None = None,
 ) -> tuple[Part, ...]:
-    """The sentence with a prediction in every mask's position; joined, the parts' texts are the sentence.
+    """The sentence with a prediction at each mask, as consecutive parts.
 
-    :param choice: for each prediction the rank of the token to use, 0 (the best) where not given.
+    :param choice: for each prediction the rank of the token to use, from 0; by default 0.
     """
     ranks = [0] * len(predictions) if choice is None else list(choice)
     kind = style(checkpoint.tokenizer)
@@ -215,12 +214,12 @@ def refill(
         token = masked.tokens[prediction.position]
         if token.start < 0:
             return _refill_by_ids(checkpoint, masked, predictions, ranks)
-        glued, word = _written(checkpoint, prediction.ids[rank], kind)
+        glued, word = _joined_text(checkpoint, prediction.ids[rank], kind)
         before = masked.text[at : token.start]
         if glued:
             before = before.rstrip(" ")
         elif not before and parts and kind in ("wordpiece", "byte-level", "sentencepiece"):
-            before = " "  # two masks of one word, filled with two words
+            before = " "  # two masks of one word became two words
         if before:
             parts.append(Part(before))
         parts.append(Part(word, prediction.position))
@@ -228,8 +227,8 @@ def refill(
     return (*parts, Part(masked.text[at:])) if masked.text[at:] else tuple(parts)
 
 
-def _written(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
-    """Whether a prediction is joined to the text before it, and how it reads."""
+def _joined_text(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
+    """Whether a token continues the text before it, and its text."""
     text = label(checkpoint.tokenizer, token_id)
     if kind == "wordpiece":
         return (True, text[2:]) if text.startswith("##") and len(text) > 2 else (False, text)
@@ -240,7 +239,7 @@ def _written(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, st
 def _refill_by_ids(
     checkpoint: Checkpoint, masked: MaskedText, predictions: Sequence[MaskPrediction], ranks: Sequence[int]
 ) -> tuple[Part, ...]:
-    """For tokenizers that give no offsets: the tokenizer decodes the filled ids itself."""
+    """For tokenizers without offsets: decodes the filled ids."""
     ids = list(masked.ids)
     for prediction, rank in zip(predictions, ranks, strict=True):
         ids[prediction.position] = prediction.ids[rank]
@@ -248,7 +247,7 @@ def _refill_by_ids(
 
 
 def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
-    """Scores over the vocabulary, (M, V), at ``positions`` of one sentence ``ids`` (1, n), which has no padding."""
+    """Logits (M, V) at ``positions`` of one sentence ``ids`` (1, n) without padding."""
     import torch
 
     if has(model.config, "blocks"):

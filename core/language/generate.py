@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.codes import codes_of
-from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
-from core.language.decoding.rules import check, pick, why
+from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
+from core.language.decoding.rules import check, end_reason, pick
 from core.language.decoding.search import beam_steps
 from core.language.text import clean
 from core.language.tokens import Wording, max_tokens
@@ -44,10 +44,10 @@ def generate(
     forced: Sequence[int] = (),
     code: str | None = None,
 ) -> Iterator[GenerationStep]:
-    """Continue ``prompt``, yielding each step as soon as it is computed; stop iterating to stop the model.
+    """Continue ``prompt``, step by step; stop iterating to stop the generation.
 
-    :param forced: tokens that the first steps take, as ids: the path up to and including a token chosen by hand.
-    :param code: label of the control code to continue under, for a checkpoint that has codes; its first one if None.
+    :param forced: ids of the first tokens, up to one chosen by the visitor.
+    :param code: label of the control code, for a checkpoint with codes; by default the first.
     :raises InputEmpty: nothing readable in the prompt.
     :raises InputTooLong: the prompt leaves no position for a new token.
     :raises OutOfRange: a setting or a forced token is out of range.
@@ -57,14 +57,14 @@ def generate(
 
 def steps(
     checkpoint: Checkpoint,
-    begun: Start,
+    start: Start,
     decoding: Decoding,
     *,
     forced: Sequence[int] = (),
 ) -> Iterator[GenerationStep]:
-    """Write after ``begun``, one step at a time, until the end token, the length, or the last position.
+    """Generate after ``start``, step by step, until the end token, the length, or the last position.
 
-    :param forced: ids that the first steps take whatever the scores say (a path that the visitor chose).
+    :param forced: ids of the first tokens, chosen by the visitor.
     :raises OutOfRange: a setting or a forced id is out of range.
     """
     check(decoding)
@@ -73,61 +73,62 @@ def steps(
         if not 0 <= token_id < size:
             raise OutOfRange(f"There is no token {token_id}: the vocabulary has ids 0 to {size - 1:,}.")
     if decoding.strategy == "beam":
-        return beam_steps(checkpoint, begun, decoding, forced)
-    return (step for _, step in _rows(checkpoint, begun, (decoding,), forced))
+        return beam_steps(checkpoint, start, decoding, forced)
+    return (step for _, step in _rows(checkpoint, start, (decoding,), forced))
 
 
-def along(checkpoint: Checkpoint, begun: Start, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
-    """The steps along a finished text ``ids``, with the spreads, which beam search does not keep."""
+def steps_along(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
+    """The steps of a finished text ``ids``, with the spreads, which beam search lacks."""
     if not ids:
         return ()
-    return tuple(steps(checkpoint, begun, Decoding(max_new_tokens=len(ids)), forced=ids))
+    return tuple(steps(checkpoint, start, Decoding(max_new_tokens=len(ids)), forced=ids))
 
 
-def together(
-    checkpoint: Checkpoint, begun: Start, decodings: Sequence[Decoding]
+def steps_in_batch(
+    checkpoint: Checkpoint, start: Start, decodings: Sequence[Decoding]
 ) -> Iterator[tuple[int, GenerationStep]]:
-    """(number of the decoding, its next step), by turns until all are over.
+    """Generate with several decodings in one batch: (number of the decoding, its next step).
 
     Raises:
-        OutOfRange: a setting makes no sense, or beam search is among them.
+        OutOfRange: a setting is out of range, or a decoding is beam search.
     """
     for decoding in decodings:
         check(decoding)
         if decoding.strategy == "beam":
             raise OutOfRange("Beam search runs alone.")
-    return _rows(checkpoint, begun, decodings)
+    return _rows(checkpoint, start, decodings)
 
 
 def _rows(
     checkpoint: Checkpoint,
-    begun: Start,
+    start: Start,
     decodings: Sequence[Decoding],
     forced: Sequence[int] = (),
 ) -> Iterator[tuple[int, GenerationStep]]:
     from torch import tensor
 
     model = checkpoint.model
-    reader, wording = Reader(model, begun.source), Wording(checkpoint.tokenizer)
+    reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
-    budgets = [begun.budget(decoding) for decoding in decodings]
-    feed = tensor([begun.prompt], device=model.device)
+    budgets = [start.budget(decoding) for decoding in decodings]
+    feed = tensor([start.prompt], device=model.device)
     live = [row for row, (budget, _) in enumerate(budgets) if budget > 0]
-    made: list[tuple[int, ...]] = [() for _ in decodings]
+    generated: list[tuple[int, ...]] = [() for _ in decodings]
     index = 0
     while live:
-        scores = without(reader.read(feed), banned)  # one row at first, then one for each text
-        hand = forced[index] if index < len(forced) else None
-        going: list[int] = []
-        for place, row in enumerate(live):
+        scores = ban_tokens(reader.read(feed), banned)  # one row at first, then one for each text
+        forced_id = forced[index] if index < len(forced) else None
+        running: list[int] = []
+        for number, row in enumerate(live):
             budget, full = budgets[row]
-            own = scores[place if index else 0]
-            token, others, spread = pick(own, decodings[row], index, hand, wording, (*begun.prompt, *made[row]))
-            made[row] = (*made[row], token.id)
-            text = wording.text(made[row])
-            reason = why(token.id, text, decodings[row], ends, full if index + 1 >= budget else "")
+            own = scores[number if index else 0]
+            before = (*start.prompt, *generated[row])
+            token, others, spread = pick(own, decodings[row], index, forced_id, wording, before)
+            generated[row] = (*generated[row], token.id)
+            text = wording.text(generated[row])
+            reason = end_reason(token.id, text, decodings[row], ends, full if index + 1 >= budget else "")
             if not reason:
-                going.append(place)
+                running.append(number)
             yield (
                 row,
                 GenerationStep(
@@ -135,33 +136,33 @@ def _rows(
                     token,
                     others,
                     text,
-                    made[row],
+                    generated[row],
                     finished=bool(reason),
                     reason=reason,
                     spread=spread,
                 ),
             )
-        if not going:
+        if not running:
             return
-        rows = going if index else [0] * len(going)
+        rows = running if index else [0] * len(running)
         if rows != list(range(len(scores))):
-            reader.keep(rows)
-        live = [live[place] for place in going]
-        feed = tensor([[made[row][-1]] for row in live], device=model.device)
+            reader.select(rows)
+        live = [live[number] for number in running]
+        feed = tensor([[generated[row][-1]] for row in live], device=model.device)
         index += 1
 
 
 def prompted(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> Start:
-    """What a decoder writes after, refused as `prompt_ids` refuses it."""
+    """The start of a continuation of ``prompt``; raises what `prompt_ids` raises."""
     ids, limit = prompt_ids(checkpoint, prompt, code), max_tokens(checkpoint)
     return Start(ids, room=None if limit is None else limit - len(ids))
 
 
 def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:
-    """The ids that the decoder starts from; refuses a prompt after which nothing fits.
+    """The ids of a prompt that leaves a position for a new token.
 
-    A checkpoint with control codes has never seen a text without one: ``code`` stands first, else the code that the
-    prompt itself begins with, else the first that the card lists.
+    A checkpoint with control codes needs one: ``code``, else the code at the start of the prompt, else the first of the
+    card.
     """
     if checkpoint.model.config.is_encoder_decoder:
         raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
@@ -171,7 +172,7 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
     tokenizer = checkpoint.tokenizer
     ids = [int(i) for i in tokenizer(text, verbose=False)["input_ids"]]
     if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
-        ids.pop()  # some tokenisers close every text, and a closed text is not continued
+        ids.pop()  # some tokenizers add an end token, and a finished text is not continued
     if codes := codes_of(checkpoint):
         if code is not None and code not in codes:
             raise OutOfRange(f"{checkpoint.spec.name} has no code “{code}”. Its codes: {', '.join(codes)}.")
@@ -187,9 +188,9 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
 
 
 def repetition(ids: Sequence[int], n: int = 3) -> float:
-    """The share of runs of ``n`` tokens that occurred before in ``ids``; 0 when nothing repeats or nothing can."""
-    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return 1 - len(set(runs)) / len(runs) if runs else 0.0
+    """The share of repeated n-grams in ``ids``; 0 for a text shorter than ``n``."""
+    ngrams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return 1 - len(set(ngrams)) / len(ngrams) if ngrams else 0.0
 
 
 NGRAM_SIZES = (1, 2, 3, 4)
@@ -197,34 +198,34 @@ NGRAM_SIZES = (1, 2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The numbers of one text; a mean is None where there is nothing to average."""
+    """Statistics of one text; a mean of nothing is None."""
 
     tokens: int
     mean_log: float | None
     """Mean log-probability of a token, in nats."""
     entropy: float | None
     """Mean entropy of the model's own probabilities, in bits."""
-    kept: float | None
-    """Mean number of tokens that the rules left."""
+    remaining: float | None
+    """Mean number of candidates after the rules."""
     repeated: tuple[float, ...]
-    """The share of repeated runs of 1, 2, 3 and 4 tokens."""
+    """The share of repeated n-grams, by `NGRAM_SIZES`."""
 
     @property
     def perplexity(self) -> float | None:
-        """The number of equally likely tokens that would surprise as much."""
+        """The number of equally likely tokens with the same mean surprisal."""
         return None if self.mean_log is None else math.exp(-self.mean_log)
 
 
-def summary(written: Sequence[GenerationStep]) -> Summary:
-    """The numbers of a text whose steps have their `Spread`."""
-    spreads = [step.spread for step in written if step.spread is not None]
-    ids = [step.token.id for step in written]
+def summary(generated: Sequence[GenerationStep]) -> Summary:
+    """The statistics of a text whose steps have a `Spread`."""
+    spreads = [step.spread for step in generated if step.spread is not None]
+    ids = [step.token.id for step in generated]
     if not spreads:
         return Summary(len(ids), None, None, None, tuple(repetition(ids, n) for n in NGRAM_SIZES))
     return Summary(
         len(ids),
         -math.log(2) * sum(s.surprisal for s in spreads) / len(spreads),
         sum(s.entropy for s in spreads) / len(spreads),
-        sum(s.kept for s in spreads) / len(spreads),
+        sum(s.remaining for s in spreads) / len(spreads),
         tuple(repetition(ids, n) for n in NGRAM_SIZES),
     )

@@ -1,9 +1,9 @@
 r"""The losses of a live model on an example: :math:`-\log p` at each position with a target, and its top prediction.
 
-All losses are in nats; a nat is :math:`1 / \ln 2 = 1.44` bits. Each model predicts in the way in which it was trained:
-encoders at masks, decoders the next token, others in an order of their own or with a translation beside the text.
+All losses are in nats; a nat is :math:`1 / \ln 2 = 1.44` bits. Each model predicts as in its training: encoders at
+masks, decoders the next token, others in a factorization order or with a translation.
 
-Shapes: n tokens, M positions with a loss, V vocabulary entries, d hidden size.
+Shapes: n tokens, M positions with a loss, V vocabulary size, d hidden size.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ Kind = Literal["masks", "next", "order", "translation", "written", "pair", "verd
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceLoss:
+class PositionLoss:
     """The loss at one position."""
 
     nats: float
     """:math:`-\\log p` of the target."""
-    guess: str = ""
-    """The model's top prediction, as its vocabulary writes it."""
-    chance: float = 0.0
-    """The probability of that prediction."""
+    prediction: str = ""
+    """The model's top prediction, as its vocabulary entry."""
+    prediction_probability: float = 0.0
 
     @property
     def bits(self) -> float:
@@ -58,22 +57,22 @@ class PlaceLoss:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Of one example. Indices count the cells of ``source`` and of ``decoder``."""
+    """The losses of one example. Indices count the cells of ``source`` and of ``decoder``."""
 
-    source: Mapping[int, PlaceLoss] = field(default_factory=dict)
-    decoder: Mapping[int, PlaceLoss] = field(default_factory=dict)
-    labels: Mapping[int, PlaceLoss] = field(default_factory=dict)
+    source: Mapping[int, PositionLoss] = field(default_factory=dict)
+    decoder: Mapping[int, PositionLoss] = field(default_factory=dict)
+    labels: Mapping[int, PositionLoss] = field(default_factory=dict)
     """By index of the example's labels."""
     choices: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     """By index of the example's labels: the probability of each choice."""
     options: int | None = None
-    """Among how many answers each position chooses: random guessing has the loss log(options)."""
+    """The number of classes at each position: random guessing has the loss log(options)."""
 
     @property
     def mean(self) -> float | None:
         """Mean over the positions, in nats; None where there is none."""
-        paid = [place.nats for place in (*self.source.values(), *self.decoder.values())]
-        return sum(paid) / len(paid) if paid else None
+        nats = [loss.nats for loss in (*self.source.values(), *self.decoder.values())]
+        return sum(nats) / len(nats) if nats else None
 
 
 def losses(checkpoint: Checkpoint, example: Example, kind: Kind) -> Losses:
@@ -98,45 +97,47 @@ def losses(checkpoint: Checkpoint, example: Example, kind: Kind) -> Losses:
     if kind == "pair":
         return _of_pair(checkpoint, example, ids)
     cells = example.decoder or example.source
-    places = example.order or tuple(i for i, cell in enumerate(cells) if cell.target is not None)
-    if not places:
+    targets = example.order or tuple(i for i, cell in enumerate(cells) if cell.target is not None)
+    if not targets:
         return Losses()
     if kind == "verdicts":
-        return _of_verdicts(checkpoint, example, ids)
+        return _of_discriminator(checkpoint, example, ids)
     with torch.inference_mode():
-        logits = _LOGITS[kind](checkpoint, example, ids, places)
-    paid, options = _paid_at(checkpoint, cells, places, logits), logits.shape[-1]
-    return Losses(decoder=paid, options=options) if example.decoder else Losses(source=paid, options=options)
+        logits = _LOGITS[kind](checkpoint, example, ids, targets)
+    by_position, options = _losses_at(checkpoint, cells, targets, logits), logits.shape[-1]
+    if example.decoder:
+        return Losses(decoder=by_position, options=options)
+    return Losses(source=by_position, options=options)
 
 
-def _at_masks(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
+def _at_masks(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
     head, segments = word_head(checkpoint.model), _segments(example, ids)
     if head is None or not segments.any():
-        return masked_logits(checkpoint.model, ids, places)
+        return masked_logits(checkpoint.model, ids, positions)
     states = checkpoint.model.base_model(input_ids=ids, token_type_ids=segments)[0]  # (1, n, d)
-    scores: Tensor = head(states[:, list(places)])[0]
+    scores: Tensor = head(states[:, list(positions)])[0]
     return scores
 
 
-def _next(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
-    scores: Tensor = checkpoint.model(input_ids=ids).logits[0, list(places)]
+def _next(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
+    scores: Tensor = checkpoint.model(input_ids=ids).logits[0, list(positions)]
     return scores
 
 
-def _in_order(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
-    return permuted.in_order(checkpoint.model, ids[0].tolist(), places)
+def _in_order(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
+    return permuted.in_order(checkpoint.model, ids[0].tolist(), positions)
 
 
-def _beside_a_translation(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
+def _with_translation(checkpoint: Checkpoint, example: Example, ids: Tensor, targets: Sequence[int]) -> Tensor:
     languages = bilingual.numbers(checkpoint)
     langs = tuple(languages[cell.segment] for cell in example.source)
     positions = tuple(int(cell.position or 0) for cell in example.source)
-    return bilingual.scores(checkpoint.model, bilingual.Row(tuple(ids[0].tolist()), langs, positions), places)
+    return bilingual.scores(checkpoint.model, bilingual.Row(tuple(ids[0].tolist()), langs, positions), targets)
 
 
-def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, places: Sequence[int]) -> Tensor:
+def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
     out = checkpoint.model(input_ids=ids, decoder_input_ids=_ids(checkpoint, example.decoder))
-    scores: Tensor = out.logits[0, list(places)]
+    scores: Tensor = out.logits[0, list(positions)]
     return scores
 
 
@@ -144,59 +145,59 @@ _LOGITS: dict[Kind, Callable[[Checkpoint, Example, Tensor, Sequence[int]], Tenso
     "masks": _at_masks,
     "next": _next,
     "order": _in_order,
-    "translation": _beside_a_translation,
+    "translation": _with_translation,
     "written": _of_decoder,
 }
-"""(M, V) scores or log-probabilities at the positions with a loss."""
+"""Functions that return logits or log-probabilities (M, V) at the positions with a loss."""
 
 
 def _of_pair(pairs: Checkpoint, example: Example, ids: Tensor) -> Losses:
-    """The first answer of the head is the first choice of the example's first label."""
+    """The classes of the head are the choices of the example's first label, in order."""
     logs = pair_scores(pairs, ids, _segments(example, ids)).log_softmax(-1).tolist()
-    asked = example.labels[0]
+    pair_label = example.labels[0]
     best = max(range(len(logs)), key=logs.__getitem__)
-    paid = PlaceLoss(-logs[asked.answer], asked.choices[best], math.exp(logs[best]))
-    return Losses(labels={0: paid}, choices={0: tuple(math.exp(log) for log in logs)})
+    loss = PositionLoss(-logs[pair_label.answer], pair_label.choices[best], math.exp(logs[best]))
+    return Losses(labels={0: loss}, choices={0: tuple(math.exp(log) for log in logs)})
 
 
-def _of_verdicts(discriminator: Checkpoint, example: Example, ids: Tensor) -> Losses:
+def _of_discriminator(discriminator: Checkpoint, example: Example, ids: Tensor) -> Losses:
     probabilities = detector_probabilities(discriminator, ids[0].tolist())
-    paid = {}
-    for place in example.targets:
-        chance = min(max(probabilities[place], 1e-12), 1 - 1e-12)
-        right = chance if example.source[place].target == REPLACED else 1 - chance
-        paid[place] = PlaceLoss(-math.log(right), REPLACED, chance)
-    return Losses(source=paid, options=2)
+    by_position = {}
+    for position in example.targets:
+        replaced = min(max(probabilities[position], 1e-12), 1 - 1e-12)
+        right = replaced if example.source[position].target == REPLACED else 1 - replaced
+        by_position[position] = PositionLoss(-math.log(right), REPLACED, replaced)
+    return Losses(source=by_position, options=2)
 
 
 def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
-    """The ids of pieces as the vocabulary writes them."""
+    """The ids of vocabulary entries."""
     return [int(i) for i in checkpoint.tokenizer.convert_tokens_to_ids(list(tokens))]
 
 
 def _ids(checkpoint: Checkpoint, cells: Sequence[Cell]) -> Tensor:
-    """(1, n) ids of the cells' tokens."""
+    """The ids (1, n) of the cells' tokens."""
     import torch
 
     return torch.tensor([ids_of(checkpoint, [cell.token for cell in cells])], device=checkpoint.model.device)
 
 
 def _segments(example: Example, ids: Tensor) -> Tensor:
-    """(1, n) number of each cell's segment."""
+    """The segment ids (1, n) of the cells."""
     return ids.new_tensor([[cell.segment for cell in example.source]])
 
 
-def _paid_at(
-    checkpoint: Checkpoint, cells: Sequence[Cell], places: Sequence[int], logits: Tensor
-) -> dict[int, PlaceLoss]:
-    """The losses at ``places`` of ``cells``, by (M, V) scores or log-probabilities at them."""
-    targets = ids_of(checkpoint, [cells[place].target or "" for place in places])
+def _losses_at(
+    checkpoint: Checkpoint, cells: Sequence[Cell], positions: Sequence[int], logits: Tensor
+) -> dict[int, PositionLoss]:
+    """The losses at ``positions`` of ``cells``, from logits or log-probabilities (M, V)."""
+    targets = ids_of(checkpoint, [cells[position].target or "" for position in positions])
     logs = logits.float().log_softmax(-1)
     best = logs.max(-1)
     names = checkpoint.tokenizer.convert_ids_to_tokens(best.indices.tolist())
     return {
-        place: PlaceLoss(-float(logs[row, target]), str(names[row]), math.exp(float(best.values[row])))
-        for row, (place, target) in enumerate(zip(places, targets, strict=True))
+        position: PositionLoss(-float(logs[row, target]), str(names[row]), math.exp(float(best.values[row])))
+        for row, (position, target) in enumerate(zip(positions, targets, strict=True))
     }
 
 
@@ -209,11 +210,11 @@ class Scored:
     truth: NDArray[np.int64]  # (M,) the original tokens
     states: tuple[NDArray[np.float32], NDArray[np.float32]]  # (n, d) last hidden states of both
     names: tuple[str, ...]
-    """All V pieces as labels."""
+    """All V vocabulary entries as labels."""
 
 
 def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored:
-    """Scores and hidden states of two models with one vocabulary.
+    """Logits and hidden states of two models with the same vocabulary.
 
     Raises:
         InputTooLong: more tokens than a model has positions.
@@ -225,18 +226,18 @@ def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored
         raise InputUnusable("No token is masked. Type a sentence of a few words.")
     for model in (teacher, student):
         check_length(model, len(example.source))
-    truth = ids_of(teacher, [example.source[place].target or "" for place in example.targets])
+    truth = ids_of(teacher, [example.source[position].target or "" for position in example.targets])
     ids = _ids(teacher, example.source)
-    (t_scores, t_states), (s_scores, s_states) = (_read(one.model, ids, example.targets) for one in (teacher, student))
+    (t_scores, t_states), (s_scores, s_states) = (_read(m.model, ids, example.targets) for m in (teacher, student))
     names = tuple(label(teacher.tokenizer, i) for i in range(t_scores.shape[-1]))
     return Scored(t_scores, s_scores, np.asarray(truth, dtype=np.int64), (t_states, s_states), names)
 
 
-def _read(model: Any, ids: Tensor, places: Sequence[int]) -> tuple[Any, Any]:
-    """(M, V) scores at ``places`` and (n, d) last hidden states."""
+def _read(model: Any, ids: Tensor, positions: Sequence[int]) -> tuple[Any, Any]:
+    """Logits (M, V) at ``positions`` and last hidden states (n, d)."""
     import torch
 
     with torch.inference_mode():
         out = model(input_ids=ids, output_hidden_states=True)
     logits: Tensor = out.logits if "logits" in out else out.prediction_logits
-    return logits[0, list(places)].float().cpu().numpy(), out.hidden_states[-1][0].float().cpu().numpy()
+    return logits[0, list(positions)].float().cpu().numpy(), out.hidden_states[-1][0].float().cpu().numpy()

@@ -1,11 +1,10 @@
-r"""Noise in a text, so that a model can correct it, and what it costs readers of bytes and of subwords.
+r"""Noise in texts for denoising models, and its effect on byte-level and subword tokenization.
 
-One definition for both sides: training recipes make their pairs with it, and pages corrupt a visitor's sentence with
-it. `EVERYDAY` noise is that of a typing hand; nothing is taken away that would have to be guessed. `NOISES` are two of
-those kinds and five that ByT5 was tried on (Xue et al., 2022, section 5).
+Training recipes make their pairs with it, and pages corrupt a visitor's sentence with it. `EVERYDAY` noise imitates
+typing errors. `NOISES` are two of those kinds and five that ByT5 was evaluated on (Xue et al., 2022, section 5).
 
 ===========  ==========================================================================================================
-letters      each letter is hit with probability ``rate``: dropped, doubled, swapped with the next, or replaced by a
+letters      each letter is, with probability ``rate``, dropped, doubled, swapped with the next, or replaced by a
              neighbor on the keyboard, equally likely; ``typos`` is another name of it
 spaces       each space is dropped with probability ``rate``; each gap inside a word gains one with ``rate`` / 10
 order        each pair of neighboring words is swapped with probability ``rate``; pairs do not overlap
@@ -13,23 +12,20 @@ case         each word loses its capital, and each punctuation mark is dropped, 
 mixed        case, order, letters, spaces, one after the other, each at ``rate``
 drop         each character is dropped with probability ``rate``
 repeat       each character is followed by one to three copies of itself with probability ``rate``
-antspeak     capitals with one space between them, and nothing to tell where a word ends: A N O W L
+antspeak     capitals separated by single spaces, without word boundaries: A N O W L
 upper        ALL CAPITALS
-random-case  each letter is a capital or none, by chance
-mutate       at each character with probability ``rate`` one of three, equally likely: another character of the text
-             comes before it, it is dropped, or another character of the text takes its place
+random-case  each letter is upper or lower case, equally likely
+mutate       with probability ``rate``, a random character of the text is inserted before a character or replaces it, or
+             it is dropped, equally likely
 ===========  ==========================================================================================================
 
-Antspeak and both kinds of capitals have no rate: they change every letter. The paper names five kinds: drop,
-repetitions, antspeak, uppercase and random case. A sixth, add/drop/mutate, stands in its first version on arXiv alone;
-that its three ways are equally likely is from memory, and no model here was trained on it. Drop and mutate hit 10% of
-the characters there (read in a text about the paper), repetitions 20% (read in the paper): :data:`PUBLISHED`. The
-defaults of the others, and that of drop in training here, 8%, are this project's own: :data:`RATES`.
+Antspeak, upper and random-case have no rate: they change every letter. The paper has five kinds: drop, repetitions,
+antspeak, uppercase and random case. A sixth, add/drop/mutate, is in its first arXiv version alone; that its three
+operations are equally likely is from memory, and no model here was trained on it. The paper's rates are 10% for drop
+and mutate (read in a text about the paper) and 20% for repetitions (read in the paper): :data:`PUBLISHED`. The other
+defaults, and 8% for drop in training here, are our own: :data:`RATES`.
 
-A subword vocabulary has whole pieces for frequent spellings; a wrong letter breaks them up into shorter and rarer ones,
-or into the unknown token. Bytes have no such pieces to lose.
-
-Pure Python, no torch. The same text, kind, rate and seed give the same result on every machine.
+Pure Python, no torch. The result is a function of text, kind, rate and seed on every machine.
 """
 
 from __future__ import annotations
@@ -62,9 +58,9 @@ Noise = Literal[
     "mutate",
 ]
 EVERYDAY: tuple[Noise, ...] = ("letters", "spaces", "order", "case", "mixed")
-"""The slips of a typing hand, which the task of repair corrects."""
+"""Typing errors, the noise of the repair task."""
 NOISES: tuple[Noise, ...] = ("typos", "spaces", "drop", "repeat", "antspeak", "upper", "random-case")
-"""What the task of spelling corrects: its models are trained on it and measured with it."""
+"""The noise that spelling-correction models are trained and evaluated on."""
 RATES: dict[Noise, float] = {
     "letters": 0.08,
     "typos": 0.08,
@@ -76,11 +72,11 @@ RATES: dict[Noise, float] = {
     "repeat": 0.2,
     "mutate": 0.1,
 }
-"""The default rate of each kind that has one; a person can still read the sentence without effort."""
+"""The default rate of each kind that has one; sentences stay easy to read."""
 PUBLISHED: dict[Noise, float] = {"drop": 0.1, "repeat": 0.2, "mutate": 0.1}
-"""The rate of each kind of the paper that has one."""
+"""The rates of the paper."""
 MOST = 2
-"""A rate may be this many times its default: so far goes what a model is trained on."""
+"""The largest rate in training, in multiples of the default."""
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBORS: dict[str, str] = {
@@ -94,25 +90,25 @@ def noisy(text: str, kind: Noise, rate: float | None = None, seed: int = 0) -> s
 
     Args:
         text: any text; line breaks count as spaces for ``order`` and ``antspeak``.
-        rate: probability from 0 to 1; None takes the kind's own of :data:`RATES`. Kinds without one ignore it.
-        seed: the random generator's seed.
+        rate: probability from 0 to 1, by default that of :data:`RATES`. Kinds without one ignore it.
+        seed: the random seed.
 
     Raises:
-        OutOfRange: when the kind is unknown or the rate is not a probability.
+        OutOfRange: the kind is unknown or the rate is not a probability.
     """
-    if kind != "mixed" and kind not in _WAYS:
-        raise OutOfRange(f"There is no noise called {str(kind)[:40]!r}. Choose one of: {', '.join(_WAYS)}, mixed.")
+    if kind != "mixed" and kind not in _CORRUPT:
+        raise OutOfRange(f"There is no noise called {str(kind)[:40]!r}. Choose one of: {', '.join(_CORRUPT)}, mixed.")
     chance = RATES.get(kind, 1.0) if rate is None else rate
     if not 0.0 <= chance <= 1.0:
         raise OutOfRange(f"The rate of the noise is a probability from 0 to 1, not {chance}.")
     random = Random(seed)
     for step in ("case", "order", "letters", "spaces") if kind == "mixed" else (kind,):
-        text = _WAYS[step](text, chance, random)
+        text = _CORRUPT[step](text, chance, random)
     return text
 
 
-def drawn(text: str, seed: int, *, kinds: tuple[Noise, ...] = NOISES) -> tuple[str, Noise]:
-    """Noise as a model is trained on it, and its kind: drawn evenly, its rate from 0 to :data:`MOST` times its own."""
+def sample_noise(text: str, seed: int, *, kinds: tuple[Noise, ...] = NOISES) -> tuple[str, Noise]:
+    """The text with training noise of a uniform kind and a rate uniform from 0 to :data:`MOST` times its default."""
     random = Random(seed)
     kind = kinds[int(random.random() * len(kinds))]
     rate = MOST * random.random() * RATES[kind] if kind in RATES else None
@@ -128,12 +124,12 @@ def _letters(text: str, rate: float, random: Random) -> str:
         if not letter.isalpha() or random.random() >= rate:
             out.append(letter)
             continue
-        hit = int(random.random() * 4)
-        if hit == 0:
+        operation = int(random.random() * 4)
+        if operation == 0:
             continue
-        if hit == 1:
+        if operation == 1:
             out.append(letter * 2)
-        elif hit == 2 and i < len(text) and text[i].isalpha():
+        elif operation == 2 and i < len(text) and text[i].isalpha():
             out.append(text[i] + letter)
             i += 1
         else:
@@ -142,7 +138,7 @@ def _letters(text: str, rate: float, random: Random) -> str:
 
 
 def _neighbor(letter: str, random: Random) -> str:
-    """A key beside ``letter`` in the same case; the letter doubled where no key is known (é, ß, other scripts)."""
+    """A neighbor key of ``letter`` in the same case; a doubled letter where none is known (é, ß, other scripts)."""
     near = _NEIGHBORS.get(letter.lower())
     if not near:
         return letter * 2
@@ -215,12 +211,12 @@ def _mutate(text: str, rate: float, random: Random) -> str:
         if random.random() >= rate:
             out.append(character)
             continue
-        way, other = int(random.random() * 3), text[int(random.random() * len(text))]
-        out.append((other + character, "", other)[way])
+        operation, other = int(random.random() * 3), text[int(random.random() * len(text))]
+        out.append((other + character, "", other)[operation])
     return "".join(out)
 
 
-_WAYS: dict[str, Callable[[str, float, Random], str]] = {
+_CORRUPT: dict[str, Callable[[str, float, Random], str]] = {
     "letters": _letters,
     "typos": _letters,
     "spaces": _spaces,
@@ -242,7 +238,7 @@ def error_rate(texts: Sequence[str], clean: Sequence[str]) -> float:
 
 
 def changed(before: str, after: str) -> tuple[tuple[str, bool], ...]:
-    """``after`` in spans, each with whether it is new or other than in ``before``; what is gone is not marked."""
+    """``after`` in spans, each with whether it differs from ``before``; deletions are not marked."""
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     parts: list[tuple[str, bool]] = []
     for what, _, _, start, end in blocks:
@@ -268,18 +264,18 @@ class Character:
 
 @dataclass(frozen=True, slots=True)
 class TokenizedText:
-    """A clean and a noisy text as one tokenizer splits them, special tokens left out."""
+    """The tokens of a clean and a noisy text, without special tokens."""
 
     reader: str
-    """The model whose tokenizer it is."""
+    """The name of the tokenizer's model."""
     clean: tuple[str, ...]
     noisy: tuple[str, ...]
     unknown: int
-    """How many tokens of the noisy text are the unknown one."""
+    """The number of unknown tokens in the noisy text."""
 
     @property
     def growth(self) -> float:
-        """Tokens of the noisy text for each of the clean one."""
+        """Tokens of the noisy text per token of the clean one."""
         return len(self.noisy) / max(1, len(self.clean))
 
 
@@ -290,8 +286,8 @@ def characters(text: str) -> tuple[Character, ...]:
     )
 
 
-def cut(checkpoint: Checkpoint, clean: str, noisy: str) -> TokenizedText:
-    """Both texts by the checkpoint's tokenizer."""
+def tokenize_both(checkpoint: Checkpoint, clean: str, noisy: str) -> TokenizedText:
+    """Both texts, tokenized by the checkpoint's tokenizer."""
     tokenizer: Any = checkpoint.tokenizer
     before, after = tokenizer([clean, noisy], add_special_tokens=False, verbose=False)["input_ids"]
     clean_labels, noisy_labels = (tuple(label(tokenizer, i) for i in ids) for ids in (before, after))

@@ -1,10 +1,9 @@
-"""Ten short sentences that ask a masked language model for ten different kinds of knowledge.
+"""Ten cloze sentences that test a masked language model for different kinds of knowledge.
 
-Eight ask what can be learned from pre-training (trivia, syntax, coreference, topic, sentiment, reasoning, arithmetic,
-bias); two are the sentence with which masking itself is explained, hidden at two places, as dynamic masking does from
-one epoch to the next. They are those of a lecture: Naveh Porat, "Lecture 11 – Pretraining & Transformer Variants",
-July 2022. Which words count as right is our choice. Whether a model manages one is measured when it is asked, never
-stored.
+Eight test what pretraining can teach (trivia, syntax, coreference, topic, sentiment, reasoning, arithmetic, bias); two
+are one sentence with two masks, as dynamic masking makes them in different epochs. They come from a lecture: Naveh
+Porat, "Lecture 11 – Pretraining & Transformer Variants", July 2022; the accepted answers are our choice. Results are
+computed live, never stored.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A sentence with one mask, what it asks for, and the words that answer it."""
+    """A sentence with one mask, what it tests, and the accepted answers."""
 
     name: str
     text: str
     asks: str
     answers: tuple[str, ...]
-    """Words that count as right, most expected first; empty where there is no right word."""
+    """Accepted words, the most expected first; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """How a model did on one probe."""
+    """The result of a model on one probe."""
 
     probe: Probe
-    guesses: tuple[tuple[str, float], ...]
-    """The model's five best, with probabilities."""
+    predictions: tuple[tuple[str, float], ...]
+    """The five most probable tokens, with probabilities."""
     answer: str | None
-    """The right word that the model ranks highest; None where no right word is a single token of its vocabulary."""
+    """The most probable accepted word; None where none is a single token of the vocabulary."""
     rank: int | None
-    """That word's place among all words of the vocabulary, 1 for the first."""
+    """The rank of that word in the vocabulary, from 1."""
     probability: float | None
 
 
@@ -55,8 +54,8 @@ PROBES: tuple[Probe, ...] = tuple(
 
 
 def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
-    """Ask the model and see where the best of the right words stands among all words of its vocabulary."""
-    scores = _chances(checkpoint, probe.text)
+    """Predict the mask of a probe, and rank the best of the accepted words in the vocabulary."""
+    scores = _probabilities(checkpoint, probe.text)
     best = scores.topk(5)
     predictions = tuple(
         (label(checkpoint.tokenizer, i), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -71,22 +70,22 @@ def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
 
 
 def probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -> dict[str, float]:
-    """The probability of each of ``choices`` at the first mask of ``text``; words of several tokens are left out."""
-    chances = _chances(checkpoint, text)
-    return {word: max(float(chances[i]) for i in found) for word in choices if (found := _single(checkpoint, word))}
+    """The probability of each of ``choices`` at the first mask of ``text``, without words of several tokens."""
+    scores = _probabilities(checkpoint, text)
+    return {word: max(float(scores[i]) for i in ids) for word in choices if (ids := _single(checkpoint, word))}
 
 
-def _chances(checkpoint: Checkpoint, text: str) -> Tensor:
+def _probabilities(checkpoint: Checkpoint, text: str) -> Tensor:
     """(V,) probabilities at the first mask of ``text``."""
     return at_masks(checkpoint, prepare(checkpoint, text))[0]
 
 
 def _single(checkpoint: Checkpoint, word: str) -> set[int]:
-    """Ids of the single tokens that write ``word``, with and without a space before it."""
+    """The ids of single tokens for ``word``, with and without a space before it."""
     tokenizer = checkpoint.tokenizer
-    ids_found = set()
+    single: set[int] = set()
     for form in (word, f" {word}"):
         ids = tokenizer(form, add_special_tokens=False)["input_ids"]
         if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
-            ids_found.add(int(ids[0]))
-    return ids_found
+            single.add(int(ids[0]))
+    return single

@@ -1,19 +1,15 @@
-r"""Rounds of ten questions that a person answers before a model does: a bank written here, drawn by a seed.
+r"""Rounds of ten questions that a visitor answers before a model does.
 
-Four kinds: a hidden word, the next word, a replaced word, two sentences in an order to be told. A round is the first
-`LENGTH` of a permutation of its kind's bank, drawn from ``default_rng([seed, number of the kind])``, so that a link
-holds a round in two numbers. For two sentences the order in which they are shown is drawn as well.
+Four kinds: a masked word, the next word, a replaced word, the order of two sentences. A round is the first `LENGTH` of
+a permutation of its kind's bank, sampled with ``default_rng([seed, number of the kind])``, so that a link has a round
+in two numbers. The displayed order of two sentences is sampled as well.
 
-What a live model answers to the questions of a round: a word, the next word, a replaced word, an order.
-
-A masked-word head and a causal model answer with their likeliest token. A detector of replaced tokens answers with the
-word that has the piece of the highest :math:`D_t`. The order of two sentences A and B no model here was trained to
-tell; a causal model reads both orders, and
+A masked language model and a causal model answer with their most probable token, a discriminator with the word of the
+token with the highest :math:`D_t`. No model here was trained on sentence order; a causal model scores both orders:
 
 .. math:: p(A \text{ first}) = \frac{p(A\,B)}{p(A\,B) + p(B\,A)}
 
-with :math:`p` the probability of the whole text after the token that begins one (Bayes' rule, the two orders equally
-likely before).
+with :math:`p` the probability of the whole text (Bayes' rule with equal priors).
 """
 
 from __future__ import annotations
@@ -38,86 +34,86 @@ from core.language.types import Decoding
 from core.settings import ASSETS
 
 Kind = Literal["masked", "next", "replaced", "order"]
-Given = str | int | None
-"""A visitor's answer: typed, or the number of a choice; None where the visitor gave up."""
+Response = str | int | None
+"""A visitor's answer: a text, or the number of a choice; None where the visitor gave up."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LENGTH = 10
 GAP = "___"
-"""Where a word is hidden."""
+"""A masked word in a question."""
 FOLDER = ASSETS / "rounds"
 _WORD = re.compile(r"[^\W_]+(?:[’'-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. ``answers`` and ``place`` are the secret of it."""
+    """One question. ``answers`` and ``correct`` are not shown before the visitor has answered."""
 
     kind: Kind
     text: str
-    """What is shown: a sentence with `GAP`, a beginning, or a sentence with a wrong word; two sentences as one text."""
+    """A sentence with `GAP`, a prompt, a sentence with a replaced word, or two sentences."""
     answers: tuple[str, ...]
-    """What counts as right, the original first. For two sentences the one that came first."""
+    """Accepted answers, the original first; of two sentences the first one."""
     choices: tuple[str, ...] = ()
-    """The words of a sentence, or the two sentences as shown; empty where the answer is typed."""
-    place: int | None = None
-    """The right one of ``choices``."""
+    """The words of a sentence, or the two sentences as displayed; empty where the answer is typed."""
+    correct: int | None = None
+    """Index of the right choice."""
 
-    def right(self, given: Given) -> bool:
-        """Whether ``given`` is right."""
-        if given is None:
+    def right(self, response: Response) -> bool:
+        """Whether a visitor's answer is right."""
+        if response is None:
             return False
         if self.choices:
-            return given == self.place
-        return among(str(given), self.answers) is not None
+            return response == self.correct
+        return among(str(response), self.answers) is not None
 
-    def said(self, given: Given) -> str:
+    def in_words(self, response: Response) -> str:
         """A visitor's answer in words."""
-        if given is None:
+        if response is None:
             return "no answer"
-        choice = self.choices[int(given)] if self.choices else str(given).strip()
+        choice = self.choices[int(response)] if self.choices else str(response).strip()
         return opening(choice) if self.kind == "order" else choice
 
     @property
     def solution(self) -> str:
-        """The original in words, and what counts as right as well."""
+        """The original and the other accepted answers, in words."""
         if self.kind == "order":
             return opening(self.answers[0])
         original, *others = self.answers
         if self.kind == "replaced":
-            return f"{original}, replaced by {self.choices[self.place or 0]}"
+            return f"{original}, replaced by {self.choices[self.correct or 0]}"
         return original + (f"; also right: {', '.join(others)}" if others else "")
 
 
 def opening(sentence: str) -> str:
-    """The first words of a sentence, to name it by."""
+    """The first words of a sentence, as its name."""
     return f"“{' '.join(sentence.split()[:3])} …”"
 
 
 @cache
 def bank(kind: Kind) -> tuple[Mapping[str, Any], ...]:
-    """All questions of a kind as the file has them."""
+    """All questions of a kind, as in the file."""
     return tuple(tomllib.loads((FOLDER / f"{kind}.toml").read_text(encoding="utf-8"))["questions"])
 
 
 def draw(kind: Kind, seed: int) -> tuple[Question, ...]:
-    """The round of ``seed``: `LENGTH` questions, none twice."""
+    """The round of ``seed``: `LENGTH` different questions."""
     rows = bank(kind)
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     order = rng.permutation(len(rows))[:LENGTH]
-    turned = rng.random(LENGTH) < 0.5
-    return tuple(_question(kind, rows[at], bool(turn)) for at, turn in zip(order, turned, strict=True))
+    swapped = rng.random(LENGTH) < 0.5
+    return tuple(_question(kind, rows[at], bool(swap)) for at, swap in zip(order, swapped, strict=True))
 
 
 def spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where each word of ``text`` begins and ends, marks left out."""
+    """The character spans of the words of ``text``, without punctuation."""
     return tuple(match.span() for match in _WORD.finditer(text))
 
 
-def _question(kind: Kind, row: Mapping[str, Any], turned: bool) -> Question:
+def _question(kind: Kind, row: Mapping[str, Any], swap: bool) -> Question:
     if kind == "order":
         pair = (str(row["first"]), str(row["second"]))
-        shown = pair[::-1] if turned else pair
-        return Question(kind, " ".join(shown), (pair[0],), shown, int(turned))
+        displayed = pair[::-1] if swap else pair
+        return Question(kind, " ".join(displayed), (pair[0],), displayed, int(swap))
     text = str(row["text"])
     answers = (str(row["word"]), *map(str, row.get("also", ())))
     if kind != "replaced":
@@ -127,25 +123,25 @@ def _question(kind: Kind, row: Mapping[str, Any], turned: bool) -> Question:
 
 
 MODELS: dict[Kind, tuple[str, ...]] = {kind: first(f"rounds-{kind}") for kind in KINDS}
-"""Checkpoints that can be asked, the first by default."""
-GUESSES = 5
+"""The models of each kind, the default first."""
+TOP = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer: what it weighed, how much it gave to each, and whether its choice is right."""
+    """A model's answer, with its probabilities."""
 
     labels: tuple[str, ...]
-    """Its likeliest words, best first; for a question with choices all of them, in their order."""
-    chances: tuple[float, ...]
-    """One a label. Verdicts on words are a probability each and do not sum to one."""
+    """Its most probable words; for a question with choices all of them, in their order."""
+    probabilities: tuple[float, ...]
+    """One per label. Those of replaced words are independent and do not sum to one."""
     choice: int
-    """The label that it takes."""
+    """Index of its answer."""
     right: bool
 
     @property
-    def said(self) -> str:
-        """Its choice as a word."""
+    def text(self) -> str:
+        """Its answer."""
         return self.labels[self.choice]
 
 
@@ -154,23 +150,23 @@ class Turn:
     """A question with both answers; ``answer`` is None until the visitor has answered."""
 
     question: Question
-    given: Given = None
+    response: Response = None
     answer: Answer | None = None
 
     @property
     def right(self) -> bool:
         """Whether the visitor is right."""
-        return self.answer is not None and self.question.right(self.given)
+        return self.answer is not None and self.question.right(self.response)
 
 
 def scores(turns: Sequence[Turn]) -> tuple[int, int, int]:
-    """How many questions are answered, how many of them the visitor has right, and how many the model."""
+    """The numbers of answered questions, of right answers of the visitor, and of the model."""
     done = [turn for turn in turns if turn.answer is not None]
     return len(done), sum(turn.right for turn in done), sum(turn.answer.right for turn in done if turn.answer)
 
 
 def answer(checkpoint: Checkpoint, question: Question) -> Answer:
-    """What ``checkpoint`` answers to ``question``."""
+    """The answer of ``checkpoint`` to ``question``."""
     if question.kind == "masked":
         return _masked(checkpoint, question)
     if question.kind == "next":
@@ -179,7 +175,7 @@ def answer(checkpoint: Checkpoint, question: Question) -> Answer:
 
 
 def _masked(checkpoint: Checkpoint, question: Question) -> Answer:
-    (prediction,) = fill_mask(checkpoint, question.text.replace(GAP, "[MASK]"), GUESSES)
+    (prediction,) = fill_mask(checkpoint, question.text.replace(GAP, "[MASK]"), TOP)
     return Answer(
         prediction.tokens, prediction.probabilities, 0, among(prediction.tokens[0], question.answers) is not None
     )
@@ -187,8 +183,8 @@ def _masked(checkpoint: Checkpoint, question: Question) -> Answer:
 
 def _next(checkpoint: Checkpoint, question: Question) -> Answer:
     step = next(iter(generate(checkpoint, question.text, Decoding(max_new_tokens=1))))
-    best = step.alternatives[:GUESSES]
-    # A piece without a space before it goes on with the last word; it is no next word, whatever its letters.
+    best = step.alternatives[:TOP]
+    # A token without a space before it continues the last word.
     is_right = best[0].text.startswith(" ") and among(best[0].text, question.answers) is not None
     return Answer(tuple(a.text for a in best), tuple(a.probability for a in best), 0, is_right)
 
@@ -203,7 +199,7 @@ def _replaced(checkpoint: Checkpoint, question: Question) -> Answer:
         for start, end in spans(question.text)
     )
     choice = int(np.argmax(probabilities))
-    return Answer(question.choices, probabilities, choice, choice == question.place)
+    return Answer(question.choices, probabilities, choice, choice == question.correct)
 
 
 def _order(checkpoint: Checkpoint, question: Question) -> Answer:
@@ -216,4 +212,4 @@ def _order(checkpoint: Checkpoint, question: Question) -> Answer:
     logs = np.array([log_probabilities(checkpoint.model, [ids], [int(begin)])[0, 0] for ids in encoded])
     probabilities = tuple(float(p) for p in posterior(logs))
     choice = int(np.argmax(probabilities))
-    return Answer(question.choices, probabilities, choice, choice == question.place)
+    return Answer(question.choices, probabilities, choice, choice == question.correct)

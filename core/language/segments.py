@@ -1,14 +1,14 @@
-r"""A text read in segments with a memory, as Transformer-XL reads (Dai et al., 2019, arXiv 1901.02860).
+r"""A text processed in segments with a memory, as by Transformer-XL (Dai et al., 2019, arXiv 1901.02860).
 
 The tokens of segment :math:`\tau` attend to earlier ones of the segment, and to each layer's cached states of the last
 M tokens before it. Without the memory (M = 0) segments are independent. The surprisal of a token:
 
-.. math:: -\log_2 p(x_t \mid x_{<t} \text{ as far as it is in the segment or remembered})
+.. math:: -\log_2 p(x_t \mid x_{<t} \text{ within the segment and the memory})
 
-A cached state itself depends on the memory at its computation, so that each further layer extends the receptive field
-by up to M tokens.
+A cached state itself depends on the memory at its computation, so each further layer extends the receptive field by up
+to M tokens.
 
-Shapes: n tokens, L layers, H heads, q tokens of a segment, K of what is remembered and q together.
+Shapes: n tokens, L layers, H heads, q tokens of a segment, K keys: those of the memory and the segment.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SEGMENT = 64
-"""Tokens that are read at once, where nobody asks for another length."""
+"""The default length of a segment in tokens."""
 MAX_CHARS = 5_000
 MAX_READ = 1_024
-"""Tokens that `compare` reads at most: three times, once with the weights of every head."""
+"""The most tokens of `compare`, which takes three passes, one of them with all attention weights."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Reading:
     """A text with and without the memory."""
 
     tokens: tuple[Token, ...]
-    """The n tokens with a surprisal; the token that begins a text precedes them."""
+    """The n tokens with a surprisal, without the token that begins a text."""
     segment: int
     memory: int
     with_memory: Floats
@@ -58,12 +58,12 @@ class Reading:
 
 
 def has_memory(model: Any) -> bool:
-    """Whether a model carries a memory of states: transformers' XLNet class with causal attention."""
+    """Whether a model has a memory of states: the XLNet class of transformers with causal attention."""
     return has(model.config, "memory")
 
 
 def longest_memory(model: Any) -> int | None:
-    """Tokens that the model keeps at most; None where it keeps all."""
+    """The most tokens of the memory; None for all."""
     return int(model.config.mem_len) if model.config.mem_len else None
 
 
@@ -76,12 +76,12 @@ def read(
     memory: int | None = None,
     **arguments: Any,
 ) -> Iterator[Any]:
-    """What the model returns for each segment of ``ids`` (rows, n), one after the other.
+    """The model's output for each segment of ``ids`` (rows, n), one after the other.
 
     Args:
-        mems: what the reading before this one returned as ``mems``, or None.
-        segment: tokens of a segment, or of each of them.
-        memory: tokens to remember, no more than the model's own; None for as many as it keeps.
+        mems: ``mems`` of the output before, if any.
+        segment: tokens per segment, or the length of each segment.
+        memory: tokens of the memory, at most the model's own, which is the default.
     """
     import torch
 
@@ -94,7 +94,7 @@ def read(
 
 
 def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Floats:
-    """(n - 1,) bits of each token but the first, given what can be seen of those before it."""
+    """The surprisal in bits (n - 1,) of all tokens but the first, given the context in the segment and the memory."""
     import torch
 
     with torch.inference_mode():
@@ -109,7 +109,7 @@ def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int
 
 
 def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
-    """(L, n, n) True where any head of a layer gives the key (column) any weight for the query (row)."""
+    """(L, n, n) True where any head of a layer assigns weight to the key (column) for the query (row)."""
     import torch
 
     size = len(ids)
@@ -129,10 +129,10 @@ def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None)
 
 
 def influence(attended: npt.NDArray[np.bool_]) -> tuple[int, ...]:
-    """How far back of the last token something can have an influence through the top layer, the top two, ... all.
+    """The receptive field of the last token, in tokens back, through the top layer, the top two, ... all.
 
     Args:
-        seen: (L, n, n) as `weights` gives it.
+        attended: (L, n, n) from `weights`.
     """
     size = attended.shape[1]
     reached = np.zeros(size, dtype=np.bool_)
@@ -145,7 +145,7 @@ def influence(attended: npt.NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory: int | None = None) -> Reading:
-    """Read ``text`` in segments, with the memory and without.
+    """Process ``text`` in segments, with the memory and without.
 
     Raises:
         InputUnusable: the model has no memory.

@@ -38,8 +38,8 @@ CONTINUES = 20
 WRITES = 60
 """Tokens that an encoder-decoder writes at most."""
 BYTES = 160
-"""Where they are bytes."""
-GUESSES = 5
+"""The same for byte-level models."""
+TOP = 5
 
 _MASK = r"\[mask\]|<mask>|<special1>|<extra_id_\d+>"
 _WORD = re.compile(rf"{_MASK}|\w+(?:['’\-]\w+)*|[^\w\s]+?", re.IGNORECASE)
@@ -48,7 +48,7 @@ _IS_MASK = re.compile(_MASK, re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word or a mark of a sentence, with its place in it. ``mask``: a mask that was typed."""
+    """A word or punctuation mark with its character span. ``mask``: a typed mask."""
 
     text: str
     start: int
@@ -56,8 +56,8 @@ class Word:
     mask: bool = False
 
     @property
-    def reads(self) -> bool:
-        """Whether it is a word rather than a mark."""
+    def is_word(self) -> bool:
+        """Whether it is a word rather than punctuation or a mask."""
         return not self.mask and any(c.isalnum() for c in self.text)
 
 
@@ -66,30 +66,30 @@ class Filled:
     """The predictions of a masked language model at each masked position, in the order of the sentence."""
 
     sentence: MaskedText
-    guesses: tuple[MaskPrediction, ...]
+    predictions: tuple[MaskPrediction, ...]
     filled: tuple[Part, ...]
-    """The sentence with the top prediction in each place."""
+    """The sentence with the top prediction at each mask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continued:
     """The continuation by a causal model."""
 
-    given: str
-    written: tuple[Token, ...]
+    prompt: str
+    output: tuple[Token, ...]
     steps: tuple[GenerationStep, ...]
     bits_per_byte: float | None
     """Of the whole sentence; None where it does not fit the model or has a typed mask."""
-    cut: bool
-    """Whether something was left out because a word is hidden."""
+    truncated: bool
+    """Whether the prompt ends before a masked word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What an encoder-decoder makes of the whole sentence."""
+    """The output of an encoder-decoder for the whole sentence."""
 
     task: tasks.Task
-    written: tuple[Token, ...]
+    output: tuple[Token, ...]
     steps: tuple[GenerationStep, ...]
 
 
@@ -97,22 +97,22 @@ Answer = Filled | Continued | Rewritten | Detection
 
 
 def split(text: str) -> tuple[Word, ...]:
-    """The words and marks of ``text``; a typed mask is one word."""
+    """The words and punctuation marks of ``text``; a typed mask is one word."""
     return tuple(
         Word(match.group(), match.start(), match.end(), bool(_IS_MASK.fullmatch(match.group())))
         for match in _WORD.finditer(text)
     )
 
 
-def usual(words: Sequence[Word]) -> tuple[int, ...]:
-    """The word that is masked by default: the last, unless a mask was typed."""
+def default_mask(words: Sequence[Word]) -> tuple[int, ...]:
+    """The word that is masked by default: the last, unless there is a typed mask."""
     if any(word.mask for word in words):
         return ()
-    return tuple([i for i, word in enumerate(words) if word.reads][-1:])
+    return tuple([i for i, word in enumerate(words) if word.is_word][-1:])
 
 
-def carry_over(before: Sequence[str], now: Sequence[str], hidden: Collection[int]) -> tuple[int, ...] | None:
-    """The positions of masked words in a changed sentence; None where it has become another sentence."""
+def carry_over(before: Sequence[str], now: Sequence[str], chosen: Collection[int]) -> tuple[int, ...] | None:
+    """The positions of masked words in a changed sentence; None where it is another sentence."""
     moved = {
         block.a + i: block.b + i
         for block in SequenceMatcher(None, list(before), list(now), autojunk=False).get_matching_blocks()
@@ -120,32 +120,32 @@ def carry_over(before: Sequence[str], now: Sequence[str], hidden: Collection[int
     }
     if 2 * len(moved) < len(now):
         return None
-    return tuple(sorted(moved[i] for i in hidden if i in moved))
+    return tuple(sorted(moved[i] for i in chosen if i in moved))
 
 
-def masked(text: str, words: Sequence[Word], hidden: Collection[int]) -> str:
+def masked(text: str, words: Sequence[Word], chosen: Collection[int]) -> str:
     """``text`` with ``[MASK]`` for each masked word."""
     parts, at = [], 0
     for i, word in enumerate(words):
-        if i in hidden:
+        if i in chosen:
             parts += [text[at : word.start], "[MASK]"]
             at = word.end
     return "".join(parts) + text[at:]
 
 
-def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task: str | None = None) -> Answer:
-    """What ``checkpoint`` does with the sentence; ``hidden`` are places in :func:`split` of the cleaned text.
+def answer(checkpoint: Checkpoint, text: str, chosen: Collection[int] = (), task: str | None = None) -> Answer:
+    """The output of ``checkpoint`` for the sentence; ``chosen`` are the masked words, as indices of :func:`split`.
 
-    Raises :class:`InputUnusable` for a kind that does not answer here, and whatever the kind's own demo raises.
+    Raises :class:`InputUnusable` for a kind that this comparison lacks, and what the kind's own demo raises.
     """
     text = clean(text, MAX_CHARS)
     words = split(text)
     if checkpoint.spec.offers("predicts masked tokens"):
-        sentence = prepare(checkpoint, masked(text, words, hidden))
-        guesses = predict(checkpoint, sentence, GUESSES)
-        return Filled(sentence, guesses, refill(checkpoint, sentence, guesses))
+        sentence = prepare(checkpoint, masked(text, words, chosen))
+        predictions = predict(checkpoint, sentence, TOP)
+        return Filled(sentence, predictions, refill(checkpoint, sentence, predictions))
     if checkpoint.spec.offers("continues"):
-        return _continue(checkpoint, text, words, hidden)
+        return _continue(checkpoint, text, words, chosen)
     if checkpoint.spec.offers("rewrites"):
         return _rewrite(checkpoint, text, words, task)
     if checkpoint.spec.offers("detects replaced tokens"):
@@ -154,8 +154,8 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
 
 
-def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: Collection[int]) -> Continued:
-    first = min([i for i, word in enumerate(words) if word.mask or i in hidden], default=None)
+def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int]) -> Continued:
+    first = min([i for i, word in enumerate(words) if word.mask or i in chosen], default=None)
     prompt = text if first is None else text[: words[first].start].rstrip()
     if not prompt:
         raise InputUnusable(
@@ -166,7 +166,7 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
     has_typed_mask = any(word.mask for word in words)
     return Continued(
         prompt,
-        _written(checkpoint, steps),
+        _output(checkpoint, steps),
         steps,
         None if has_typed_mask else bits_per_byte(checkpoint, text),
         first is not None,
@@ -179,7 +179,7 @@ def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str
     chosen = next((candidate for candidate in offered if candidate.slug == task), offered[0])
     room = BYTES if chosen.respells else WRITES
     steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=room)))
-    return Rewritten(chosen, _written(checkpoint, steps), steps)
+    return Rewritten(chosen, _output(checkpoint, steps), steps)
 
 
 def _refuse_masks(checkpoint: Checkpoint, words: Sequence[Word], does: str) -> None:
@@ -190,14 +190,14 @@ def _refuse_masks(checkpoint: Checkpoint, words: Sequence[Word], does: str) -> N
         )
 
 
-def _written(checkpoint: Checkpoint, steps: Sequence[GenerationStep]) -> tuple[Token, ...]:
+def _output(checkpoint: Checkpoint, steps: Sequence[GenerationStep]) -> tuple[Token, ...]:
     return describe(checkpoint.tokenizer, [step.token.id for step in steps])
 
 
 def bits_per_byte(checkpoint: Checkpoint, text: str) -> float | None:
-    """How many bits a causal model spends on a byte of ``text``; None where the text does not fit or is one token.
+    """Bits per byte of ``text`` under a causal model; None where the text does not fit or is one token.
 
-    A model with a token for the beginning reads that first; without one, the first token is given and not counted.
+    The first token is predicted from the token that begins a text; without such a token, it does not count.
     """
     import torch
 

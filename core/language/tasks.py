@@ -81,14 +81,14 @@ def task_of(checkpoint: Checkpoint, slug: str) -> Task:
     """The task called ``slug``.
 
     Raises:
-        UnknownTask: with the tasks that there are.
+        UnknownTask: there is no such task; the message lists all.
     """
     offered = tasks(checkpoint)
-    found = next((task for task in offered if task.slug == slug), None)
-    if found is None:
+    task = next((task for task in offered if task.slug == slug), None)
+    if task is None:
         known = ", ".join(task.slug for task in offered)
         raise UnknownTask(f"{checkpoint.spec.name} has no task “{slug[:40]}”. It offers: {known}.")
-    return found
+    return task
 
 
 def _named(slug: str, prefix: str) -> Task:
@@ -109,7 +109,7 @@ def _named(slug: str, prefix: str) -> Task:
 
 
 def _prefix(slug: str) -> str:
-    """The prefix that the Atlas's own models were trained with, where their card does not say."""
+    """The default prefix of the Atlas's own models."""
     pair = _PAIR.fullmatch(slug)
     if pair:
         source, target = (LANGUAGES.get(code, code) for code in pair.groups())

@@ -1,16 +1,13 @@
-"""The gate that every text from a visitor passes first.
+"""Cleaning and splitting of visitors' texts.
 
-It takes away what no tokeniser can use (NUL, control characters, halves of surrogate pairs, marks that turn the page's
-own writing direction round), composes accents (Unicode's form NFC), and keeps the rest as it was typed: right-to-left
-scripts, emoji, Markdown, LaTeX and markup are text like any other. What remains is checked: empty or too long is an
-error whose sentence says what would work.
+:func:`clean` removes what no tokenizer can use (NUL, control characters, unpaired surrogates, marks of text direction),
+normalizes to NFC, and keeps the rest: right-to-left scripts, emoji, Markdown, LaTeX and markup are ordinary text. An
+empty or too long text is an error.
 
-A text cut into sentences, and into two parts that follow each other, by a plain rule that needs no language.
+:func:`sentences` and :func:`two_parts` split a text by punctuation, in any language.
 
-A part of a text that is too long for a model or a picture: as many tokens as fit, from a token of one's choice on.
-
-The text is cut between words (a word of more than `LONGEST` characters also inside), so that the part reads as the text
-does. Tokens are counted word by word, without those that a tokeniser puts around a text.
+:func:`window` returns the part of a long text that fits a model, from a chosen token on. It is split between words (a
+word of more than `LONGEST` characters also inside). Tokens are counted word by word, without special tokens.
 """
 
 from __future__ import annotations
@@ -28,17 +25,17 @@ from core.settings import raised_with, settings
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _BLANKS = re.compile(r"[^\S\n]+")
 _MANY_LINES = re.compile(r"\n{3,}")
-# Embeddings, overrides and isolates of the bidirectional algorithm: they leak out of a text into what stands after it.
+# Embeddings, overrides and isolates of the bidirectional algorithm: they affect the text that follows.
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean(text: str, limit: int | None = None, *, newlines: bool = False) -> str:
-    """``text`` without what no model can read, its blanks run together.
+    """``text`` without unusable characters, with runs of white space collapsed.
 
-    :param limit: the longest text accepted, in characters, after cleaning; at most that of the settings.
-    :param newlines: keep line ends (at most one empty line in a row); otherwise they become spaces.
-    :raises InputEmpty: when nothing readable is left.
-    :raises InputTooLong: when more than ``limit`` characters are left.
+    :param limit: the most characters after cleaning, besides the limit of the settings.
+    :param newlines: keep line breaks (at most one empty line in a row); otherwise they become spaces.
+    :raises InputEmpty: nothing readable is left.
+    :raises InputTooLong: more than ``limit`` characters are left.
     """
     text = unicodedata.normalize("NFC", _LINE_ENDS.sub("\n", text).replace("\t", " "))
     if not (text.isascii() and text.isprintable()):
@@ -65,7 +62,7 @@ def check_chars(text: str, limit: int | None = None) -> None:
 
 
 def _readable(character: str) -> bool:
-    """Whether a tokeniser can use ``character`` (line ends count as readable)."""
+    """Whether a tokenizer can use ``character``; line breaks count."""
     if character == "\n":
         return True
     if character in _DIRECTION or (ord(character) & 0xFFFE) == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF:
@@ -78,7 +75,7 @@ _CLAUSE = re.compile(r"[,;:،、，；：](?=\s|$)|[、，；：]|\s[–—-]\s"
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """``text`` cut after marks that end a sentence, and at line ends."""
+    """The sentences of ``text``: split after terminal punctuation, and at line breaks."""
     parts: list[str] = []
     start = 0
     for match in _END.finditer(text):
@@ -89,10 +86,10 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def two_parts(text: str) -> tuple[str, str, str]:
-    """Two segments of ``text`` that follow each other, and a sentence that says how they were found ("" for plainly).
+    """Two consecutive segments of ``text``, and a note on how it was split ("" between sentences).
 
-    Two sentences are the segments; of more, the first half and the second. One sentence is cut at the mark nearest to
-    its middle, else between its words.
+    Several sentences are split into halves. A single sentence is split at the punctuation nearest to its middle, else
+    between words.
 
     :raises InputUnusable: a text of one word.
     """
@@ -124,18 +121,19 @@ class Window:
     first: int
     """Its first token, from 1."""
     last: int
+    """Its last token, inclusive."""
     total: int
     """Tokens of the whole text."""
 
 
 def window(text: str, read: Count, own: Count, most: int, first: int | None = None, last: int | None = None) -> Window:
-    """The part of ``text`` from about token ``first`` to ``last`` at most, which ``read`` counts as ``most`` or fewer.
+    """The part of ``text`` from about token ``first`` to at most ``last``, with at most ``most`` tokens by ``read``.
 
     Args:
-        read: how many tokens a model reads for a text, everything that is put around it included.
-        own: how many tokens the text itself has.
-        first: the token to begin with, from 1; where a word is, it begins with the word. By default the first.
-        last: by default, and where it is out of reach, as far as fits.
+        read: the tokens of a text in a model's input, special ones included.
+        own: the tokens of the text alone.
+        first: the first token, from 1; the part starts with the word of that token. By default 1.
+        last: the last token; by default, and if it does not fit, as many as fit.
     """
     words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
     ends = list(accumulate(max(1, own(text[start:end])) for start, end in words))
@@ -158,10 +156,10 @@ def window(text: str, read: Count, own: Count, most: int, first: int | None = No
 
 
 def last_window(text: str, read: Count, own: Count, most: int) -> Window:
-    """The last part of ``text`` that fits."""
+    """The longest suffix of ``text`` that fits."""
     words = [match.start() for match in _WORD.finditer(text)]
     low, high = 0, max(0, len(words) - 1)
-    while low < high:  # the earliest word from which on the rest fits
+    while low < high:  # the first word whose suffix fits
         middle = (low + high) // 2
         if read(text[words[middle] :].strip()) <= most:
             high = middle

@@ -1,23 +1,22 @@
-"""Text in, text out: what an encoder-decoder can be asked for, and its answer token by token.
+"""Sequence-to-sequence generation by an encoder-decoder, its cross-attention, and translation through English.
 
     p(y | x) = Π_t p(y_t | y_<t, x)
 
-The encoder reads the whole input x once; the decoder writes y one token at a time and at every step looks back at all
-of x through cross-attention, whose queries come from the decoder and whose keys and values from the encoder:
+The encoder processes the source x once; the decoder generates y token by token and attends to all of x through
+cross-attention, with queries from the decoder and keys and values from the encoder:
 
-    cross = softmax(Q_decoder K_encoderᵀ / √d)          one row for each token written, one column for each token read
+    cross = softmax(Q_decoder K_encoderᵀ / √d)          one row per output token, one column per source token
 
-Which task is meant stands in the text, or in the first token of the output (`core.language.tasks`).
+A prefix of the text, or the first token of the output, selects the task (`core.language.tasks`).
 
-Legend: L layers, H heads, T tokens written, S tokens read.
-
-Translation by way of English: where a model saw two languages with English only, two known steps instead of one.
+Pivoting: a translation between two languages that the model was trained on with English alone takes two trained steps,
 
     z = argmax p(z | x, English)        y = argmax p(y | z, target)
 
-against y = argmax p(y | x, target) at once. The way through a third language is called pivoting; M2M-100 (Fan et al.
-2020, arXiv 2010.11125) was trained on pairs without English in order not to need it. What English does not say (Sie or
-du, a word's gender) is lost on the way; what the model never practiced is not asked of it.
+instead of y = argmax p(y | x, target). M2M-100 (Fan et al. 2020, arXiv 2010.11125) was trained on pairs without English
+to avoid it: distinctions that English lacks (Sie or du, grammatical gender) are lost.
+
+Shapes: L layers, H heads, T output tokens, S source tokens.
 """
 
 from __future__ import annotations
@@ -43,30 +42,30 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 5_000
 MAX_SOURCE_TOKENS = 512
-"""The longest input, where a model's positions (relative ones, as T5's) set no bound."""
+"""The most source tokens where a model's positions have no limit (relative positions, as of T5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A text as the model gets it."""
+    """The inputs of a generation."""
 
     task: Task
     text: str
     """The cleaned text with its prefix."""
     tokens: tuple[Token, ...]
-    """What the encoder reads, S tokens; offsets count in ``text``."""
+    """The S source tokens; offsets are into ``text``."""
     prompt: tuple[int, ...]
-    """What the decoder starts from."""
+    """The decoder's initial ids."""
 
     @property
     def source(self) -> tuple[int, ...]:
-        """The encoder's ids."""
+        """The encoder's input ids."""
         return tuple(token.id for token in self.tokens)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """Cross-attention of a finished output: row t belongs to the token that was written at step t."""
+    """Cross-attention of a finished output; row t is the step that generated token t."""
 
     source: tuple[Token, ...]
     target: tuple[Token, ...]
@@ -74,12 +73,12 @@ class Alignment:
 
 
 def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
-    """Tokenise ``text`` for a task.
+    """Tokenize ``text`` for a task.
 
     Raises:
-        InputEmpty, InputTooLong: nothing readable, or more than the model or this page takes.
-        InputUnusable: not one token of it is in the vocabulary.
-        UnknownTask: the checkpoint does not offer it.
+        InputEmpty, InputTooLong: nothing readable, or too many tokens.
+        InputUnusable: all of its tokens are unknown.
+        UnknownTask: the checkpoint has no such task.
     """
     chosen = task_of(checkpoint, task)
     typed = clean(text, MAX_CHARS)
@@ -117,18 +116,18 @@ def rewrite(
     *,
     forced: Sequence[int] = (),
 ) -> Iterator[GenerationStep]:
-    """The answer to ``text``, yielding each step as soon as it is computed; stop iterating to stop the model.
+    """Generate the output for ``text``, step by step; stop iterating to stop the generation.
 
-    Errors of :func:`prepare` are raised before the first step. The shared model is not changed.
+    Errors of :func:`prepare` are raised before the first step.
     """
     return steps(checkpoint, start(checkpoint, text, task), decoding or Decoding(), forced=forced)
 
 
 def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
-    """What is written after the prompt ``text``, or by an encoder-decoder in answer to it (its first task by default).
+    """The start of a generation from ``text``, a prompt or an encoder-decoder's source (by default for its first task).
 
     Raises:
-        AtlasError: the text or the task does not suit the model.
+        AtlasError: the text or the task does not fit the model.
     """
     if not checkpoint.model.config.is_encoder_decoder:
         return prompted(checkpoint, text)
@@ -137,7 +136,7 @@ def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
 
 
 def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Alignment:
-    """Cross-attention of the output ``ids``, read once more in a single pass; the same for greedy and beam search.
+    """Cross-attention of the output ``ids``, computed in a single pass, for any decoding strategy.
 
     Raises:
         InputEmpty: there is no output.
@@ -161,7 +160,7 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
         layers: list[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
         if not layers or any(layer.shape[-2:] != (len(read), source.shape[1]) for layer in layers):
             raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights of tokens by tokens.")
-        start = len(request.prompt) - 1  # the last token of the prompt is what the first written token comes from
+        start = len(request.prompt) - 1  # the query of the first output token is the last token of the prompt
         weights = torch.stack([layer[0, :, start:] for layer in layers]).float().numpy().copy()
     weights.setflags(write=False)
     return Alignment(request.tokens, tuple(describe(checkpoint.tokenizer, list(ids))), weights)
@@ -174,8 +173,8 @@ def _id_of(checkpoint: Checkpoint, token: str) -> int:
 
 
 def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
-    """The start token, and what the output has to begin with: a language, or what the checkpoint always forces."""
-    start, first = start_token(checkpoint.model), _said(checkpoint.model, "forced_bos_token_id")
+    """The start token, and the forced first token, if any: a language, or that of the configuration."""
+    start, first = start_token(checkpoint.model), _setting(checkpoint.model, "forced_bos_token_id")
     if start is None:
         raise InputUnusable(
             f"{checkpoint.spec.name} does not say which token its decoder starts from, so it cannot generate. "
@@ -186,20 +185,20 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
 
 
 def start_token(model: Any) -> int | None:
-    """The token that an encoder-decoder's decoder reads first: its own, or that which begins a text (T5Gemma)."""
-    own = _said(model, "decoder_start_token_id")
-    begin = _said(model, "bos_token_id") if own is None else own
+    """The decoder's start token; without one, the token that begins a text (T5Gemma)."""
+    own = _setting(model, "decoder_start_token_id")
+    begin = _setting(model, "bos_token_id") if own is None else own
     return None if begin is None else int(begin)
 
 
-def _said(model: Any, name: str) -> Any:
-    """What the settings for writing say, or else the configuration; None where neither does."""
+def _setting(model: Any, name: str) -> Any:
+    """The value in the generation configuration, else in the model's; None where both lack it."""
     settings = (getattr(config, name, None) for config in (getattr(model, "generation_config", None), model.config))
     return next((value for value in settings if value is not None), None)
 
 
 def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
-    """Refuse a text that is too long, counted as the model reads it; one id is the end of the text."""
+    """Raise InputTooLong, in bytes, for too many ids; one of them is the end token."""
     limit = max_tokens(checkpoint)
     if limit is not None and count > limit:
         raise InputTooLong(
@@ -208,12 +207,11 @@ def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
 
 
 def _check_words(checkpoint: Checkpoint, text: str) -> None:
-    """Refuse a text of which the vocabulary knows nothing: the model would answer to nothing."""
+    """Raise InputUnusable where all tokens of a text are unknown."""
     tokenizer: Any = checkpoint.tokenizer
     ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    nothing = {*tokenizer.all_special_ids}
-    pieces = [str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in nothing]
-    if not any(pieces):
+    special = {*tokenizer.all_special_ids}
+    if not any(str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in special):
         raise InputUnusable(
             f"{checkpoint.spec.name} has none of these characters in its vocabulary: each becomes the unknown token. "
             "Type a few words in one of its languages, or choose a sample."
@@ -224,20 +222,19 @@ PIVOT = "en"
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
-    """A translation in two steps."""
+class PivotTranslation:
+    """A translation through English."""
 
-    middle: str
-    """The English in the middle."""
-    end: str
-    """The translation of that."""
+    pivot: str
+    """The English text."""
+    translation: str
 
 
-def steps_through(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
-    """The two tasks that lead through English, or None: English is one side, no translation, or a step is missing.
+def pivot_tasks(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
+    """The tasks to English and from it; None where ``task`` is no translation, has English, or a task is missing.
 
     Raises:
-        UnknownTask: the checkpoint does not offer ``task``.
+        UnknownTask: the checkpoint has no such task.
     """
     languages = task_of(checkpoint, task).languages
     if languages is None or PIVOT in languages:
@@ -247,18 +244,20 @@ def steps_through(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
     return pair if offered.issuperset(pair) else None
 
 
-def through(checkpoint: Checkpoint, text: str, pair: tuple[str, str], decoding: Decoding | None = None) -> Through:
-    """Translate ``text`` with the first task of ``way`` and the result with the second.
+def translate_through_pivot(
+    checkpoint: Checkpoint, text: str, pair: tuple[str, str], decoding: Decoding | None = None
+) -> PivotTranslation:
+    """Translate ``text`` with the first task of ``pair`` and the result with the second.
 
     Raises:
-        InputEmpty: the first step wrote nothing; else as :func:`core.language.translate.rewrite`.
+        InputEmpty: the first output is empty; else as :func:`rewrite`.
     """
-    middle = _last(rewrite(checkpoint, text, pair[0], decoding))
-    if not middle:
+    pivot = _last(rewrite(checkpoint, text, pair[0], decoding))
+    if not pivot:
         raise InputEmpty(
             "The first step generated no English, so there is nothing to translate from there. Try other words."
         )
-    return Through(middle, _last(rewrite(checkpoint, middle, pair[1], decoding)))
+    return PivotTranslation(pivot, _last(rewrite(checkpoint, pivot, pair[1], decoding)))
 
 
 def _last(steps_of: Iterator[GenerationStep]) -> str:

@@ -1,4 +1,4 @@
-"""What language demos return: tokens, predictions, generation steps. Frozen, typed, free of torch."""
+"""Results of language tasks: tokens, predictions, generation steps; without torch."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Literal, overload
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a text, in readable form."""
+    """A token of a text."""
 
     id: int
     piece: str
     """Its entry in the vocabulary (``##ing``, ``Ġthe``, ``▁the``)."""
     text: str
-    """Its text, without the vocabulary's marks."""
+    """Its text, without the vocabulary's markers."""
     start: int
-    """Character offset in the text, -1 for a token that the tokeniser added."""
+    """Character offset in the text; -1 for a token added by the tokenizer."""
     end: int
     special: bool = False
     continuation: bool = False
-    """True when it continues the word before it."""
+    """Whether it continues the word before it."""
     leading_space: bool = False
 
 
@@ -64,12 +64,12 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A candidate token. ``probability`` is the model's own, ``kept`` that after temperature and truncation."""
+    """A candidate token. ``probability`` is the model's, ``processed`` that after temperature and truncation."""
 
     id: int
     text: str
     probability: float
-    kept: float
+    processed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Alternatives(Sequence[Alternative]):
     ids: tuple[int, ...]
     texts: tuple[str, ...]
     probabilities: tuple[float, ...]
-    kept: tuple[float, ...]
+    processed: tuple[float, ...]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -95,7 +95,7 @@ class Alternatives(Sequence[Alternative]):
     def __getitem__(self, at: int | slice) -> Alternative | tuple[Alternative, ...]:
         if isinstance(at, slice):
             return tuple(self[i] for i in range(*at.indices(len(self))))
-        return Alternative(self.ids[at], self.texts[at], self.probabilities[at], self.kept[at])
+        return Alternative(self.ids[at], self.texts[at], self.probabilities[at], self.processed[at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class Spread:
     """-log2 of the model's own probability of the chosen token."""
     entropy: float
     """Of the model's own probabilities: the expected surprisal."""
-    kept_entropy: float
+    processed_entropy: float
     """The entropy after the rules."""
-    kept: int
-    """The number of tokens that remain after the rules."""
+    remaining: int
+    """The number of candidates after the rules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

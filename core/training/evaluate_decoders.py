@@ -14,7 +14,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError
 from core.language import segments
 from core.language.codes import codes_of
-from core.language.decoding.draft import drafted, plain
+from core.language.decoding.draft import generate_with_draft, plain
 from core.sparse import hashing, reformer
 from core.training import measures
 from core.training import recipe as recipes
@@ -63,7 +63,7 @@ def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers
     large = checkpoints.load(small.spec.slug.partition(":")[0])
     accepted = checked = passes = generated = 0
     for ids in prompts:
-        draft_run = drafted(large, small, ids, CONTINUATION, ahead=AHEAD)
+        draft_run = generate_with_draft(large, small, ids, CONTINUATION, ahead=AHEAD)
         if list(draft_run.ids) != plain(large, ids, CONTINUATION):
             raise AtlasError(f"With a draft {large.spec.name} generated another text than without one.")
         accepted, checked = accepted + draft_run.accepted, checked + draft_run.checked

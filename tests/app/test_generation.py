@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decoding import step as one_step
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
-from core.language.generate import prompt_ids, together
+from core.language.generate import prompt_ids, steps_in_batch
 from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
@@ -148,7 +148,7 @@ def test_every_model_writes_side_by_side_and_in_beams_and_is_looked_into(spec: A
     checkpoint = session.checkpoint(spec.slug)
     begun = start(checkpoint, PROMPT, tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None)
     ways = [Decoding(max_new_tokens=6), Decoding("sample", top_k=20, max_new_tokens=6)]
-    assert {row for row, _ in together(checkpoint, begun, ways)} == {0, 1}
+    assert {row for row, _ in steps_in_batch(checkpoint, begun, ways)} == {0, 1}
     chances = [row.after for row in one_step.apply_at(checkpoint, begun, [], "top_k", 3.0).rows]
     assert sum(chance > 0 for chance in chances) == 3
     assert sum(chances) == pytest.approx(1, abs=1e-5)
@@ -249,7 +249,7 @@ def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str
         no_repeat=int(settings.get("norepeat", 0)),
         stop=tuple(settings.get("stop", "").splitlines()),
     )
-    *_, (_, last) = together(writer(), begun, [decoding])
+    *_, (_, last) = steps_in_batch(writer(), begun, [decoding])
     assert drafted_text(at).strip() == last.text.strip().replace("\n", "⏎")
     assert ("ends with a stop string" in shown(at)) == ("stop" in settings)
 

@@ -159,6 +159,6 @@ def test_text_on_an_accent_can_be_read() -> None:
 
 
 def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:
-    own, kept = guess_bars(["was", "lived"], [0.3, 0.06], "#0072B2", kept=[0.57, 0.0], theme=LIGHT).data
+    own, processed = guess_bars(["was", "lived"], [0.3, 0.06], "#0072B2", processed=[0.57, 0.0], theme=LIGHT).data
     assert list(own.text) == ["", "6.0% → < 0.01%"]
-    assert list(kept.text) == ["30% → 57%", ""]
+    assert list(processed.text) == ["30% → 57%", ""]

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
 from core.errors import InputTooLong
-from core.language.noise import characters, cut, noisy
+from core.language.noise import characters, noisy, tokenize_both
 from core.language.tasks import tasks
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
@@ -85,11 +85,11 @@ def test_characters_and_pieces_by_hand() -> None:
         ("LATIN SMALL LETTER SHARP S", (0xC3, 0x9F)),
         ("OWL", (0xF0, 0x9F, 0xA6, 0x89)),
     ]
-    found = cut(checkpoints.load("atlas-bert"), "the cat sat", "the qzt sat")
+    found = tokenize_both(checkpoints.load("atlas-bert"), "the cat sat", "the qzt sat")
     assert found.clean == ("the", "cat", "sat")
     assert len(found.noisy) > 3 or found.unknown == 1
     assert found.growth == len(found.noisy) / 3
-    bytewise = cut(checkpoints.load("atlas-byt5"), "the cat", "teh cat")
+    bytewise = tokenize_both(checkpoints.load("atlas-byt5"), "the cat", "teh cat")
     assert (len(bytewise.clean), len(bytewise.noisy), bytewise.unknown) == (7, 7, 0)
 
 

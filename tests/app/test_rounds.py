@@ -37,11 +37,11 @@ def everything(at: AppTest) -> str:
 
 def answer(at: AppTest, question: Question, kind: Kind, number: int, right: bool) -> AppTest:
     if kind == "order":
-        at_place = question.place if right else 1 - (question.place or 0)
+        at_place = question.correct if right else 1 - (question.correct or 0)
         return button(at, f"{'AB'[at_place or 0]} came first")
     if kind == "replaced":
         key = next(b.key for b in at.button if b.label == "Show").removesuffix(".show")
-        picked = question.place if right else (question.place or 0) - 1
+        picked = question.correct if right else (question.correct or 0) - 1
         at.session_state[f"{key}--sent"] = Clicked(selected=[picked])
         return at.run()
     return at.text_input[0].set_value(question.answers[0].upper() if right else "xyzzy").run()
@@ -224,8 +224,8 @@ def test_the_models_do_fairly_on_the_bank(kind: Kind) -> None:
 def test_an_order_turned_round_gets_the_rest_of_the_probability() -> None:
     model = checkpoints.load("atlas-gpt-2")
     question = draw("order", 0)[0]
-    turned = replace(question, choices=question.choices[::-1], place=1 - (question.place or 0))
+    turned = replace(question, choices=question.choices[::-1], correct=1 - (question.correct or 0))
     one, other = answers(model, question), answers(model, turned)
-    assert sum(one.chances) == pytest.approx(1.0)
-    assert one.chances == pytest.approx(other.chances[::-1])
+    assert sum(one.probabilities) == pytest.approx(1.0)
+    assert one.probabilities == pytest.approx(other.probabilities[::-1])
     assert one.right == other.right

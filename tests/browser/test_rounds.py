@@ -44,7 +44,7 @@ def test_the_last_of_the_replaced_words_by_keyboard(visitor: Visitor) -> None:
         if number == 8:
             chips.first.focus()
         expect(chips.first).to_be_focused()
-        for _ in range(question.place or 0):
+        for _ in range(question.correct or 0):
             page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"Original: {question.answers[0]}, replaced by")).to_be_visible()

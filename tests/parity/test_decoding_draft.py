@@ -11,10 +11,10 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decoding.draft import Drafted, Round, _until, bits, drafted, expected, plain, speed_up
+from core.language.decoding.draft import Drafted, Round, _until, bits, expected, generate_with_draft, plain, speed_up
 from core.language.decoding.reader import Start
 from core.language.decoding.rules import penalized
-from core.language.generate import together
+from core.language.generate import steps_in_batch
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 from tests.parity.test_generate import PROMPT, VOCABULARY, random_checkpoint
@@ -45,7 +45,7 @@ def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None)
         large = model(seed, 24, ends)
         wanted = plain(large, PROMPT, 20)
         for draft in (noisy(large, 0.0), noisy(large, 0.05), noisy(large, 0.3), model(9, 8)):
-            found = drafted(large, draft, PROMPT, 20, ahead=ahead)
+            found = generate_with_draft(large, draft, PROMPT, 20, ahead=ahead)
             assert list(found.ids) == wanted
             for one in found.rounds:
                 assert len(one.drafted) <= ahead
@@ -60,13 +60,13 @@ def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep,
     """The same settings by this project's own loop, one token at a time."""
     begun = Start(tuple(PROMPT), None, None)
     decoding = Decoding(max_new_tokens=length, **rules)
-    return tuple(step for _, step in together(large, begun, [decoding]))
+    return tuple(step for _, step in steps_in_batch(large, begun, [decoding]))
 
 
 def test_its_bits_are_those_of_plain_decoding_and_a_refused_token_has_its_own() -> None:
     """Written tokens against the loop that takes one token at a time; rejected ones against one pass up to them."""
     large = model(3, 24)
-    found = drafted(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
+    found = generate_with_draft(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
     rounds = bits(large, PROMPT, found)
     written = [one for round_ in rounds for one in round_.written]
     spreads = [step.spread for step in alone(large, 20)]
@@ -102,7 +102,7 @@ def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rule
         wanted = plain(large, PROMPT, 20, common=Decoding(**rules))
         assert tuple(wanted) == alone(large, 20, **rules)[-1].ids
         for draft in (noisy(large, 0.0), noisy(large, 0.05), model(9, 8)):
-            found = drafted(large, draft, PROMPT, 20, ahead=3, common=Decoding(**rules))
+            found = generate_with_draft(large, draft, PROMPT, 20, ahead=3, common=Decoding(**rules))
             assert list(found.ids) == wanted
             assert not found.stopped
         changed += wanted != plain(large, PROMPT, 20)
@@ -123,7 +123,9 @@ def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) 
             wanted = alone(large, 20, stop=(stop,))
             assert list(wanted[-1].ids) == plain(large, PROMPT, 20, common=Decoding(stop=(stop,)))
             for draft in (noisy(large, 0.0), noisy(large, 0.05)):
-                found = drafted(large, draft, PROMPT, 20, ahead=ahead, common=Decoding(stop=(stop, "no such text")))
+                found = generate_with_draft(
+                    large, draft, PROMPT, 20, ahead=ahead, common=Decoding(stop=(stop, "no such text"))
+                )
                 assert found.ids == wanted[-1].ids
                 assert found.stopped
                 assert len(found.ids) <= at + 1
@@ -137,7 +139,9 @@ def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) 
 def test_a_stop_that_never_comes_changes_nothing() -> None:
     large = model(0, 24)
     draft = noisy(large, 0.05)
-    assert drafted(large, draft, PROMPT, 20, common=Decoding(stop=("xyzzy",))) == drafted(large, draft, PROMPT, 20)
+    assert generate_with_draft(large, draft, PROMPT, 20, common=Decoding(stop=("xyzzy",))) == generate_with_draft(
+        large, draft, PROMPT, 20
+    )
 
 
 def test_what_is_drafted_behind_a_stop_counts_for_nothing_by_hand() -> None:
@@ -159,7 +163,7 @@ def test_what_is_drafted_behind_a_stop_counts_for_nothing_by_hand() -> None:
 
 def test_a_draft_like_the_large_model_is_always_accepted() -> None:
     large = model(2, 24)
-    found = drafted(large, noisy(large, 0.0), PROMPT, 20, ahead=4)
+    found = generate_with_draft(large, noisy(large, 0.0), PROMPT, 20, ahead=4)
     assert found.rate == 1
     assert found.passes == 4  # 20 tokens in rounds of 4 + 1
 
@@ -167,8 +171,8 @@ def test_a_draft_like_the_large_model_is_always_accepted() -> None:
 def test_models_that_visitors_share_stay_as_they_were() -> None:
     large, small = model(0, 24), model(3, 8)
     before = small.model.generation_config.to_dict(), large.model.generation_config.to_dict()
-    drafted(large, small, PROMPT, 12, ahead=5)
-    drafted(large, small, PROMPT, 12, ahead=2, temperature=0.8, seed=1)
+    generate_with_draft(large, small, PROMPT, 12, ahead=5)
+    generate_with_draft(large, small, PROMPT, 12, ahead=2, temperature=0.8, seed=1)
     assert before == (small.model.generation_config.to_dict(), large.model.generation_config.to_dict())
     assert "_get_candidate_generator" not in vars(large.model)
 
@@ -179,10 +183,10 @@ def test_the_seed_decides_and_other_dice_stay_as_they_were() -> None:
     torch.manual_seed(123)
     expected_next = torch.rand(1)
     torch.manual_seed(123)
-    one = drafted(large, small, PROMPT, 16, temperature=1.0, seed=4)
+    one = generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4)
     assert torch.equal(torch.rand(1), expected_next)
-    assert drafted(large, small, PROMPT, 16, temperature=1.0, seed=4) == one
-    assert len({drafted(large, small, PROMPT, 16, temperature=1.0, seed=seed).ids for seed in range(4)}) > 1
+    assert generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4) == one
+    assert len({generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=seed).ids for seed in range(4)}) > 1
 
 
 DRAWS = 100
@@ -197,7 +201,10 @@ def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
     with torch.inference_mode():
         scores = large.model(torch.tensor([prompt])).logits[0, -1]
         chances = (penalized(scores, prompt, penalty) / 2).softmax(-1)
-    found = (drafted(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common) for s in range(DRAWS))
+    found = (
+        generate_with_draft(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common)
+        for s in range(DRAWS)
+    )
     counts = Counter(one.ids[0] for one in found)
     for token, chance in enumerate(chances.tolist()):
         assert counts[token] / DRAWS == pytest.approx(chance, abs=4 * (chance * (1 - chance) / DRAWS) ** 0.5 + 0.002)
@@ -215,7 +222,7 @@ def test_a_visitor_can_stop_after_any_round() -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        drafted(model(0, 24), model(3, 8), PROMPT, 20, on_round=told)
+        generate_with_draft(model(0, 24), model(3, 8), PROMPT, 20, on_round=told)
     assert [one.passes for one in seen] == [1, 2]
 
 
@@ -233,8 +240,8 @@ def test_numbers_by_hand() -> None:
 
 def test_what_is_refused() -> None:
     with pytest.raises(OutOfRange):
-        drafted(model(0, 24), model(3, 8), PROMPT, 20, ahead=0)
+        generate_with_draft(model(0, 24), model(3, 8), PROMPT, 20, ahead=0)
     with pytest.raises(OutOfRange, match="end a generation"):
-        drafted(model(0, 24), model(3, 8), PROMPT, 20, common=Decoding(stop=("x",) * 9))
+        generate_with_draft(model(0, 24), model(3, 8), PROMPT, 20, common=Decoding(stop=("x",) * 9))
     with pytest.raises(InputUnusable, match="another vocabulary"):
-        drafted(model(0, 24), model(3, 8, size=99), PROMPT, 20)
+        generate_with_draft(model(0, 24), model(3, 8, size=99), PROMPT, 20)

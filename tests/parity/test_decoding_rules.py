@@ -16,7 +16,7 @@ from core.language.decoding import rules
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
 from core.language.decoding.step import apply_at, scores_at, summarize_rules
-from core.language.generate import along, steps, together
+from core.language.generate import steps, steps_along, steps_in_batch
 from core.language.types import Decoding
 from tests import tiny
 from tests.parity.test_generate import CASES as KINDS
@@ -193,7 +193,7 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
     checkpoint = random_checkpoint(name, 1, [7, 40, 41])
     start = begun(checkpoint, rewriting)
     rows: dict[int, list[Any]] = {}
-    for row, step in together(checkpoint, start, ROWS):
+    for row, step in steps_in_batch(checkpoint, start, ROWS):
         rows.setdefault(row, []).append(step)
     for row, decoding in enumerate(ROWS):
         single = list(steps(checkpoint, start, decoding))
@@ -201,15 +201,15 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
         assert rows[row][-1].reason == single[-1].reason != ""
         for one, other in zip(rows[row], single, strict=True):
             assert one.spread.surprisal == pytest.approx(other.spread.surprisal, abs=1e-3)
-            assert one.spread.kept == other.spread.kept
-            assert one.token.kept == pytest.approx(other.token.kept, abs=1e-4)
+            assert one.spread.remaining == other.spread.remaining
+            assert one.token.processed == pytest.approx(other.token.processed, abs=1e-4)
 
 
 def test_a_row_stops_at_the_last_position() -> None:
     checkpoint = random_checkpoint("gpt2", 0, None)
-    *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=9)])
+    *_, (_, last) = steps_in_batch(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=9)])
     assert (len(last.ids), last.reason) == (6, "positions")
-    *_, (_, last) = together(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=6)])
+    *_, (_, last) = steps_in_batch(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=6)])
     assert last.reason == "length"
 
 
@@ -240,7 +240,7 @@ def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
         for row in found.rows:
             assert row.after == pytest.approx(float(expected[row.id]), abs=1e-5)
         assert sum(row.after for row in found.rows) == pytest.approx(1, abs=1e-4)
-        assert found.summary.kept == int((expected > 0).sum())
+        assert found.summary.remaining == int((expected > 0).sum())
     assert list(processors(settings))
 
 
@@ -249,7 +249,7 @@ def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
     start = begun(checkpoint, False)
     own = scores_at(checkpoint, start, (5, 6)).softmax(-1)
     (cut,) = summarize_rules(checkpoint, start, (5, 6), [("top_k", 10)])
-    assert (cut.kept, cut.of) == (10, 120)
+    assert (cut.remaining, cut.of) == (10, 120)
     assert cut.mass == pytest.approx(float(own.topk(10).values.sum()), abs=1e-5)
     found = apply_at(checkpoint, start, (5, 6), "top_k", 10, count=7)
     assert [row.reached for row in found.rows] == pytest.approx(own.topk(7).values.cumsum(0).tolist(), abs=1e-5)
@@ -277,7 +277,7 @@ def test_the_tree_holds_the_search(beams: int) -> None:
     assert [node.ids for row in grown.rows for node in row if node.best] == [
         grown.ids[: n + 1] for n in range(len(grown.ids))
     ]
-    replayed = along(checkpoint, start, grown.ids)
+    replayed = steps_along(checkpoint, start, grown.ids)
     score = sum(-step.spread.surprisal for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
     best = next(node for row in grown.rows for node in row if node.ids == grown.ids)
     assert best.score == pytest.approx(score, abs=1e-3)

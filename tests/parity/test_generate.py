@@ -108,7 +108,7 @@ def test_reported_probabilities_are_the_models_own() -> None:
         expected = logits[len(PROMPT) - 1 + step.index].softmax(-1)
         for alternative in (*step.alternatives, step.token):
             assert alternative.probability == pytest.approx(float(expected[alternative.id]), abs=1e-5)
-        assert sum(a.kept for a in step.alternatives) == pytest.approx(1, abs=1e-4)  # nine of the ten are kept
+        assert sum(a.processed for a in step.alternatives) == pytest.approx(1, abs=1e-4)  # nine of the ten are kept
 
 
 def test_a_prompt_of_text_and_its_replay() -> None:

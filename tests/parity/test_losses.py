@@ -41,7 +41,7 @@ def test_masked_tokens(slug: str) -> None:
     assert found.mean == pytest.approx(float(theirs), rel=1e-4)
     assert found.options == checkpoint.model.config.vocab_size
     for place in found.source.values():
-        assert place.chance >= place.probability - 1e-6
+        assert place.prediction_probability >= place.probability - 1e-6
         assert place.bits == pytest.approx(place.nats / math.log(2))
 
 

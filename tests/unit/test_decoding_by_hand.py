@@ -15,8 +15,8 @@ from core.errors import OutOfRange
 from core.figures.decoding import rule_alt, rule_bars
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
-from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
-from core.language.decoding.rules import draw, pick, spread_of
+from core.language.decoding.cards import DEFAULTS, NAMES, Card, decoding_of, new_card, read, read_all, write
+from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
 from core.language.decoding.step import Row, RuleEffect, RuleSummary
 from core.language.generate import summary
@@ -51,11 +51,11 @@ def test_each_rule_on_the_tenths(rule: rules.Rule, value: float, expected: list[
 
 def test_dice_follow_the_probabilities_and_the_seed() -> None:
     chances = torch.tensor([0.5, 0.0, 0.2, 0.3])
-    drawn = Counter(draw(chances, seed, 0) for seed in range(2000))
+    drawn = Counter(sample(chances, seed, 0) for seed in range(2000))
     assert drawn[1] == 0
     assert [drawn[token] / 2000 for token in (0, 2)] == pytest.approx([0.5, 0.2], abs=0.04)
-    assert draw(chances, 7, 3) == draw(chances, 7, 3)
-    assert len({draw(chances, 7, step) for step in range(30)}) > 1
+    assert sample(chances, 7, 3) == sample(chances, 7, 3)
+    assert len({sample(chances, 7, step) for step in range(30)}) > 1
 
 
 def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() -> None:
@@ -73,8 +73,8 @@ def test_no_run_of_n_tokens_comes_twice() -> None:
 
 def test_greedy_knows_no_temperature_and_no_cut_but_the_penalty() -> None:
     decoding = Decoding("greedy", temperature=0.1, top_k=1, top_p=0.1, min_p=0.9, typical=0.1, penalty=2.0, no_repeat=3)
-    assert [rule for rule, _ in rules.in_force(decoding)] == ["penalty", "no_repeat"]
-    assert rules.in_force(Decoding("sample")) == ()
+    assert [rule for rule, _ in rules.active_rules(decoding)] == ["penalty", "no_repeat"]
+    assert rules.active_rules(Decoding("sample")) == ()
 
 
 def test_entropy_of_four_alike_is_two_bits() -> None:
@@ -129,11 +129,11 @@ def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_every_card_comes_back_from_its_word(kind: str) -> None:
-    card = fresh(kind)  # type: ignore[arg-type]
+    card = new_card(kind)  # type: ignore[arg-type]
     assert read(write(card)) == card
     if kind in ("top_k", "top_p", "min_p", "typical"):
         assert read(write(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
-    assert all(read(write(one)) == one for one in START)
+    assert all(read(write(one)) == one for one in DEFAULTS)
 
 
 def test_words_by_hand() -> None:
@@ -167,7 +167,7 @@ def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
     (sentence,) = refused
     assert sentence.endswith(".")
     assert len(sentence) < 250
-    assert read_all((word,))[0] == START
+    assert read_all((word,))[0] == DEFAULTS
 
 
 def test_a_card_sets_only_its_own_rule() -> None:
@@ -189,7 +189,7 @@ def test_the_numbers_of_a_text() -> None:
     assert found.mean_log == pytest.approx(-1)
     assert found.perplexity == pytest.approx(e)
     assert found.repeated == pytest.approx((0.5, 1 / 3, 0, 0))  # 1 2 1 2: of 12, 21, 12 one stood before
-    assert (found.entropy, found.kept, found.tokens) == (1.0, 4.0, 4)
+    assert (found.entropy, found.remaining, found.tokens) == (1.0, 4.0, 4)
     assert summary(()).perplexity is None
 
 

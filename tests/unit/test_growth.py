@@ -33,7 +33,7 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     assert caches(model)
     reader = Reader(model, source)
     reader.read(torch.tensor([IDS[:9]]))
-    one = reader.again(torch.tensor([IDS[9:10]]))()
+    one = reader.replay(torch.tensor([IDS[9:10]]))()
     assert torch.allclose(one, Reader(model, source, cached=False).read(torch.tensor([IDS[:10]])), atol=1e-4)
     # nothing was remembered of it
     other = reader.read(torch.tensor([IDS[9:10]]))

@@ -117,7 +117,7 @@ def test_a_probes_rank_is_the_place_of_its_best_answer(bert: Checkpoint) -> None
     assert verdict.answer == min(places, key=lambda word: places[word])
     assert verdict.rank == min(places.values())
     assert verdict.probability == pytest.approx(order.probabilities[verdict.rank - 1])
-    assert [word for word, _ in verdict.guesses] == list(order.tokens[:5])
+    assert [word for word, _ in verdict.predictions] == list(order.tokens[:5])
 
 
 PROMPT = "Once upon a time"

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from core.errors import OutOfRange
-from core.language.noise import MOST, NOISES, PUBLISHED, RATES, Noise, changed, drawn, error_rate, noisy
+from core.language.noise import MOST, NOISES, PUBLISHED, RATES, Noise, changed, error_rate, noisy, sample_noise
 from core.training import measures
 from core.training.evaluate_pairs import SENTENCES, connective
 from core.training.parallel import CONNECTIVES, Fusion, cut, fusions
@@ -81,12 +81,12 @@ def test_no_other_noise_and_no_other_rate(kind: Noise, rate: float | None, match
 
 
 def test_kinds_are_drawn_evenly_and_rates_up_to_twice_their_default() -> None:
-    samples = [drawn("abcdefgh" * 40, seed) for seed in range(700)]
+    samples = [sample_noise("abcdefgh" * 40, seed) for seed in range(700)]
     for kind in NOISES:
         assert 60 < sum(drew == kind for _, drew in samples) < 140
     left = [len(text) / 320 for text, kind in samples if kind == "drop"]
     assert 1 - MOST * RATES["drop"] - 0.07 < min(left) < 0.9 < max(left)
-    assert {drawn(TEXT, seed, kinds=("upper",))[0] for seed in range(9)} == {TEXT.upper()}
+    assert {sample_noise(TEXT, seed, kinds=("upper",))[0] for seed in range(9)} == {TEXT.upper()}
 
 
 def test_edits_by_hand() -> None:

@@ -96,7 +96,7 @@ def test_a_round_is_ten_different_questions(kind: Kind, seed: int) -> None:
     assert round_ == draw(kind, seed)
     assert round_ != draw(kind, seed - 1 if seed else 2)
     for question in round_:
-        right = question.place if question.choices else question.answers[0].upper()
+        right = question.correct if question.choices else question.answers[0].upper()
         assert question.right(right)
         assert not question.right(None)
         assert not question.right("xyzzy")
@@ -105,17 +105,17 @@ def test_a_round_is_ten_different_questions(kind: Kind, seed: int) -> None:
 def test_the_replaced_word_is_the_one_that_was_written() -> None:
     for question in draw("replaced", 3):
         row = next(row for row in bank("replaced") if row["text"] == question.text)
-        assert question.place is not None
-        assert question.choices[question.place] == row["written"]
+        assert question.correct is not None
+        assert question.choices[question.correct] == row["written"]
         assert question.answers == (row["word"],)
 
 
 def test_about_half_of_the_pairs_are_turned() -> None:
-    turned = [question.place for seed in range(60) for question in draw("order", seed)]
+    turned = [question.correct for seed in range(60) for question in draw("order", seed)]
     # 600 fair throws: four standard deviations are 4 * sqrt(600) / 2 = 49.
     assert abs(int(np.sum(turned)) - 300) < 49
     for question in draw("order", 0):
-        assert question.choices[question.place or 0] == question.answers[0]
+        assert question.choices[question.correct or 0] == question.answers[0]
 
 
 def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> None:

@@ -17,9 +17,9 @@ from core.language.side_by_side import (
     answer,
     bits_per_byte,
     carry_over,
+    default_mask,
     masked,
     split,
-    usual,
 )
 
 TEXT = "The cat sat on the mat."
@@ -29,14 +29,14 @@ def test_words_marks_and_typed_masks() -> None:
     found = split("Tom's [MASK], well-known <mask>!")
     assert [word.text for word in found] == ["Tom's", "[MASK]", ",", "well-known", "<mask>", "!"]
     assert [word.mask for word in found] == [False, True, False, False, True, False]
-    assert [word.reads for word in found] == [True, False, False, True, False, False]
+    assert [word.is_word for word in found] == [True, False, False, True, False, False]
     assert split("") == ()
 
 
 def test_the_last_word_is_hidden_unless_a_mask_was_typed() -> None:
-    assert usual(split(TEXT)) == (5,)
-    assert usual(split("The [MASK] sat.")) == ()
-    assert usual(split("...")) == ()
+    assert default_mask(split(TEXT)) == (5,)
+    assert default_mask(split("The [MASK] sat.")) == ()
+    assert default_mask(split("...")) == ()
 
 
 def test_hidden_words_move_with_the_sentence() -> None:
@@ -58,18 +58,18 @@ def test_an_encoder_fills_its_own_masks(checkpoint_dir: Path) -> None:
     found = answer(checkpoints.load("dir-tiny-bert"), TEXT, (1, 5))
     assert isinstance(found, Filled)
     mask = checkpoints.load("dir-tiny-bert").tokenizer.mask_token_id
-    assert [found.sentence.ids[guess.position] for guess in found.guesses] == [mask, mask]
+    assert [found.sentence.ids[guess.position] for guess in found.predictions] == [mask, mask]
     assert [part.position is not None for part in found.filled].count(True) == 2
 
 
 def test_a_decoder_goes_on_from_before_the_first_hidden_word(checkpoint_dir: Path) -> None:
     found = answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (5,))
     assert isinstance(found, Continued)
-    assert (found.given, found.cut) == ("The cat sat on the", True)
+    assert (found.prompt, found.truncated) == ("The cat sat on the", True)
     assert len(found.steps) <= 20
     whole = answer(checkpoints.load("dir-tiny-gpt2"), TEXT)
     assert isinstance(whole, Continued)
-    assert (whole.given, whole.cut) == (TEXT, False)
+    assert (whole.prompt, whole.truncated) == (TEXT, False)
     assert whole.bits_per_byte == found.bits_per_byte  # both of the whole sentence
     with pytest.raises(InputUnusable, match="no context before"):
         answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (0,))
@@ -79,7 +79,7 @@ def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> Non
     hidden, whole = (answer(checkpoints.load("dir-tiny-t5"), TEXT, words) for words in ((5,), ()))
     assert isinstance(hidden, Rewritten)
     assert isinstance(whole, Rewritten)
-    assert hidden.written == whole.written != ()
+    assert hidden.output == whole.output != ()
     assert len(whole.steps) <= 60
     with pytest.raises(InputUnusable, match="no use for a mask"):
         answer(checkpoints.load("dir-tiny-t5"), "The [MASK] sat.")

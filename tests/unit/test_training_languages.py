@@ -112,13 +112,13 @@ def test_through_english_is_two_translations(shipped: Checkpoint) -> None:
     def one(text: str, task: str) -> str:
         return list(translate.rewrite(shipped, text, task))[-1].text.strip()
 
-    way = translate.steps_through(shipped, "fr-de")
+    way = translate.pivot_tasks(shipped, "fr-de")
     assert way == ("fr-en", "en-de")
-    found = translate.through(shipped, text, way)
-    assert found.middle == one(text, "fr-en")
-    assert found.end == one(found.middle, "en-de")
-    assert translate.steps_through(shipped, "en-de") is None
-    assert translate.steps_through(shipped, "de-en") is None
+    found = translate.translate_through_pivot(shipped, text, way)
+    assert found.pivot == one(text, "fr-en")
+    assert found.translation == one(found.pivot, "en-de")
+    assert translate.pivot_tasks(shipped, "en-de") is None
+    assert translate.pivot_tasks(shipped, "de-en") is None
 
 
 def test_measures_tell_the_two_ways_apart(

@@ -1,1 +1,1 @@
-"""Decoding taken apart: rules one by one, several at once, beam search as a tree, a draft that is checked."""
+"""Decoding strategies: logits processors, sampling, beam search as a tree, speculative decoding."""

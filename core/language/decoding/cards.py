@@ -1,4 +1,4 @@
-"""Decoding strategies as words of a link: ``greedy``, ``sample-0.7``, ``top_p-0.9``, ``top_p-0.9-1.5``, ``beam-4``.
+"""Decoding strategies in links: ``greedy``, ``sample-0.7``, ``top_p-0.9``, ``top_p-0.9-1.5``, ``beam-4``.
 
 The first number is the strategy's own (for ``sample`` the temperature), the second the temperature, 1 by default.
 """
@@ -27,10 +27,10 @@ class Number:
     step: float
     whole: bool = False
     symbol: str = ""
-    """As the rule's short name writes it."""
+    """Its symbol in the short name of the rule."""
 
     def allows(self, value: float) -> bool:
-        """Whether ``value`` lies in the range, and is whole where it has to be."""
+        """Whether ``value`` is in the range, and whole if it must be."""
         return self.low <= value <= self.high and (not self.whole or value == int(value))
 
 
@@ -61,7 +61,7 @@ PROCESSORS: dict[Rule, tuple[str, Number]] = {
     "penalty": ("Repetition penalty", Number("Penalty", 0.5, 3.0, 1.3, 0.1)),
     "no_repeat": ("No repeated n-grams", Number("n", 1, 10, 2, 1, True)),
 }
-"""Each rule of the next token by itself: its name and its number, in the order of a menu."""
+"""Name and parameter of each rule, in the order of the menu."""
 TRUNCATIONS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
 MOST = 8
 
@@ -72,7 +72,7 @@ class Card:
 
     kind: Kind
     value: float = 0.0
-    """The rule's own number; 0 for greedy decoding, which has none."""
+    """The value of its parameter; 0 for greedy decoding, which has none."""
     temperature: float = 1.0
     """Applied before truncation."""
 
@@ -87,17 +87,17 @@ class Card:
         return ", ".join(parts)
 
 
-START = (Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), Card("beam", 4))
-"""The cards that the page opens with."""
+DEFAULTS = (Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), Card("beam", 4))
+"""The default cards of the page."""
 
 
-def fresh(kind: Kind) -> Card:
-    """A card of this kind with the numbers it starts at."""
+def new_card(kind: Kind) -> Card:
+    """A card of this kind with default values."""
     return Card(kind, NUMBERS[kind].start if kind in NUMBERS else 0.0)
 
 
 def write(card: Card) -> str:
-    """The word of a card."""
+    """The word of a card in a link."""
     parts: list[str] = [card.kind]
     if card.kind in NUMBERS:
         parts.append(f"{card.value:g}")
@@ -107,7 +107,7 @@ def write(card: Card) -> str:
 
 
 def read(word: str) -> Card:
-    """The card of a word. Raises ValueError, whose message ends a sentence and says what is allowed."""
+    """The card of a word in a link. Raises ValueError, whose message says what is allowed and ends a sentence."""
     kind, *numbers = word.split("-")
     if kind not in NAMES:
         raise ValueError(f"a rule begins with one of: {', '.join(NAMES)}")
@@ -117,7 +117,7 @@ def read(word: str) -> Card:
     if len(numbers) > len(expected):
         raise ValueError(f"{kind} takes {len(expected) or 'no'} number{'' if len(expected) == 1 else 's'} at most")
     values = [_number(raw, number) for raw, number in zip(numbers, expected, strict=False)]
-    card = fresh(kind)  # type: ignore[arg-type]
+    card = new_card(kind)  # type: ignore[arg-type]
     return Card(card.kind, values[0] if values else card.value, values[1] if len(values) > 1 else card.temperature)
 
 
@@ -143,11 +143,11 @@ def read_all(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, 
         except ValueError as error:
             shown = word if len(word) <= 40 else word[:39] + "…"
             refused.append(f"The link asks for the rule “{shown}”, but {error}.")
-    return tuple(cards) or START, tuple(refused)
+    return tuple(cards) or DEFAULTS, tuple(refused)
 
 
 def decoding_of(card: Card, common: Decoding) -> Decoding:
-    """``common`` (length, seed, penalties, stops) with the rule of a card."""
+    """``common`` (length, seed, penalties, stop texts) with the strategy of a card."""
     if card.kind == "greedy":
         return replace(common, strategy="greedy", seed=0, length_penalty=None)
     if card.kind == "beam":

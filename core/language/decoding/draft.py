@@ -1,4 +1,4 @@
-r"""Speculative decoding: a small model drafts, the large one checks all of it in a single pass.
+r"""Speculative decoding: a small model drafts tokens, the large one verifies them in a single pass.
 
 In every round the draft model generates γ tokens, and the target model verifies them in one pass. Tokens are accepted
 from left to right up to the first rejection; then the target model adds a token of its own, so a round yields 1 to
@@ -39,7 +39,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.decoding import rules
-from core.language.decoding.reader import banned_ids, without
+from core.language.decoding.reader import ban_tokens, banned_ids
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.turns import turns
@@ -134,7 +134,7 @@ def plain(
     seed: int = 0,
     common: Decoding = _NONE,
 ) -> list[int]:
-    """One model alone, by transformers' ``generate``: what a draft is compared with.
+    """Generate with one model alone, by ``generate`` of transformers, as the comparison for a draft.
 
     Args:
         common: only its penalty, ``no_repeat`` and stop texts are used.
@@ -142,7 +142,7 @@ def plain(
     return _generate(checkpoint, checkpoint.model, prompt, settings(length, temperature, common), seed, common.stop)
 
 
-def drafted(
+def generate_with_draft(
     checkpoint: Checkpoint,
     draft: Checkpoint,
     prompt: Sequence[int],
@@ -154,7 +154,7 @@ def drafted(
     common: Decoding = _NONE,
     on_round: Callable[[Drafted], None] | None = None,
 ) -> Drafted:
-    """Generate up to ``length`` tokens after ``prompt``.
+    """Generate up to ``length`` tokens after ``prompt`` by speculative decoding.
 
     Args:
         ahead: γ, the tokens of a draft.
@@ -320,7 +320,7 @@ def bits(checkpoint: Checkpoint, prompt: Sequence[int], drafted_text: Drafted) -
     with torch.inference_mode():
         feed = torch.tensor([[*prompt, *ids]], device=model.device)
         scores = model(feed).logits[0, len(prompt) - 1 : -1].float()
-        logs = without(scores, banned_ids(model)).log_softmax(-1)
+        logs = ban_tokens(scores, banned_ids(model)).log_softmax(-1)
         entropy: list[float] = (torch.special.entr(logs.exp()).sum(-1) / math.log(2)).tolist()
 
     def bits_at(index: int, token: int) -> Bits:

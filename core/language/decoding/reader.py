@@ -42,20 +42,20 @@ class Start:
 
 
 class Reader:
-    """A model with the cache of one generation; the state is one visitor's, never the shared model's."""
+    """A model with the cache of one generation, so that the shared model has no state."""
 
     def __init__(self, model: Any, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
-        """Without ``cached`` every step processes the whole text again."""
+        """Without ``cached``, every step processes the whole text."""
         import torch
 
         self.model = model
         takes = inspect.signature(model.forward).parameters
-        # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
+        # Transformer-XL caches states instead of keys and values, and only those of its last tokens.
         self._remembering = segments.has_memory(model)
-        # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
+        # A Reformer caches buckets, not keys and values: it processes the whole text at every step.
         self._hashing = has(model.config, "hashing")
-        # GPT has no cache in transformers; it reads everything again at every step. RecurrentGemma has one, but keeps a
-        # part of it in its modules, which all visitors share.
+        # GPT has no cache in transformers: it processes the whole text at every step. RecurrentGemma stores a part of
+        # its cache in its modules, which all visitors share.
         own_state = has(model.config, "state in modules")
         self._caching = cached and "past_key_values" in takes and not own_state
         self._cache: Any = None
@@ -64,7 +64,7 @@ class Reader:
         if (not cached or own_state) and "use_cache" in takes:
             self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
-            self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
+            self._fixed["logits_to_keep"] = 1  # only the last logits of a long prompt are used
         self._inputs = "input_ids"
         if source is not None:
             self._inputs = "decoder_input_ids"
@@ -73,7 +73,7 @@ class Reader:
                 self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
 
     def read(self, ids: Tensor) -> Tensor:
-        """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
+        """Process ``ids`` (B, q) and return the logits (B, V) of the next token, float32."""
         import torch
 
         with torch.inference_mode():
@@ -100,8 +100,8 @@ class Reader:
             scores: Tensor = out.logits[:, -1].float()
             return scores
 
-    def again(self, ids: Tensor) -> Callable[[], Tensor]:
-        """A function that reads ``ids`` once, as `read` does, but from a copy of the cache, so that nothing changes."""
+    def replay(self, ids: Tensor) -> Callable[[], Tensor]:
+        """A function that can be called once and reads ``ids`` from a copy of the cache."""
         copied = copy.copy(self)
         copied._cache = copy.deepcopy(self._cache)
         return lambda: copied.read(ids)
@@ -111,7 +111,7 @@ class Reader:
         own = getattr(self._cache, "self_attention_cache", self._cache)
         return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
 
-    def keep(self, rows: Sequence[int]) -> None:
+    def select(self, rows: Sequence[int]) -> None:
         """Continue with the hypotheses at ``rows``, which may repeat."""
         import torch
 
@@ -125,7 +125,7 @@ class Reader:
                 self._cache.reorder_cache(index)
             encoded = self._fixed.get("encoder_outputs")
             if encoded is not None and encoded[0].shape[0] != len(rows):
-                # All rows read the same source, so any of them serves.
+                # All rows have the same source.
                 encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
 
 
@@ -139,14 +139,14 @@ def end_ids(model: Any) -> frozenset[int]:
 
 
 def banned_ids(model: Any) -> list[int]:
-    """Single tokens that the checkpoint's own generation settings never allow (Marian bans its padding so)."""
+    """Single tokens that the checkpoint's generation configuration bans (Marian bans its padding)."""
     config = getattr(model, "generation_config", None)
     words = getattr(config, "bad_words_ids", None) or []
     return sorted({word[0] for word in words if len(word) == 1} | set(getattr(config, "suppress_tokens", None) or []))
 
 
-def without(scores: Tensor, banned: Sequence[int]) -> Tensor:
-    """``scores`` (B, V) with the ``banned`` tokens made impossible."""
+def ban_tokens(scores: Tensor, banned: Sequence[int]) -> Tensor:
+    """``scores`` (B, V) with minus infinity for the ``banned`` tokens."""
     import torch
 
     if not banned:

@@ -1,6 +1,6 @@
-r"""From scores to the next token: logits processors, each a function from scores to scores, and the choice.
+r"""Logits processors and the choice of the next token.
 
-With :math:`z_w` the score of token :math:`w`, :math:`p = \mathrm{softmax}(z)` and :math:`x` what was read before:
+With :math:`z_w` the score of token :math:`w`, :math:`p = \mathrm{softmax}(z)` and :math:`x` the tokens before it:
 
 penalty      :math:`z_w \leftarrow z_w / \theta` for :math:`z_w \ge 0`, :math:`\theta z_w` below 0, for every w in x
              (after Keskar et al. 2019, arXiv 1909.05858; the case below 0 is transformers')
@@ -12,12 +12,12 @@ min_p        keeps :math:`p_w \ge m \max_v p_v` (Nguyen et al. 2024, arXiv 2407.
 typical      keeps the smallest set of tokens whose surprisal is nearest the entropy H, by
              :math:`|-\ln p_w - H|`, that reaches the mass (Meister et al. 2023, arXiv 2202.00666)
 
-Truncated scores are minus infinity. The order is that of transformers' ``generate``: penalty, no_repeat, then for
-sampling temperature, top_k, top_p, min_p, typical; each works on what the one before it left. Scores have shape (V,).
+Truncated scores are minus infinity. The order is that of ``generate`` in transformers: penalty, no_repeat, then for
+sampling temperature, top_k, top_p, min_p, typical. Scores have shape (V,).
 
-The next token is the most probable of the remaining ones, or sampled with a random number that depends only on the seed
-and the number of the step. A step that is undone and repeated therefore gives the same token, and a change at step 5
-does not affect the random number of step 6.
+The next token is the most probable of the remaining ones, or sampled with a random number that depends on the seed and
+the step alone. So an undone and repeated step samples the same token, and a change at step 5 does not affect the random
+number of step 6.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ALLOWED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("length_penalty", lambda a: a is None or -10 <= a <= 10, "The length penalty must lie from -10 to 10"),
     ("seed", lambda seed: seed >= 0, "The seed must be 0 or more"),
 )
-"""Fields of a `Decoding`, what they may be, and the sentence that says so."""
+"""Fields of a `Decoding` with a test of allowed values and the sentence for others."""
 
 
 def check(decoding: Decoding) -> None:
@@ -75,8 +75,8 @@ def check(decoding: Decoding) -> None:
         raise OutOfRange(f"Up to {MAX_STOPS} texts of 1 to {MAX_STOP_CHARS} characters may end a generation.")
 
 
-def in_force(decoding: Decoding) -> tuple[tuple[Rule, float], ...]:
-    """The rules that ``decoding`` applies, each with its value, in order."""
+def active_rules(decoding: Decoding) -> tuple[tuple[Rule, float], ...]:
+    """The rules of ``decoding`` with their values, in order."""
     rules = ORDER if decoding.strategy == "sample" else _ALWAYS
     return tuple((rule, getattr(decoding, rule)) for rule in rules if getattr(decoding, rule) != getattr(_OFF, rule))
 
@@ -85,9 +85,9 @@ def chain(scores: Tensor, decoding: Decoding, before: Sequence[int]) -> Tensor:
     """``scores`` after all rules of ``decoding``.
 
     Args:
-        before: the ids that the decoder has read, prompt and all.
+        before: the ids before the next token, prompt included.
     """
-    for rule, value in in_force(decoding):
+    for rule, value in active_rules(decoding):
         scores = apply(scores, rule, value, before)
     return scores
 
@@ -112,7 +112,7 @@ def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Te
 
 
 def penalized(scores: Tensor, before: Sequence[int], penalty: float) -> Tensor:
-    """``scores`` with the tokens of ``before`` made less likely, or more likely by a penalty below 1."""
+    """``scores`` with the tokens of ``before`` penalized, or favored by a penalty below 1."""
     import torch
 
     read = torch.zeros_like(scores, dtype=torch.bool)
@@ -125,8 +125,8 @@ def unrepeated(scores: Tensor, before: Sequence[int], n: int) -> Tensor:
     start = tuple(before[len(before) - n + 1 :])
     if len(before) < n or len(start) != n - 1:
         return scores
-    runs = (tuple(before[i : i + n]) for i in range(len(before) - n + 1))
-    banned = sorted({run[-1] for run in runs if run[:-1] == start and run[-1] < len(scores)})
+    ngrams = (tuple(before[i : i + n]) for i in range(len(before) - n + 1))
+    banned = sorted({ngram[-1] for ngram in ngrams if ngram[:-1] == start and ngram[-1] < len(scores)})
     scores = scores.clone()
     scores[banned] = _NEVER
     return scores
@@ -165,11 +165,11 @@ def typical(scores: Tensor, mass: float) -> Tensor:
     return scores.masked_fill(out.new_zeros(len(out)).scatter(0, order, out), _NEVER)
 
 
-def draw(chances: Tensor, seed: int, step: int) -> int:
-    """A token sampled from ``chances`` (V,), which sum to one, with the random number of this seed and step."""
-    sums = chances.double().cumsum(-1)
+def sample(probabilities: Tensor, seed: int, step: int) -> int:
+    """A token sampled from ``probabilities`` (V,) with the random number of this seed and step."""
+    sums = probabilities.double().cumsum(-1)
     point = np.random.default_rng((seed, step)).random() * float(sums[-1])
-    return min(int((sums <= point).sum()), chances.shape[-1] - 1)
+    return min(int((sums <= point).sum()), probabilities.shape[-1] - 1)
 
 
 def pick(
@@ -179,8 +179,8 @@ def pick(
 
     Args:
         scores: (V,) of the model.
-        forced: the token to take whatever the scores say.
-        before: the ids that the decoder has read.
+        forced: the token to choose regardless of the scores.
+        before: the ids before it.
     """
     import torch
 
@@ -193,22 +193,22 @@ def pick(
         untouched = ruled is scores and decoding.strategy != "sample"
         ruled_probabilities = probabilities if untouched else ruled.softmax(-1)
         if decoding.strategy == "sample":
-            token = draw(ruled_probabilities, decoding.seed, index) if forced is None else forced
+            token = sample(ruled_probabilities, decoding.seed, index) if forced is None else forced
             after: list[float] = [*ruled_probabilities[best.indices].tolist(), float(ruled_probabilities[token])]
         else:
-            # The first of the highest scores; where the two most probable tokens differ, that is known already.
+            # argmax takes the first of equal scores; without a tie it is the most probable token.
             winner = top[0] if untouched and own[0] > own[min(1, len(own) - 1)] else int(ruled.argmax())
             token = winner if forced is None else forced
             after = [float(i == winner) for i in (*top, token)]
         own.append(own[top.index(token)] if token in top else float(probabilities[token]))
         entropy, possible_tokens = spread_of(probabilities, scores, (top[0], own[0]))
-        kept_entropy = entropy
+        processed_entropy = entropy
         if not untouched:
-            kept_entropy, possible_tokens = spread_of(ruled_probabilities, ruled)
+            processed_entropy, possible_tokens = spread_of(ruled_probabilities, ruled)
         # A probability may underflow; its logarithm does not.
         surprisal = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
     token_taken = Alternative(token, wording.token(token), own.pop(), after.pop())
-    spread = Spread(surprisal, entropy, kept_entropy, possible_tokens)
+    spread = Spread(surprisal, entropy, processed_entropy, possible_tokens)
     return token_taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
 
 
@@ -219,7 +219,7 @@ def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = 
     minus infinity adds nothing.
 
     Args:
-        best: the most probable w and its probability, where they are known.
+        best: the most probable w and its probability, if known.
     """
     at, chance = best or (at := int(chances.argmax()), float(chances[at]))
     mean, possible = float(chances @ scores), len(scores)
@@ -229,8 +229,8 @@ def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = 
     return max(0.0, float(scores[at]) - math.log(chance) - mean) / math.log(2), possible
 
 
-def why(token: int, text: str, decoding: Decoding, ends: Collection[int], otherwise: str) -> str:
-    """Why the generation is over with this token and text; ``otherwise`` where neither ends it."""
+def end_reason(token: int, text: str, decoding: Decoding, ends: Collection[int], otherwise: str) -> str:
+    """Why the generation ends with this token and text; ``otherwise`` where neither ends it."""
     if token in ends:
         return "end"
     return "stop" if any(stop in text for stop in decoding.stop) else otherwise

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decoding.reader import Reader, Start, banned_ids, end_ids, without
-from core.language.decoding.rules import ALTERNATIVES, chain, check, why
+from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
+from core.language.decoding.rules import ALTERNATIVES, chain, check, end_reason
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
 
@@ -66,7 +66,7 @@ class Round:
         return tuple(h for h in self.candidates if h.fate == "kept")
 
 
-def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
+def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
     """The rounds of a search.
 
     A round whose token is ``forced`` has one candidate, whose score counts as 0.
@@ -74,8 +74,8 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
     import torch
 
     model: Any = checkpoint.model
-    budget, full = begun.budget(decoding)
-    reader, wording = Reader(model, begun.source), Wording(checkpoint.tokenizer)
+    budget, full = start.budget(decoding)
+    reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
     config = model.generation_config
     own = getattr(config, "length_penalty", None)
@@ -83,18 +83,18 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
     stop_at_once = getattr(config, "early_stopping", False) is True
     running: tuple[Hypothesis, ...] = (Hypothesis(()),)
     finished: tuple[Hypothesis, ...] = ()
-    feed = torch.tensor([begun.prompt], device=model.device)
+    feed = torch.tensor([start.prompt], device=model.device)
     for index in range(budget):
         last = full if index == budget - 1 else ""
         with torch.inference_mode():
             logs = reader.read(feed).log_softmax(-1)
             logs = torch.stack(
-                [chain(row, decoding, (*begun.prompt, *h.ids)) for row, h in zip(logs, running, strict=True)]
+                [chain(row, decoding, (*start.prompt, *h.ids)) for row, h in zip(logs, running, strict=True)]
             )
-            logs = without(logs, banned)
+            logs = ban_tokens(logs, banned)
         if index < len(forced):
             ids = (*running[0].ids, forced[index])
-            reason = why(forced[index], wording.text(ids), decoding, ends, last)
+            reason = end_reason(forced[index], wording.text(ids), decoding, ends, last)
             running = (Hypothesis(ids, fate="finished" if reason else "kept"),)
             yield Round(index, logs, running, running if reason else (), reason)
             if reason:
@@ -105,7 +105,7 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
         for rank, (parent, token, score) in enumerate(_best(logs, running, decoding.beams * max(2, 1 + len(ends)))):
             ids = (*running[parent].ids, token)
             fate: Fate = "pruned"
-            if why(token, wording.text(ids) if decoding.stop else "", decoding, ends, last):
+            if end_reason(token, wording.text(ids) if decoding.stop else "", decoding, ends, last):
                 fate = "finished" if rank < decoding.beams else "pruned"
             elif sum(h.fate == "kept" for h in candidates) < decoding.beams:
                 fate = "kept"
@@ -117,11 +117,11 @@ def rounds(checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Seq
         reason = ""
         if last or not running or (enough and (stop_at_once or running[0].rank <= finished[-1].rank)):
             ids = (finished or running)[0].ids
-            reason = why(ids[-1], wording.text(ids), decoding, ends, full)
+            reason = end_reason(ids[-1], wording.text(ids), decoding, ends, full)
         yield Round(index, logs, tuple(candidates), finished, reason)
         if reason:
             return
-        reader.keep([h.parent for h in running])
+        reader.select([h.parent for h in running])
         feed = torch.tensor([[h.ids[-1]] for h in running], device=model.device)
 
 
@@ -142,15 +142,16 @@ def _best(logs: Tensor, running: Sequence[Hypothesis], count: int) -> list[tuple
 
 
 def beam_steps(
-    checkpoint: Checkpoint, begun: Start, decoding: Decoding, forced: Sequence[int] = ()
+    checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()
 ) -> Iterator[GenerationStep]:
     """Steps whose ``text`` and ``ids`` are the best running hypothesis, in the last step the best finished one.
 
-    The alternatives of a step are those of the hypothesis that the best one grew from; ``kept`` is their probability
-    where the continuation stays in the beam, else 0. ``beams`` lists the running hypotheses, at the end the finished.
+    The alternatives of a step are those of the hypothesis that the best one grew from; ``processed`` is their
+    probability where the continuation stays in the beam, else 0. ``beams`` lists the running hypotheses, at the end the
+    finished.
     """
     wording = Wording(checkpoint.tokenizer)
-    for now in rounds(checkpoint, begun, decoding, forced):
+    for now in rounds(checkpoint, start, decoding, forced):
         shown = now.finished if now.reason and now.finished else now.running
         # the previous round's hypothesis that the best running one continues
         parent, chosen = (now.running or now.candidates)[0].parent, shown[0].ids[-1]
@@ -171,11 +172,11 @@ def beam_steps(
 
 
 def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Alternatives:
-    """The most probable next tokens of one hypothesis; ``kept`` is 0 for those that leave the beam."""
+    """The most probable next tokens of one hypothesis; ``processed`` is 0 for those that leave the beam."""
     best = log_probs.topk(min(ALTERNATIVES, log_probs.shape[-1]))
-    ids, chances = best.indices.tolist(), best.values.exp().tolist()
-    kept = (p if i in survivors else 0.0 for i, p in zip(ids, chances, strict=True))
-    return Alternatives(tuple(ids), tuple(map(wording.token, ids)), tuple(chances), tuple(kept))
+    ids, probabilities = best.indices.tolist(), best.values.exp().tolist()
+    processed = (p if i in survivors else 0.0 for i, p in zip(ids, probabilities, strict=True))
+    return Alternatives(tuple(ids), tuple(map(wording.token, ids)), tuple(probabilities), tuple(processed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ class Node:
     """Score divided by the path's length to the power of the length penalty."""
     fate: Fate
     best: bool
-    """Whether the text that is returned goes through it."""
+    """Whether it is on the path of the returned text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +204,13 @@ class Tree:
     rows: tuple[tuple[Node, ...], ...]
     """The nodes of each step, the highest score first."""
     results: tuple[tuple[str, float, float], ...]
-    """The finished texts with score and rank, best first; the running ones where none was finished."""
+    """The finished texts with score and rank, best first; the running ones if none is finished."""
     ids: tuple[int, ...]
-    """The text that is returned."""
+    """The returned text."""
     reason: str
 
 
-def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
+def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
     """Search, and return all evaluated hypotheses.
 
     Raises:
@@ -219,7 +220,7 @@ def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
     wording = Wording(checkpoint.tokenizer)
     before: dict[tuple[int, ...], float] = {(): 0.0}
     expanded: list[list[tuple[Hypothesis, float]]] = []
-    for now in rounds(checkpoint, begun, decoding):
+    for now in rounds(checkpoint, start, decoding):
         expanded.append([(h, h.score - before[h.ids[:-1]]) for h in now.candidates])
         before = {h.ids: h.score for h in now.running}
     best = now.finished or now.running

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
-from core.language.decoding.reader import Reader, Start, banned_ids, without
+from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids
 from core.language.decoding.rules import Rule, spread_of
 from core.language.tokens import Wording
 
@@ -32,7 +32,7 @@ class Row:
     """Whether it occurs in the prompt or the generated text."""
 
     @property
-    def cut(self) -> bool:
+    def removed(self) -> bool:
         """Whether the rule removes it."""
         return self.after == 0 < self.before
 
@@ -43,10 +43,10 @@ class RuleSummary:
 
     rule: Rule
     value: float
-    kept: int
-    """Tokens with a probability after it."""
+    remaining: int
+    """Candidates after it."""
     of: int
-    """Tokens with a probability before it."""
+    """Candidates before it."""
     mass: float
     """Total probability, before the rule, of the tokens that remain."""
     entropy: float
@@ -65,18 +65,18 @@ class RuleEffect:
     """The other tokens: their number, their total probability before and after."""
 
 
-def scores_at(checkpoint: Checkpoint, begun: Start, ids: Sequence[int]) -> Tensor:
+def scores_at(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> Tensor:
     """(V,) the model's scores for what follows ``ids``, float32; one pass over everything."""
     import torch
 
     model: Any = checkpoint.model
-    feed = torch.tensor([[*begun.prompt, *ids]], device=model.device)
-    return without(Reader(model, begun.source).read(feed), banned_ids(model))[0]
+    feed = torch.tensor([[*start.prompt, *ids]], device=model.device)
+    return ban_tokens(Reader(model, start.source).read(feed), banned_ids(model))[0]
 
 
 def apply_at(
     checkpoint: Checkpoint,
-    begun: Start,
+    start: Start,
     ids: Sequence[int],
     rule: Rule,
     value: float,
@@ -91,9 +91,9 @@ def apply_at(
     """
     import torch
 
-    read = (*begun.prompt, *ids)
+    read = (*start.prompt, *ids)
     with torch.inference_mode():
-        scores = scores_at(checkpoint, begun, ids)
+        scores = scores_at(checkpoint, start, ids)
         for name, setting in sorted(first, key=lambda pair: rules.ORDER.index(pair[0])):
             scores = rules.apply(scores, name, setting, read)
         ruled = rules.apply(scores, rule, value, read)
@@ -118,15 +118,15 @@ def apply_at(
 
 
 def summarize_rules(
-    checkpoint: Checkpoint, begun: Start, ids: Sequence[int], values: Sequence[tuple[Rule, float]]
+    checkpoint: Checkpoint, start: Start, ids: Sequence[int], values: Sequence[tuple[Rule, float]]
 ) -> tuple[RuleSummary, ...]:
     """The effect of each rule alone on the token after ``ids``."""
     import torch
 
-    read = (*begun.prompt, *ids)
+    read = (*start.prompt, *ids)
     out: list[RuleSummary] = []
     with torch.inference_mode():
-        scores = scores_at(checkpoint, begun, ids)
+        scores = scores_at(checkpoint, start, ids)
         for rule, value in values:
             out.append(_summarize(rule, value, scores, rules.apply(scores, rule, value, read)))
     return tuple(out)

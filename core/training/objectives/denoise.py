@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.language.noise import NOISES, Noise, drawn, noisy
+from core.language.noise import NOISES, Noise, noisy, sample_noise
 from core.objectives.corruptions import CORRUPTIONS
 from core.training import batches, documents
 from core.training.documents import ROUND, Documents
@@ -163,7 +163,7 @@ class RespellObjective(PairsObjective):
         clean = [to_text(self.train.row(int(i))) for i in index]
         return byte_rows(
             [
-                (text if own % CLEAN == 0 else drawn(text, own, kinds=kinds)[0], text)
+                (text if own % CLEAN == 0 else sample_noise(text, own, kinds=kinds)[0], text)
                 for text, own in zip(clean, seeds, strict=True)
             ]
         )

@@ -117,7 +117,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     Panel(
         f"{spec.slug}-answers",
         f"{spec.name}: {view.words.label('predictions')}",
-        guess_bars(tokens, before, accent(spec.branch), kept=after, theme=theme()),
+        guess_bars(tokens, before, accent(spec.branch), processed=after, theme=theme()),
         bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without the ablated heads"),
         Table(("prediction", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
         note=view.words.part("Bars"),

@@ -112,7 +112,7 @@ def _all_probes(view: DemoView) -> None:
             {
                 "probe": verdict.probe.name,
                 "tests": verdict.probe.asks,
-                "top predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3])
+                "top predictions": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.predictions[:3])
                 or "longer than this model's positions",
                 "highest-ranked right word": (verdict.answer or "not a single token here")
                 if verdict.probe.answers

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.errors import OutOfRange
-from core.language.generate import along, generate, prompt_ids, prompted, repetition
+from core.language.generate import generate, prompt_ids, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
@@ -92,7 +92,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
         (view.spec.slug, prompt, effective(decoding), forced),
         decoding.strategy,
         lambda ids: engine.stream(generate, view.spec.slug, prompt, decoding, forced=ids),
-        lambda ids: engine.run(along, view.spec.slug, prompted(checkpoint, prompt), ids),
+        lambda ids: engine.run(steps_along, view.spec.slug, prompted(checkpoint, prompt), ids),
         draw=None if covered else draw_text,
         button=buttons,
     )

@@ -11,8 +11,8 @@ from core import checkpoints, engine, session
 from core.figures import attention as figures
 from core.figures.vocabulary import token_bars
 from core.language import translate
-from core.language.generate import along
-from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, changed, characters, cut, noisy
+from core.language.generate import steps_along
+from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, changed, characters, noisy, tokenize_both
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
@@ -112,7 +112,7 @@ def _bytes(view: DemoView, source: str) -> None:
 def _cuts(slug: str, clean: str, given: str) -> tuple[TokenizedText, ...]:
     ready = {spec.slug for spec in checkpoints.available() if spec.ready}
     return tuple(
-        cut(session.checkpoint(reader), clean, given)
+        tokenize_both(session.checkpoint(reader), clean, given)
         for reader in (slug, *checkpoints.first("respell"))
         if reader == slug or reader in ready
     )
@@ -293,7 +293,7 @@ def _generate(
         (view.spec.slug, request.text, task, effective(decoding), forced),
         decoding.strategy,
         lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, task, decoding, forced=ids),
-        lambda ids: engine.run(along, view.spec.slug, translate.start(checkpoint, source, task), ids),
+        lambda ids: engine.run(steps_along, view.spec.slug, translate.start(checkpoint, source, task), ids),
         draw=None if covered else draw_text,
         button=stop,
     )
@@ -331,22 +331,24 @@ def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: 
     Args:
         direct: the translation without a pivot.
     """
-    way = translate.steps_through(view.checkpoint, task.slug)
+    way = translate.pivot_tasks(view.checkpoint, task.slug)
     if way is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.markdown(f"**{view.words.label('pivot')}**")
     with sentences():
-        found = view.computed("translating-with-english-as-pivot", translate.through, source_text, way, decoding)
+        found = view.computed(
+            "translating-with-english-as-pivot", translate.translate_through_pivot, source_text, way, decoding
+        )
         left, right = st.columns(2, gap="medium")
         style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
         for column, name, text in (
             (left, f"{source} to {target}, direct", direct),
-            (right, f"{source} to English", found.middle),
-            (right, f"that English to {target}", found.end),
+            (right, f"{source} to English", found.pivot),
+            (right, f"that English to {target}", found.translation),
         ):
             column.html(paragraph([(text, "")], style, name))
-        view.note("Pivot: same" if found.end == direct.strip() else "Pivot: different")
+        view.note("Pivot: same" if found.translation == direct.strip() else "Pivot: different")
         view.try_and_notice("pivot", source=source)
         _both_measured(view, task.slug)
 

@@ -197,10 +197,10 @@ def continue_from(
     chances = [option.probability for option in options]
     taken = next(i for i, option in enumerate(options) if option.id == now.token.id)
     sampling = decoding.strategy == "sample"
-    kept = [option.kept for option in options] if sampling else None
+    processed = [option.processed for option in options] if sampling else None
     st.markdown(f"**Step {step + 1}: candidates**")
     chart(
-        guess_bars(labels, chances, accent(branch), kept=kept, chosen=taken, theme=theme()),
+        guess_bars(labels, chances, accent(branch), processed=processed, chosen=taken, theme=theme()),
         key=f"{key}.bars",
         alt=bars_alt(labels, chances, f"Alternatives at step {step + 1}"),
     )
@@ -245,7 +245,7 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
             "token": visible(s.token.text),
             "id": s.token.id,
             "probability": s.token.probability,
-            "after temperature and truncation": s.token.kept,
+            "after temperature and truncation": s.token.processed,
             "others, most probable first": ", ".join(
                 f"{visible(a.text)} {percent(a.probability)}" for a in s.alternatives[:5] if a.id != s.token.id
             ),

@@ -64,7 +64,7 @@ def _step_span(step: GenerationStep, color: str) -> str:
     title = f"step {step.index + 1}: probability {percent(step.token.probability)}"
     style = ""
     if (bits := step.spread) is not None:
-        title += f", {_in_bits(bits)}, {bits.kept:,} candidates left"
+        title += f", {_in_bits(bits)}, {bits.remaining:,} candidates left"
         if color != "none":
             style = _background(bits, color) + ";border-radius:.25em;padding:.12em .06em;white-space:pre-wrap"
     return _span(step.token.text, title, style, "⏎<br>")

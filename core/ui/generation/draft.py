@@ -14,7 +14,7 @@ from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputUnusable
-from core.language.decoding.draft import Drafted, RoundBits, bits, drafted, expected, plain, speed_up
+from core.language.decoding.draft import Drafted, RoundBits, bits, expected, generate_with_draft, plain, speed_up
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
@@ -63,7 +63,9 @@ class Speculation:
     def generate(self, on_round: Callable[[Drafted], None] | None = None) -> Drafted:
         """The text; ``on_round`` is called with it after each round."""
         how: dict[str, Any] = {"ahead": self.ahead, "temperature": self.temperature, "seed": self.seed}
-        return drafted(self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round)
+        return generate_with_draft(
+            self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round
+        )
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
         """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""

@@ -199,7 +199,7 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
                         "surprisal in bits": row.surprisal,
                         "cumulative probability": row.reached,
                         "read before": row.seen,
-                        "removed": row.cut,
+                        "removed": row.removed,
                     }
                     for row in result.rows
                 ]
@@ -210,10 +210,10 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
     with right:
         view.say(
             "Result",
-            kept=f"{around.kept:,}",
+            kept=f"{around.remaining:,}",
             of=f"{around.of:,}",
             mass=percent(around.mass),
-            removed=f"{around.of - around.kept:,}",
+            removed=f"{around.of - around.remaining:,}",
             before=f"{around.entropy:.2f}",
             after=f"{around.entropy_after:.2f}",
         )
@@ -231,7 +231,7 @@ def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
     rows: list[Row] = [
         (
             f"{PROCESSORS[around.rule][0]}, {around.value:g}",
-            f"{around.kept:,} of {around.of:,}",
+            f"{around.remaining:,} of {around.of:,}",
             percent(around.mass),
             f"{around.entropy:.2f} → {around.entropy_after:.2f} bits",
         )
@@ -246,7 +246,7 @@ def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
             "logits processor": PROCESSORS[around.rule][0],
             "number": around.value,
             "step": at + 1,
-            "candidates left": around.kept,
+            "candidates left": around.remaining,
             "of": around.of,
             "their probability before": around.mass,
             "entropy before": around.entropy,

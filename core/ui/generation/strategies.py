@@ -8,15 +8,15 @@ from typing import Any
 import streamlit as st
 
 from core.language.decoding.cards import (
+    DEFAULTS,
     MOST,
     NAMES,
     NUMBERS,
-    START,
     TEMPERATURE,
     TRUNCATIONS,
     Card,
     decoding_of,
-    fresh,
+    new_card,
     read_all,
     write,
 )
@@ -58,7 +58,7 @@ def strategies(view: View) -> None:
                 shown.append(_controls(state, cards, number))
                 places.append(st.empty())
                 numbers.append(st.empty())
-    state.set(rules=None if tuple(shown) == START else tuple(write(card) for card in shown))
+    state.set(rules=None if tuple(shown) == DEFAULTS else tuple(write(card) for card in shown))
     with menu:
         _change_menu(state, shown)
 
@@ -92,7 +92,7 @@ def strategies(view: View) -> None:
 def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
     """Buttons that add or remove a strategy, drawn after the cards."""
     words, used = [write(card) for card in cards], {card.kind for card in cards}
-    added = write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+    added = write(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
     st.button(
         "Add",
         icon=":material/add:",
@@ -136,7 +136,7 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
             width=154,
         )
         if kind != card.kind:
-            card = fresh(kind)
+            card = new_card(kind)
         value, temperature = card.value, card.temperature
         if kind in NUMBERS:
             value = number_box(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
@@ -177,7 +177,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
             "–" if measures.mean_log is None else minus(measures.mean_log),
             "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
             "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
-            "–" if measures.kept is None or card.kind == "beam" else f"{measures.kept:,.0f}",
+            "–" if measures.remaining is None or card.kind == "beam" else f"{measures.remaining:,.0f}",
             *(f"{100 * share:.0f}%" for share in measures.repeated),
         )
         for card, measures in zip(cards, summaries, strict=True)
@@ -191,7 +191,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
             "mean log p": measures.mean_log,
             "perplexity": measures.perplexity,
             "mean entropy in bits": measures.entropy,
-            "candidates left": measures.kept,
+            "candidates left": measures.remaining,
         }
         | {f"repeated {n}-grams": share for n, share in enumerate(measures.repeated, 1)}
         for card, measures in zip(cards, summaries, strict=True)
@@ -209,11 +209,11 @@ def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequen
             "token": visible(step.token.text),
             "id": step.token.id,
             "probability": step.token.probability,
-            "probability after the strategy": step.token.kept,
+            "probability after the strategy": step.token.processed,
             "surprisal in bits": step.spread.surprisal if step.spread else None,
             "entropy in bits": step.spread.entropy if step.spread else None,
-            "entropy after the strategy": step.spread.kept_entropy if step.spread else None,
-            "candidates left": step.spread.kept if step.spread else None,
+            "entropy after the strategy": step.spread.processed_entropy if step.spread else None,
+            "candidates left": step.spread.remaining if step.spread else None,
         }
         for card, steps in zip(cards, texts, strict=True)
         for step in steps

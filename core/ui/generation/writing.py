@@ -15,8 +15,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
-from core.language.generate import along, together
 from core.language.generate import steps as decode
+from core.language.generate import steps_along, steps_in_batch
 from core.language.types import Decoding, GenerationStep
 from core.turns import turns
 from core.ui.demos.steps import going
@@ -72,7 +72,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             return True
 
         rows = [number for number in missing if decodings[number].strategy != "beam"]
-        for row, step in engine.stream(together, slug, start, [decodings[number] for number in rows]):
+        for row, step in engine.stream(steps_in_batch, slug, start, [decodings[number] for number in rows]):
             number = rows[row]
             growing.setdefault(number, []).append(step)
             if due(number) or step.finished:
@@ -81,7 +81,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             for step in engine.stream(decode, slug, start, decodings[number]):
                 if due(number):
                     canvas.text(number, step.text)
-            *steps, last = engine.run(along, slug, start, step.ids)
+            *steps, last = engine.run(steps_along, slug, start, step.ids)
             # the reason is the search's own: along its text everything is forced
             growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
             canvas.steps(number, growing[number], False)

@@ -15,7 +15,7 @@ from core.content import Content, content
 from core.figures.labels import with_unit
 from core.figures.masks import mask_map, mask_words
 from core.language.guesses import MAX_CHARS
-from core.language.losses import BITS, Losses, PlaceLoss
+from core.language.losses import BITS, Losses, PositionLoss
 from core.links import parameters as link
 from core.objectives.example import DRAWS
 from core.table import Table
@@ -331,7 +331,7 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
     table: list[dict[str, object]] = []
 
     def add(
-        side: str, place: int | None, reads: str | None, done: str | None, target: str | None, loss: PlaceLoss | None
+        side: str, place: int | None, reads: str | None, done: str | None, target: str | None, loss: PositionLoss | None
     ) -> None:
         table.append(
             {
@@ -342,8 +342,8 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
                 "target": target,
                 "nats": loss.nats if loss else None,
                 "bits": loss.bits if loss else None,
-                "top prediction": loss.guess if loss else None,
-                "its probability": loss.chance if loss else None,
+                "top prediction": loss.prediction if loss else None,
+                "its probability": loss.prediction_probability if loss else None,
             }
         )
 

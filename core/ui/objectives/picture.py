@@ -13,7 +13,7 @@ from html import escape
 import streamlit as st
 
 from core.figures.predictions import percent
-from core.language.losses import BITS, Losses, PlaceLoss
+from core.language.losses import BITS, Losses, PositionLoss
 from core.language.tokens import Style, read_piece, visible
 from core.objectives.example import Cell, Change, Label
 from core.ui.chips import on_colour
@@ -62,7 +62,7 @@ def picture(
     style: Style,
     color: str,
     *,
-    paid: Mapping[int, PlaceLoss] | None = None,
+    paid: Mapping[int, PositionLoss] | None = None,
     unit: str = "nats",
     scale: float = 0.0,
     alt: str,
@@ -112,18 +112,18 @@ def _column(cell: Cell, style: Style, targets: bool) -> str:
     return html
 
 
-def _loss_bar(loss: PlaceLoss | None, style: Style, unit: str, full: float) -> str:
+def _loss_bar(loss: PositionLoss | None, style: Style, unit: str, full: float) -> str:
     if loss is None:
         return ""
     height = max(2.0, min(100.0, 100 * loss.nats / full))
     amount = loss.nats if unit == "nats" else loss.bits
     html = f'<span class="b"><i style="height:{height:.0f}%"></i></span><span class="n">{amount:.2f}</span>'
-    if loss.guess:
-        html += f'<span class="g">{escape(shown(loss.guess, style))} {percent(loss.chance)}</span>'
+    if loss.prediction:
+        html += f'<span class="g">{escape(shown(loss.prediction, style))} {percent(loss.prediction_probability)}</span>'
     return html
 
 
-def _describe(cell: Cell, loss: PlaceLoss | None, index: int, style: Style) -> str:
+def _describe(cell: Cell, loss: PositionLoss | None, index: int, style: Style) -> str:
     """One column in words."""
     parts = [f"position {index}: {shown(cell.token, style, cell.change == 'special')}"]
     if cell.note or DONE[cell.change]:
@@ -131,8 +131,8 @@ def _describe(cell: Cell, loss: PlaceLoss | None, index: int, style: Style) -> s
     parts.append(f"target: {shown(cell.target, style)}" if cell.target is not None else "no loss")
     if loss is not None:
         parts.append(f"{loss.nats:.2f} nats = {loss.bits:.2f} bits, target at {percent(loss.probability)}")
-        if loss.guess:
-            parts.append(f"top prediction {shown(loss.guess, style)} {percent(loss.chance)}")
+        if loss.prediction:
+            parts.append(f"top prediction {shown(loss.prediction, style)} {percent(loss.prediction_probability)}")
     return ", ".join(parts)
 
 

@@ -17,7 +17,20 @@ from core import checkpoints, session
 from core.content import content
 from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
-from core.language.rounds import GAP, LENGTH, MODELS, Answer, Given, Kind, Question, Turn, draw, opening, scores, spans
+from core.language.rounds import (
+    GAP,
+    LENGTH,
+    MODELS,
+    Answer,
+    Kind,
+    Question,
+    Response,
+    Turn,
+    draw,
+    opening,
+    scores,
+    spans,
+)
 from core.language.rounds import answer as answer_of
 from core.links import parameters as link
 from core.table import Table
@@ -93,7 +106,7 @@ class Round:
     seed: int
     number: int
     """The question that is shown, from 0."""
-    given: dict[int, Given]
+    given: dict[int, Response]
     """The visitor's answers by number; they outlive reruns, links and Back, and end with Reset."""
 
     @property
@@ -101,7 +114,7 @@ class Round:
         """Whether every question is answered."""
         return len(self.given) == LENGTH
 
-    def take(self, answer: Given) -> None:
+    def take(self, answer: Response) -> None:
         """Store an answer, None where the visitor gives up."""
         self.given[self.number] = answer
         _count()
@@ -197,7 +210,7 @@ def _round(kind: Kind, state: PageState) -> Round:
     memory = st.session_state
     seed = int(memory.setdefault(state.key("rounds.round"), state.number("round")))
     number = int(memory.setdefault(state.key(f"rounds.question.{kind}"), state.number("question", 1) - 1)) % LENGTH
-    stored: dict[tuple[str, int], dict[int, Given]] = memory.setdefault(_SLOT, {})
+    stored: dict[tuple[str, int], dict[int, Response]] = memory.setdefault(_SLOT, {})
     stored[kind, seed] = given = stored.pop((kind, seed), {})  # the latest stands last
     while len(stored) > _MOST:
         stored.pop(next(iter(stored)))
@@ -268,7 +281,7 @@ def _reveal(view: View, turn: Turn, name: str, slug: str, current: Round) -> Non
     st.html(f'<p style="{_TEXT}">{_solved(question, accent(BRANCHES[question.kind]))}</p>')
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(f"{_MARKS[turn.right]} **You:** {plain(question.said(turn.given))}")
+        st.markdown(f"{_MARKS[turn.right]} **You:** {plain(question.in_words(turn.response))}")
         st.markdown(f"{_MARKS[answer.right]} **{plain(name)}:** {plain(_model_said(question, answer))}")
         st.markdown(f"**Original:** {plain(question.solution)}")
         current.draw_buttons()
@@ -278,8 +291,8 @@ def _reveal(view: View, turn: Turn, name: str, slug: str, current: Round) -> Non
 
 def _model_said(question: Question, answer: Answer) -> str:
     """The model's answer in words, with its probability."""
-    word = opening(answer.said) if question.kind == "order" else answer.said.strip()
-    return f"{word}, {percent(answer.chances[answer.choice])}"
+    word = opening(answer.text) if question.kind == "order" else answer.text.strip()
+    return f"{word}, {percent(answer.probabilities[answer.choice])}"
 
 
 def _solved(question: Question, color: str) -> str:
@@ -293,18 +306,18 @@ def _solved(question: Question, color: str) -> str:
         case "next":
             return f"{escape(text)} {line(question.answers[0])}"
         case "replaced":
-            start, end = spans(text)[question.place or 0]
+            start, end = spans(text)[question.correct or 0]
             original = f'{line(question.answers[0])} <s style="opacity:.65">{escape(text[start:end])}</s>'
             return f"{escape(text[:start])}{original}{escape(text[end:])}"
-    first, second = question.choices if question.place == 0 else question.choices[::-1]
+    first, second = question.choices if question.correct == 0 else question.choices[::-1]
     return f"{line(first)} {escape(second)}"
 
 
 def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) -> None:
     """The model's probabilities, the right answer marked."""
-    color, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.chances
+    color, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.probabilities
     if question.kind == "replaced":
-        place = [question.place or 0]
+        place = [question.correct or 0]
         card = checkpoints.get(slug).card
         threshold = float(card.extra.get("threshold", 0.5)) if card else 0.5
         figure = verdict_bars(labels, chances, place, color, threshold=threshold, theme=theme())
@@ -312,7 +325,7 @@ def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) 
     else:
         ordered = question.kind == "order"
         names = [opening(text) if ordered else text.strip() or text for text in labels]
-        chosen = question.place if ordered else among(question.answers[0], names)
+        chosen = question.correct if ordered else among(question.answers[0], names)
         figure = guess_bars(names, chances, color, chosen=chosen, scale=1.0 if ordered else None, theme=theme())
         alt = bars_alt(names, chances, f"Answers of {name}")
     part = f"Bars: {question.kind}"
@@ -343,7 +356,7 @@ def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> Non
     records, rows = [], []
     for number, turn in enumerate(turns, 1):
         question, answer = turn.question, cast(Answer, turn.answer)
-        text, said = question.text, (question.said(turn.given), _model_said(question, answer))
+        text, said = question.text, (question.in_words(turn.response), _model_said(question, answer))
         if question.kind == "order":
             text = " ".join(f"{letter}: {part}" for letter, part in zip(LETTERS, question.choices, strict=True))
         marks = (f"{_MARKS[turn.right]} {said[0]}", f"{_MARKS[answer.right]} {said[1]}")
@@ -357,7 +370,7 @@ def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> Non
                 "you right": turn.right,
                 "model": said[1],
                 "model right": answer.right,
-                "its probability": percent(answer.chances[answer.choice]),
+                "its probability": percent(answer.probabilities[answer.choice]),
             }
         )
     text_table(

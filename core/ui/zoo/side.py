@@ -16,7 +16,7 @@ from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
 from core.language.replaced import Detection
-from core.language.side_by_side import MAX_CHARS, Answer, Continued, Filled, Word, carry_over, split, usual
+from core.language.side_by_side import MAX_CHARS, Answer, Continued, Filled, Word, carry_over, default_mask, split
 from core.language.side_by_side import answer as answer_of
 from core.language.tasks import tasks
 from core.language.text import clean
@@ -103,17 +103,17 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
     slot, before = state.key("hidden"), state.key("cut")
     now = [word.text for word in words]
     if before not in st.session_state:
-        asked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].reads)
-        st.session_state[slot] = asked or usual(words)
+        asked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].is_word)
+        st.session_state[slot] = asked or default_mask(words)
     elif st.session_state[before] != now:
         kept = carry_over(st.session_state[before], now, st.session_state[slot])
-        st.session_state[slot] = usual(words) if kept is None else kept
+        st.session_state[slot] = default_mask(words) if kept is None else kept
     st.session_state[before] = now
     fillers = [spec for spec in pair if spec.offers("predicts masked tokens")]
     if not fillers:
         state.set(mask=())
         return ()
-    fixed = [i for i, word in enumerate(words) if not word.reads]
+    fixed = [i for i, word in enumerate(words) if not word.is_word]
     masked = token_chips(
         now,
         selected=st.session_state[slot],
@@ -125,7 +125,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         held=[i for i in fixed if words[i].mask],
     )
     st.session_state[slot] = masked
-    state.set(mask=() if masked == usual(words) else masked)
+    state.set(mask=() if masked == default_mask(words) else masked)
     return masked
 
 
