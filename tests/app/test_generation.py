@@ -126,7 +126,7 @@ def test_visitors_of_one_link_share_one_generation(monkeypatch: pytest.MonkeyPat
     ((key, texts),) = ours
     session.results.clear()
     monkeypatch.setattr(session.results, "get_or_compute", lambda at, *args: texts if at == key else compute(at, *args))
-    monkeypatch.setattr(writing, "together", None)
+    monkeypatch.setattr(writing, "steps_in_batch", None)
     second = opened()
     assert not second.exception
     assert [proto.body for proto in protos(second, "html")] == [proto.body for proto in protos(first, "html")]

@@ -9,7 +9,7 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding.reader import Start
-from core.language.generate import along, generate, prompted, steps
+from core.language.generate import generate, prompted, steps, steps_along
 from core.language.types import Decoding
 from tests import tiny, tinyfamilies
 
@@ -116,5 +116,5 @@ def test_a_prompt_of_text_and_its_replay() -> None:
     checkpoint.model.resize_token_embeddings(len(checkpoint.tokenizer))
     prompt = "Once upon a time"
     beam = list(generate(checkpoint, prompt, Decoding(strategy="beam", beams=3, max_new_tokens=6)))
-    again = along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids)
+    again = steps_along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids)
     assert again[-1].ids == beam[-1].ids

@@ -21,7 +21,7 @@ from core.engine.client import frames
 from core.engine.messages import decode, encode
 from core.errors import EngineUnavailable, InputUnusable
 from core.language.fill_mask import predict, predict_together, prepare
-from core.language.generate import along, generate, prompted
+from core.language.generate import generate, prompted, steps_along
 from core.language.types import Decoding
 from core.settings import settings
 from core.turns import Turns
@@ -112,7 +112,7 @@ def test_results_are_those_of_this_process(remote: object) -> None:
     steps = tuple(engine.stream(generate, "gpt", "The cat", decoding))
     assert len(steps) == 6
     same(steps, tuple(generate(gpt, "The cat", decoding)))
-    same(engine.run(along, "gpt", start, steps[-1].ids), along(gpt, start, steps[-1].ids))
+    same(engine.run(steps_along, "gpt", start, steps[-1].ids), steps_along(gpt, start, steps[-1].ids))
 
 
 def test_an_error_for_the_visitor_arrives_as_it_was_raised(remote: object) -> None:

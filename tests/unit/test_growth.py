@@ -11,7 +11,7 @@ from core import checkpoints
 from core.checkpoints.registry import bundled_root
 from core.efficiency.growth import TURNS, caches, lengths, measure
 from core.errors import InputUnusable
-from core.language.decoding.draft import drafted, plain
+from core.language.decoding.draft import generate_with_draft, plain
 from core.language.decoding.reader import Reader
 from core.language.generate import prompt_ids
 from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, random_checkpoint
@@ -85,6 +85,6 @@ def test_it_is_a_tenth_of_the_model_and_speaks_of_the_same_tokens() -> None:
 def test_it_changes_no_text_and_halves_the_passes(prompt: str) -> None:
     large, small = checkpoints.load("atlas-gpt-2"), checkpoints.load("atlas-gpt-2", "draft")
     ids = prompt_ids(large, prompt)
-    found = drafted(large, small, ids, 40)
+    found = generate_with_draft(large, small, ids, 40)
     assert list(found.ids) == plain(large, ids, 40)
     assert found.passes_per_token < 0.7
