@@ -68,14 +68,14 @@ def named(name: str, field: str = "architecture") -> Any:
     from core.anatomy import own, own_transformer
 
     modules = (own, own_transformer)
-    found = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
-    if found is None:
+    model_class = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
+    if model_class is None:
         close = get_close_matches(name, dir(transformers), n=2, cutoff=0.6)
         raise RecordUnusable(
             f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py"
             + (f"; is {' or '.join(close)} meant?" if close else ".")
         )
-    return found
+    return model_class
 
 
 def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = None) -> Any:
@@ -97,17 +97,17 @@ def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = 
     return _configuration("overrides", {"config": config, **overrides}, model_class)
 
 
-def _configuration(place: str, arguments: dict[str, Any], model_class: Any) -> Any:
+def _configuration(field: str, arguments: dict[str, Any], model_class: Any) -> Any:
     """One configuration, from the name of its class and its arguments."""
     name = arguments.pop("config")
-    config_class = named(name, "config" if place == "overrides" else f"{place}.config")
+    config_class = named(name, "config" if field == "overrides" else f"{field}.config")
     source = _source(model_class)
     for path, reason in _unknown(config_class(), arguments, source):
-        raise RecordUnusable(f"{place}.{path}: {reason}")
+        raise RecordUnusable(f"{field}.{path}: {reason}")
     try:
         return config_class(**arguments)
     except Exception as error:
-        raise RecordUnusable(f"{place}: {name} does not take them: {_first_line(error)}") from error
+        raise RecordUnusable(f"{field}: {name} does not take them: {_first_line(error)}") from error
 
 
 def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:

@@ -36,79 +36,87 @@ def words(part: str, /, **values: str | int) -> str:
 
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
     """Short phrases on one row, most telling first; ``names`` are what the two networks are called in them."""
-    found = [piece.part.remark for piece in (*left, *right) if piece.part.remark]
+    phrases = [piece.part.remark for piece in (*left, *right) if piece.part.remark]
     for tell in (_fusion, _kind, _norm_place, _biases, _layers, _storage):
         if left and right:
-            found.extend(tell(left, right, names))
-    found.extend(_sharing(left, right, names))
-    return tuple(dict.fromkeys(found))
+            phrases.extend(tell(left, right, names))
+    phrases.extend(_sharing(left, right, names))
+    return tuple(dict.fromkeys(phrases))
 
 
 def kinds(pieces: Pieces) -> frozenset[str]:
     """What kind of norm, of activation, of positions these are; empty for what has one kind only."""
-    found = set()
+    names = set()
     for piece in pieces:
         if piece.part.bare:
-            found.add(piece.cls)
+            names.add(piece.cls)
         elif piece.part.norm:
-            found.add("RMS norm" if "RMSNorm" in piece.cls or piece.cls in _RMS else "layer norm")
-    return frozenset(found)
+            names.add("RMS norm" if "RMSNorm" in piece.cls or piece.cls in _RMS else "layer norm")
+    return frozenset(names)
 
 
 def _fusion(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = (max(len(piece.part.slugs) for piece in side) for side in (left, right))
-    if one != other:
-        yield words("Remark: fused", name=names[0] if one > other else names[1], count=max(one, other))
+    left_parts, right_parts = (max(len(piece.part.slugs) for piece in side) for side in (left, right))
+    if left_parts != right_parts:
+        yield words(
+            "Remark: fused", name=names[0] if left_parts > right_parts else names[1], count=max(left_parts, right_parts)
+        )
 
 
 def _kind(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = (" and ".join(sorted(kinds(side))) for side in (left, right))
-    if one != other:
-        yield words("Remark: kind", left=names[0], right=names[1], left_kind=one, right_kind=other)
+    left_kind, right_kind = (" and ".join(sorted(kinds(side))) for side in (left, right))
+    if left_kind != right_kind:
+        yield words("Remark: kind", left=names[0], right=names[1], left_kind=left_kind, right_kind=right_kind)
 
 
 def _norm_place(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = ({piece.before for piece in side} for side in (left, right))
-    if len(one) == len(other) == 1 and one != other and None not in one | other:
-        left_kind, right_kind = (words(f"Remark: norm {'before' if side.pop() else 'after'}") for side in (one, other))
+    left_before, right_before = ({piece.before for piece in side} for side in (left, right))
+    if (
+        len(left_before) == len(right_before) == 1
+        and left_before != right_before
+        and None not in left_before | right_before
+    ):
+        left_kind, right_kind = (
+            words(f"Remark: norm {'before' if side.pop() else 'after'}") for side in (left_before, right_before)
+        )
         yield words("Remark: kind", left=names[0], right=names[1], left_kind=left_kind, right_kind=right_kind)
 
 
 def _biases(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = _bias(left), _bias(right)
-    if one != other and None not in (one, other):
-        yield words("Remark: biases", name=names[0] if one else names[1])
+    left_bias, right_bias = _bias(left), _bias(right)
+    if left_bias != right_bias and None not in (left_bias, right_bias):
+        yield words("Remark: biases", name=names[0] if left_bias else names[1])
 
 
 def _bias(pieces: Pieces) -> bool | None:
     """Whether the matrices of layers have biases; None where some have and some have not, or there is none."""
-    found = {
+    values = {
         any(name == "bias" for name, _ in piece.tensors)
         for piece in pieces
         if piece.part.group in _LAYERS and any(len(shape) > 1 for _, shape in piece.tensors)
     }
-    return found.pop() if len(found) == 1 else None
+    return values.pop() if len(values) == 1 else None
 
 
 def _layers(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = _copies(left), _copies(right)
-    if left[0].part.group in _LAYERS and one != other:
-        yield words("Remark: layers", left=names[0], right=names[1], left_count=one, right_count=other)
+    left_layers, right_layers = _copies(left), _copies(right)
+    if left[0].part.group in _LAYERS and left_layers != right_layers:
+        yield words("Remark: layers", left=names[0], right=names[1], left_count=left_layers, right_count=right_layers)
 
 
 def _copies(pieces: Pieces) -> int:
     """In how many layers the part is, those of one name added up."""
-    found: dict[tuple[str, ...], int] = {}
+    copies: dict[tuple[str, ...], int] = {}
     for piece in pieces:
         leaf = (piece.path.rpartition(".")[2], *(name for name, _ in piece.tensors))
-        found[leaf] = found.get(leaf, 0) + piece.copies
-    return max(found.values())
+        copies[leaf] = copies.get(leaf, 0) + piece.copies
+    return max(copies.values())
 
 
 def _storage(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
-    one, other = (any(piece.cls == "Conv1D" for piece in side) for side in (left, right))
-    if one != other:
-        yield words("Remark: transposed", name=names[0] if one else names[1])
+    left_transposed, right_transposed = (any(piece.cls == "Conv1D" for piece in side) for side in (left, right))
+    if left_transposed != right_transposed:
+        yield words("Remark: transposed", name=names[0] if left_transposed else names[1])
 
 
 def _sharing(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
@@ -187,8 +195,8 @@ class Section:
     @property
     def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
         """How many rows have each verdict, in the order of :data:`VERDICTS`."""
-        found = Counter(row.verdict for row in self.rows)
-        return tuple((verdict, found[verdict]) for verdict in VERDICTS if found[verdict])
+        counts = Counter(row.verdict for row in self.rows)
+        return tuple((verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict])
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,20 +275,20 @@ def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
     chosen, system = size_of(slug, size), catalogue.get(slug)
     name = f"{system.name} {chosen.name}"
     stated = [int(number) if number.isdigit() else 0 for number in chosen.shape[0].split(" + ")]
-    found, held = [], pieces(root)
+    layers, stored_pieces = [], pieces(root)
     for at, stack in enumerate(stacks(root)):
-        stored = _stored(held, stack.slug)
+        stored = _stored(stored_pieces, stack.slug)
         published = stated[at] if at < len(stated) else 0
         # a configuration that says less than the tree holds counts something else (the layers of one half)
-        found.append(Layers(stack.name, stored, max(stored, published)))
-    return Side(slug, chosen.name, name, root.cls, root.total, tuple(found), system.name if alone else name)
+        layers.append(Layers(stack.name, stored, max(stored, published)))
+    return Side(slug, chosen.name, name, root.cls, root.total, tuple(layers), system.name if alone else name)
 
 
-def _stored(found: Iterable[Piece], stack: str) -> int:
+def _stored(pieces_of_side: Iterable[Piece], stack: str) -> int:
     """Layers of a stack with parameters of their own, by the matrix that ends what mixes the places in each."""
     return sum(
         piece.copies
-        for piece in found
+        for piece in pieces_of_side
         if piece.stack == stack and (piece.part.group, piece.part.slugs[0]) in _MIXERS and not piece.shares
     )
 
@@ -296,7 +304,7 @@ def _places(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str
     names: tuple[dict[str, str], dict[str, str]] = ({}, {})
     free = list(right)
     for stack in left:
-        partner = next((one for one in free if one.kind == stack.kind), None)
+        partner = next((candidate for candidate in free if candidate.kind == stack.kind), None)
         names[0][stack.slug] = stack.name if partner is None or len(left) > 1 else partner.name
         if partner is not None:
             free.remove(partner)
@@ -306,8 +314,8 @@ def _places(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str
         single, double = (0, 1) if len(left) == 1 else (1, 0)
         names[double][""] = next(iter(names[single].values()))
     order = [stack.name for stack in (left if len(left) > 1 else right)]
-    one, other = (dict(sorted(side.items(), key=lambda item: _at(item[1], order))) for side in names)
-    return one, other
+    candidate, other = (dict(sorted(side.items(), key=lambda item: _at(item[1], order))) for side in names)
+    return candidate, other
 
 
 def _at(name: str, order: Sequence[str]) -> int:
@@ -325,31 +333,33 @@ def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str])
     """The pieces of one group as rows."""
     rows = []
     for slugs in _meeting([*left, *right]):
-        one, other = (tuple(piece for piece in side if slugs >= set(piece.part.slugs)) for side in (left, right))
+        left_row, right_row = (
+            tuple(piece for piece in side if slugs >= set(piece.part.slugs)) for side in (left, right)
+        )
         # an activation is a module in some classes and a function in others: no module says nothing
-        if slugs == {"activation"} and not (one and other):
+        if slugs == {"activation"} and not (left_row and right_row):
             continue
-        name = _name(slugs, [*one, *other])
-        rows.append(Row(name, one, other, _verdict(one, other), names))
+        name = _name(slugs, [*left_row, *right_row])
+        rows.append(Row(name, left_row, right_row, _verdict(left_row, right_row), names))
     return tuple(rows)
 
 
-def _meeting(found: Sequence[Piece]) -> list[set[str]]:
+def _meeting(members: Sequence[Piece]) -> list[set[str]]:
     """The parts of a group, those that some matrix keeps together as one; in the order of the data file."""
     sets: list[set[str]] = []
-    for piece in found:
+    for piece in members:
         joined = set(piece.part.slugs)
-        joined.update(*(one for one in sets if one & joined))
-        sets = [*(one for one in sets if not one & joined), joined]
-    order = {part.slugs[0]: at for at, part in enumerate(parts()) if part.group == found[0].part.group}
-    return sorted(sets, key=lambda one: min(order.get(slug, len(order)) for slug in one))
+        joined.update(*(slugs for slugs in sets if slugs & joined))
+        sets = [*(slugs for slugs in sets if not slugs & joined), joined]
+    order = {part.slugs[0]: at for at, part in enumerate(parts()) if part.group == members[0].part.group}
+    return sorted(sets, key=lambda slugs: min(order.get(slug, len(order)) for slug in slugs))
 
 
-def _name(slugs: set[str], found: Sequence[Piece]) -> str:
+def _name(slugs: set[str], members: Sequence[Piece]) -> str:
     """Names of the parts in a row, each once."""
-    group = found[0].part.group
+    group = members[0].part.group
     named = [part.name for part in parts() if part.group == group and part.slugs[0] in slugs]
-    return ", ".join(dict.fromkeys(named)) or found[0].part.name
+    return ", ".join(dict.fromkeys(named)) or members[0].part.name
 
 
 def _verdict(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> Verdict:
@@ -357,20 +367,20 @@ def _verdict(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> Verdict:
         return "left" if left else "right"
     if {piece.part.slugs for piece in left} != {piece.part.slugs for piece in right}:
         return "fused"
-    one, other = _forms(left), _forms(right)
+    left_forms, right_forms = _forms(left), _forms(right)
     if kinds(left) != kinds(right):
         return "kind"
-    if one.keys() != other.keys():
+    if left_forms.keys() != right_forms.keys():
         return "size"
     if {piece.before for piece in left} != {piece.before for piece in right}:
         return "moved"
-    return "same" if one == other else "copies"
+    return "same" if left_forms == right_forms else "copies"
 
 
-def _forms(found: Iterable[Piece]) -> Counter[Form]:
+def _forms(pieces_of_side: Iterable[Piece]) -> Counter[Form]:
     """Copies by what one copy holds: its shapes, stored either way round, and whether another module owns them."""
     forms: Counter[Form] = Counter()
-    for piece in found:
+    for piece in pieces_of_side:
         shapes = sorted(_plain(extent, piece.cls) for _, extent in piece.tensors)
         forms[tuple(shapes), bool(piece.shares)] += piece.copies
     return forms

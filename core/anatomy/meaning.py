@@ -136,14 +136,14 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
 def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
     """The part that a module, or one of its tensors, means; the root is the first step, without a name."""
     names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)
-    found: _Name | None = None
+    best: _Name | None = None
     for known in _candidates(names[-1]):
-        if len(known.steps) > len(names) or (found is not None and len(known.steps) <= len(found.steps)):
+        if len(known.steps) > len(names) or (best is not None and len(known.steps) <= len(best.steps)):
             continue
         if all(_fits(step, name) for step, name in zip(known.steps, names[-len(known.steps) :], strict=True)):
-            found = known
-    if found is not None:
-        return found.part
+            best = known
+    if best is not None:
+        return best.part
     called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:] if name)
     return Part(OTHER, (called,), called)
 
@@ -153,7 +153,7 @@ def _pieces(
 ) -> Iterator[Piece]:
     copies *= node.repeat
     before = _order().get(node.cls, before)
-    stack = next((one.slug for one in both if f"{path}.".startswith(f"{one.slug}.")), "")
+    stack = next((candidate.slug for candidate in both if f"{path}.".startswith(f"{candidate.slug}.")), "")
     sorted_out: dict[Part, list[tuple[str, tuple[int, ...]]]] = {}
     for name, shape in node.tensors:
         sorted_out.setdefault(meaning(steps, name), []).append((name, shape))
@@ -200,7 +200,7 @@ def _data() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _order() -> dict[str, bool]:
     """For each class of a layer whether its norms stand before the sub-layers."""
-    return {cls: place == "before" for place, classes in _data()["norms"].items() for cls in classes}
+    return {cls: order == "before" for order, classes in _data()["norms"].items() for cls in classes}
 
 
 @lru_cache(maxsize=1)
@@ -219,7 +219,7 @@ def _parts_by_name() -> dict[tuple[str, ...], Part]:
     called = {
         (group, row["slug"]): row["name"] for row in _data()["part"] if "slug" in row for group in _list(row["group"])
     }
-    found: dict[tuple[str, ...], Part] = {}
+    by_name: dict[tuple[str, ...], Part] = {}
     for row in _data()["part"]:
         for group in _list(row["group"]):
             slugs = tuple(row.get("holds", [row.get("slug")]))
@@ -228,9 +228,9 @@ def _parts_by_name() -> dict[tuple[str, ...], Part]:
             inside = [f"{start}.{end}" for start in under[group] for end in row["names"]] if under[group] else []
             for text in (*(inside or row["names"]), *row.get("anywhere", [])):
                 steps = tuple(text.split("."))
-                if found.setdefault(steps, part) != part:
+                if by_name.setdefault(steps, part) != part:
                     raise ValueError(f"{TEXTS.name} gives {text} to two parts")
-    return found
+    return by_name
 
 
 def _list(value: str | list[str]) -> list[str]:

@@ -63,10 +63,10 @@ class ModuleNode:
         """The node at a dotted path (``"encoder.layer.0-11.attention"``; ``""`` is this node), or None."""
         node: ModuleNode = self
         for step in path.split(".") if path else ():
-            found = next((child for child in node.children if child.name == step), None)
-            if found is None:
+            match = next((child for child in node.children if child.name == step), None)
+            if match is None:
                 return None
-            node = found
+            node = match
         return node
 
     def nearest(self, path: str) -> str:
@@ -79,11 +79,11 @@ class ModuleNode:
             named = next((child for child in node.children if child.name == step), None)
             first = step.split("-")[0]
             alike = (child for child in node.children if first.isdigit() and child.name.split("-")[0] == first)
-            found = named or next(alike, None)
-            if found is None:
+            match = named or next(alike, None)
+            if match is None:
                 break
-            node = found
-            steps.append(found.name)
+            node = match
+            steps.append(match.name)
         return ".".join(steps)
 
     def text(self) -> str:

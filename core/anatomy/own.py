@@ -69,8 +69,8 @@ class AdapterBertModel(BertModel):  # type: ignore[misc]
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         for layer in self.encoder.layer:
-            for place in (layer.attention, layer):
-                place.output = AdaptedOutput(place.output, config.adapter_size)
+            for sublayer in (layer.attention, layer):
+                sublayer.output = AdaptedOutput(sublayer.output, config.adapter_size)
 
 
 class UntiedMT5(MT5ForConditionalGeneration):  # type: ignore[misc]

@@ -226,7 +226,7 @@ def markdown(rows: Sequence[SheetRow], columns: Sequence[str]) -> str:
 
     def numbered(row: SheetRow, slug: str) -> str:
         cell = row.cells[slug]
-        marks = [f"[{numbers.setdefault(cited(one), len(numbers) + 1)}]" for one in cell.citations]
+        marks = [f"[{numbers.setdefault(cited(citation), len(numbers) + 1)}]" for citation in cell.citations]
         return " ".join([cell.text, *dict.fromkeys(marks)])
 
     table = Table(
@@ -261,7 +261,7 @@ def marked(text: str, others: Sequence[str]) -> Marked:
     for other in others:
         matcher = SequenceMatcher(None, words, [_plain(word) for word in other.split()], autojunk=False)
         shared.update(at for block in matcher.get_matching_blocks() for at in range(block.a, block.a + block.size))
-    new = {place for at, place in enumerate(places) if at not in shared}
+    new = {index for at, index in enumerate(places) if at not in shared}
     # a blank between two marked words belongs to them, so that a changed phrase is one run
     new |= {at for at, piece in enumerate(pieces) if piece.isspace() and at - 1 in new and at + 1 in new}
     runs: list[tuple[str, bool]] = []

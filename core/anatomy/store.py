@@ -47,13 +47,13 @@ def explain(cls: str) -> Explanation | None:
 @lru_cache(maxsize=1)
 def explanations() -> dict[str, Explanation]:
     """Every explained class. Raises ValueError when the data file explains a class twice."""
-    found: dict[str, Explanation] = {}
+    by_class: dict[str, Explanation] = {}
     for entry in tomllib.loads(TEXTS.read_text(encoding="utf-8"))["entry"]:
         for cls in entry["classes"]:
-            if cls in found:
+            if cls in by_class:
                 raise ValueError(f"{TEXTS.name} explains {cls} twice")
-            found[cls] = Explanation(entry["text"], entry.get("formula"), entry.get("where"))
-    return found
+            by_class[cls] = Explanation(entry["text"], entry.get("formula"), entry.get("where"))
+    return by_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,10 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     stored = _stored(slug)
     if chosen.name in stored:
         return stored[chosen.name]
-    found = _live(slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str))
-    if isinstance(found, str):
-        raise RecordUnusable(found)
-    return found
+    built = _live(slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str))
+    if isinstance(built, str):
+        raise RecordUnusable(built)
+    return built
 
 
 @lru_cache(maxsize=256)
@@ -152,23 +152,23 @@ def counts(slug: str) -> dict[str, int]:
 
 def trees(slug: str) -> dict[str, ModuleNode]:
     """Every size of a system in the catalogue's order, without those of which :func:`faults` tells."""
-    found = {}
+    by_size = {}
     for size in catalogue.get(slug).sizes:
         with contextlib.suppress(RecordUnusable):
-            found[size.name] = tree(slug, size.name)
-    return found
+            by_size[size.name] = tree(slug, size.name)
+    return by_size
 
 
 def faults() -> tuple[str, ...]:
     """A sentence for every size that its record does not make: the file, the field, the reason. Usually none."""
-    found = []
+    sentences = []
     for system in catalogue.systems():
         for size in system.sizes:
             try:
                 tree(system.slug, size.name)
             except RecordUnusable as error:
-                found.append(str(error))
-    return tuple(found)
+                sentences.append(str(error))
+    return tuple(sentences)
 
 
 def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
@@ -179,7 +179,7 @@ def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
         built = {size.name: module_tree(system.slug, size.name, live=True) for size in system.sizes}
         (folder / f"{system.slug}.json").write_text(dump(built), encoding="utf-8")
         written[system.slug] = {name: node.parameters for name, node in built.items()}
-    from_source = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in printed().items()}
+    from_source = {slug: describe(build_model(row.cls, row.config, row.overrides)) for slug, row in printed().items()}
     (folder / f"{SOURCE}.json").write_text(dump(from_source), encoding="utf-8")
     for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
         (folder / f"{stale}.json").unlink()

@@ -58,7 +58,13 @@ def _only(comparison: Comparison, verdict: str, side: Side) -> str:
     whole = [
         place
         for place in places
-        if {row.verdict for one in comparison.sections if one.place == place for row in one.rows} == {verdict}
+        if {
+            row.verdict
+            for other_section in comparison.sections
+            if other_section.place == place
+            for row in other_section.rows
+        }
+        == {verdict}
     ]
     for place in whole:
         amount = sum(section.parameters[at] for section in comparison.sections if section.place == place)
@@ -95,35 +101,39 @@ def _changed(comparison: Comparison) -> str:
 
 def _layers(comparison: Comparison) -> list[str]:
     left, right = comparison.left.layers, comparison.right.layers
-    pairs = [(one, other) for one in left for other in right if one.place == other.place]
+    pairs = [(before, after) for before in left for after in right if before.place == after.place]
     if not pairs and len(left) == len(right) == 1:
         pairs = [(left[0], right[0])]
     named = []
-    for one, other in pairs:
-        of = f" in the {one.place.lower()}" if len(left) > 1 and len(right) > 1 else ""
-        if one.stored != other.stored and one.stored and other.stored:
-            use = f", used {other.used} times," if other.used > other.stored else ""
-            was = f", used {one.used} times" if one.used > one.stored else ""
-            noun = "layer" if other.stored == 1 else "layers"
-            kept = "stored " if use or was else ""
-            named.append(f"{other.stored} {kept}{noun}{use} instead of {one.stored}{was}{of}")
+    for before, after in pairs:
+        of = f" in the {before.place.lower()}" if len(left) > 1 and len(right) > 1 else ""
+        if before.stored != after.stored and before.stored and after.stored:
+            use = f", used {after.used} times," if after.used > after.stored else ""
+            was = f", used {before.used} times" if before.used > before.stored else ""
+            noun = "layer" if after.stored == 1 else "layers"
+            stored_word = "stored " if use or was else ""
+            named.append(f"{after.stored} {stored_word}{noun}{use} instead of {before.stored}{was}{of}")
     return named
 
 
 def _joined(row: Row) -> str:
-    one = max(len(piece.part.slugs) for piece in row.left)
-    other = max(len(piece.part.slugs) for piece in row.right)
-    if one == other:
+    left_parts = max(len(piece.part.slugs) for piece in row.left)
+    right_parts = max(len(piece.part.slugs) for piece in row.right)
+    if left_parts == right_parts:
         return words("Summary: other matrices")
-    return words("Summary: one matrix" if other > one else "Summary: own matrices")
+    return words("Summary: one matrix" if right_parts > left_parts else "Summary: own matrices")
 
 
 def _sizes(row: Row) -> str:
     """From which shape to which, where each side has one table."""
     if row.verdict != "size" or not (len(row.left) == len(row.right) == 1):
         return f" ({row.remarks[0]})" if row.remarks else ""
-    one, other = (_shape(side[0]) for side in (row.left, row.right))
-    return f" from {one} to {other}" if one != other else (f" ({row.remarks[0]})" if row.remarks else "")
+    left_shape, right_shape = (_shape(side[0]) for side in (row.left, row.right))
+    return (
+        f" from {left_shape} to {right_shape}"
+        if left_shape != right_shape
+        else (f" ({row.remarks[0]})" if row.remarks else "")
+    )
 
 
 def _shape(piece: Piece) -> str:

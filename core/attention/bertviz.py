@@ -101,10 +101,12 @@ def render(
         check_place(first, head=number)
     layers = list(range(first.layers)) if include_layers is None else sorted(set(include_layers))
     every = list(range(first.heads)) if include_heads is None else sorted(set(include_heads))
-    most = max(tokens_at_once(found, view, layers=len(layers), heads=len(every)) for found in maps)
+    most = max(tokens_at_once(attention_map, view, layers=len(layers), heads=len(every)) for attention_map in maps)
     shown = None if heads is None else [every.index(head) for head in heads]
     params: dict[str, Any] = {
-        "attention": [_packed(found, view, layers, every, None if controls else most, bits) for found in maps],
+        "attention": [
+            _packed(attention_map, view, layers, every, None if controls else most, bits) for attention_map in maps
+        ],
         "default_filter": "0",
         "root_div_id": "atlas",
         "layer": None if layer is None else layers.index(layer) if view == "neuron" else layer + 1,
@@ -138,18 +140,22 @@ def render(
 
 
 def tokens_at_once(
-    found: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
+    attention_map: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
 ) -> int:
     """How many of a map's tokens ``view`` can show at once with so many layers and heads, by default all."""
-    pictures = {"head": heads or found.heads, "neuron": 1}.get(view, (layers or found.layers) * (heads or found.heads))
-    longest = max(len(found.query_tokens), len(found.key_tokens))
+    pictures = {"head": heads or attention_map.heads, "neuron": 1}.get(
+        view, (layers or attention_map.layers) * (heads or attention_map.heads)
+    )
+    longest = max(len(attention_map.query_tokens), len(attention_map.key_tokens))
     return min(longest, max(1, math.isqrt(MAX_LINES[view] // pictures)))
 
 
-def height(found: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None) -> int:
+def height(
+    attention_map: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
+) -> int:
     """How many pixels the page needs, as bertviz lays it out, with so many layers and heads, by default all."""
-    layers, heads = layers or found.layers, heads or found.heads
-    tokens = tokens_at_once(found, view, layers=layers, heads=heads)
+    layers, heads = layers or attention_map.layers, heads or attention_map.heads
+    tokens = tokens_at_once(attention_map, view, layers=layers, heads=heads)
     if view == "head":
         return math.ceil(tokens * 22.5 + 30 + 130) + _SAVING
     if view == "neuron":
@@ -175,42 +181,42 @@ def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[At
             "view show the same weights."
         )
 
-    def layout(found: AttentionMap) -> tuple[object, ...]:
+    def layout(one_map: AttentionMap) -> tuple[object, ...]:
         if view != "neuron":
-            return found.layers, found.heads
-        dimension = None if found.queries is None else found.queries.shape[-1]
-        return found.layers, found.heads, is_causal(found), dimension
+            return one_map.layers, one_map.heads
+        dimension = None if one_map.queries is None else one_map.queries.shape[-1]
+        return one_map.layers, one_map.heads, is_causal(one_map), dimension
 
     return [chosen, *(found for found in trace.maps if found is not chosen and layout(found) == layout(chosen))]
 
 
 def _packed(
-    found: AttentionMap, view: View, layers: list[int], heads: list[int], most: int | None, bits: Bits
+    attention_map: AttentionMap, view: View, layers: list[int], heads: list[int], most: int | None, bits: Bits
 ) -> dict[str, Any]:
     """What the page is sent of a map: the chosen layers and heads, and the first ``most`` tokens of both sides."""
 
     def sent(values: Floats) -> Floats:
         return values if values.shape[:2] == (len(layers), len(heads)) else values[np.ix_(layers, heads)]
 
-    queries, keys = found.query_tokens[:most], found.key_tokens[:most]
+    queries, keys = attention_map.query_tokens[:most], attention_map.key_tokens[:most]
     out: dict[str, Any] = {
-        "name": _name(found),
-        "weights": by_head(sent(found.weights[:, :, :most, :most]), bits),
+        "name": _name(attention_map),
+        "weights": by_head(sent(attention_map.weights[:, :, :most, :most]), bits),
         "left_text": [short(token, _LABEL_CHARS[view]) for token in queries],
         "right_text": [short(token, _LABEL_CHARS[view]) for token in keys],
     }
-    if found.second is not None and len(queries) == len(keys) > found.second > 0:
-        out["second"] = found.second
+    if attention_map.second is not None and len(queries) == len(keys) > attention_map.second > 0:
+        out["second"] = attention_map.second
     if view == "neuron":
-        assert found.queries is not None
-        assert found.keys is not None
-        out["queries"] = by_head(sent(found.queries[:, :, :most]), bits, signed=True)
-        out["keys"] = by_head(sent(found.keys[:, :, :most]), bits, signed=True)
+        assert attention_map.queries is not None
+        assert attention_map.keys is not None
+        out["queries"] = by_head(sent(attention_map.queries[:, :, :most]), bits, signed=True)
+        out["keys"] = by_head(sent(attention_map.keys[:, :, :most]), bits, signed=True)
     return out
 
 
-def _name(found: AttentionMap) -> str:
-    return found.label or found.kind.capitalize()
+def _name(attention_map: AttentionMap) -> str:
+    return attention_map.label or attention_map.kind.capitalize()
 
 
 def _body(maps: Sequence[AttentionMap], view: View, heads: Sequence[int], controls: bool) -> str:
@@ -231,7 +237,9 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     parts = [] if view == "model" else ['<label>Layer <select id="layer"></select></label>']
     if view == "neuron":
         parts.append('<label>Head <select id="att_head"></select></label>')
-    options = "".join(f'<option value="{i}">{escape(_name(found))}</option>' for i, found in enumerate(maps))
+    options = "".join(
+        f'<option value="{i}">{escape(_name(attention_map))}</option>' for i, attention_map in enumerate(maps)
+    )
     # bertviz draws anew when this menu changes, so it is there even where it leaves no choice.
     parts.append(f'<label{"" if len(maps) > 1 else " hidden"}>Attention <select id="filter">{options}</select></label>')
     left = "Part of the text" if view == "neuron" and is_causal(maps[0]) else "Left"
@@ -244,7 +252,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
 
 def _script(view: View) -> Path:
     """A script of the installed bertviz, found without importing it (that would bring IPython and torch)."""
-    found = find_spec("bertviz")
-    if found is None or found.origin is None:
+    spec = find_spec("bertviz")
+    if spec is None or spec.origin is None:
         raise NoAttentionMatrix("bertviz is not installed here, so its views cannot be drawn. The heat map can.")
-    return Path(found.origin).with_name(f"{view}_view.js")
+    return Path(spec.origin).with_name(f"{view}_view.js")

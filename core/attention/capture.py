@@ -134,16 +134,16 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     tokens = labels(checkpoint.tokenizer, ids)
     with torch.inference_mode():
         if has(model.config, "hashing"):
-            found = shapes.reformer(model, inputs, tokens)
+            attention_map = shapes.reformer(model, inputs, tokens)
         elif has_memory(model):
-            found = shapes.transformer_xl(model, inputs, tokens)
+            attention_map = shapes.transformer_xl(model, inputs, tokens)
         else:
             with library_errors(model):
                 outputs = model(
                     input_ids=inputs, attention_mask=torch.ones_like(inputs), output_attentions=True, use_cache=False
                 )
-            found = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
-        trace = AttentionTrace(checkpoint.spec.slug, decoder=found)
+            attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
+        trace = AttentionTrace(checkpoint.spec.slug, decoder=attention_map)
         return attach(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
 
 

@@ -33,23 +33,23 @@ UNITS = 2**28
 """Capacity of an edge of weight one. scipy takes whole 32-bit numbers, so each weight is rounded to 1 / UNITS."""
 
 
-def part(found: AttentionMap, *, layer: int | None = None, head: int | None = None) -> AttentionMap:
+def part(attention_map: AttentionMap, *, layer: int | None = None, head: int | None = None) -> AttentionMap:
     """One layer, or one head of every layer, or one head: (1 or L, 1 or H, Q, K). From 0.
 
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(found, layer, head)
+    check_place(attention_map, layer, head)
     rows = slice(None) if layer is None else slice(layer, layer + 1)
     columns = slice(None) if head is None else slice(head, head + 1)
-    known = _known(found)
+    known = _known(attention_map)
     known = known[rows if known.shape[0] > 1 else slice(None), columns if known.shape[1] > 1 else slice(None)]
     return replace(
-        found,
-        weights=found.weights[rows, columns],
+        attention_map,
+        weights=attention_map.weights[rows, columns],
         allowed=_stored(known),
-        queries=None if found.queries is None else found.queries[rows, columns],
-        keys=None if found.keys is None else found.keys[rows, columns],
+        queries=None if attention_map.queries is None else attention_map.queries[rows, columns],
+        keys=None if attention_map.keys is None else attention_map.keys[rows, columns],
     )
 
 
@@ -80,25 +80,25 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
     return _new(first, weights * known, known, note)
 
 
-def mean(found: AttentionMap) -> AttentionMap:
+def mean(attention_map: AttentionMap) -> AttentionMap:
     """The mean over the heads of each layer, (L, 1, Q, K); its rows sum to what theirs sum to."""
-    weights = found.weights.mean(axis=1, keepdims=True, dtype=np.float32)
-    return _new(found, weights, _anywhere(found, (1,)), found.note)
+    weights = attention_map.weights.mean(axis=1, keepdims=True, dtype=np.float32)
+    return _new(attention_map, weights, _anywhere(attention_map, (1,)), attention_map.note)
 
 
-def overall(found: AttentionMap) -> AttentionMap:
+def overall(attention_map: AttentionMap) -> AttentionMap:
     """The mean over all heads of all layers, (1, 1, Q, K); its rows sum to what theirs sum to."""
-    weights = found.weights.mean(axis=(0, 1), keepdims=True, dtype=np.float32)
-    return _new(found, weights, _anywhere(found, (0, 1)), found.note)
+    weights = attention_map.weights.mean(axis=(0, 1), keepdims=True, dtype=np.float32)
+    return _new(attention_map, weights, _anywhere(attention_map, (0, 1)), attention_map.note)
 
 
-def maximum(found: AttentionMap) -> AttentionMap:
+def maximum(attention_map: AttentionMap) -> AttentionMap:
     """The largest weight of any head of each layer, (L, 1, Q, K)."""
-    note = map_note("maximum") if found.heads > 1 else found.note
-    return _new(found, found.weights.max(axis=1, keepdims=True), _anywhere(found, (1,)), note)
+    note = map_note("maximum") if attention_map.heads > 1 else attention_map.note
+    return _new(attention_map, attention_map.weights.max(axis=1, keepdims=True), _anywhere(attention_map, (1,)), note)
 
 
-def rollout(found: AttentionMap) -> AttentionMap:
+def rollout(attention_map: AttentionMap) -> AttentionMap:
     """Attention rolled out, (L, 1, n, n): above each layer, how much of every token of the input a token holds.
 
     Rows sum to one. ``allowed`` says what a token can reach through the layers up to this one.
@@ -106,16 +106,16 @@ def rollout(found: AttentionMap) -> AttentionMap:
     Raises:
         NoAttentionMatrix: not self-attention over one text.
     """
-    steps, opened = _with_residual(found)
+    steps, opened = _with_residual(attention_map)
     held = np.eye(steps.shape[-1])
     reach = held.astype(np.bool_)
     out, reached = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
     for layer, (step, open_) in enumerate(zip(steps, opened, strict=True)):
         out[layer], reached[layer] = held, reach = step @ held, open_ @ reach
-    return _new(found, out[:, None], reached[:, None], map_note("rollout"))
+    return _new(attention_map, out[:, None], reached[:, None], map_note("rollout"))
 
 
-def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
+def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
     """The flow of attention from above ``layer`` (from 0; the last when not given) down to the input, (1, 1, n, n).
 
     No flow is more than one; rows sum to more than one, because each pair has a flow of its own. Weights are rounded to
@@ -130,15 +130,15 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    steps, opened = _with_residual(found)
+    steps, opened = _with_residual(attention_map)
     n = steps.shape[-1]
     if n > MOST_FOR_FLOW:
         raise InputTooLong(
             f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it needs a maximum "
             "flow for every pair of tokens. Use rollout for longer texts."
         )
-    check_place(found, layer)
-    top = found.layers if layer is None else layer + 1
+    check_place(attention_map, layer)
+    top = attention_map.layers if layer is None else layer + 1
     # Node l·n + i is token i above layer l; 0 is the input. Edges run down.
     below, upper, lower = np.nonzero(opened[:top])
     capacity = np.rint(steps[below, upper, lower] * UNITS).astype(np.int32)
@@ -152,32 +152,32 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:
         reach = open_ @ reach
-    return _new(found, weights, reach[None, None], map_note("flow", layer=top))
+    return _new(attention_map, weights, reach[None, None], map_note("flow", layer=top))
 
 
-def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
+def _with_residual(attention_map: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
     """(L, n, n) the mean over heads with its residual, rows summing to one; and where an edge is."""
-    if found.kind not in ("encoder", "decoder") or found.query_tokens != found.key_tokens:
+    if attention_map.kind not in ("encoder", "decoder") or attention_map.query_tokens != attention_map.key_tokens:
         raise NoAttentionMatrix(
             "Attention flow and rollout need self-attention. Between two texts, or in "
             "XLNet's second stream, the tokens of one layer are not the keys of the next."
         )
-    n = len(found.query_tokens)
+    n = len(attention_map.query_tokens)
     same = np.eye(n)
-    steps = 0.5 * found.weights.mean(axis=1, dtype=np.float64) + 0.5 * same
+    steps = 0.5 * attention_map.weights.mean(axis=1, dtype=np.float64) + 0.5 * same
     steps /= steps.sum(axis=-1, keepdims=True)
-    return steps, np.broadcast_to(_known(found).any(axis=1) | same.astype(np.bool_), steps.shape)
+    return steps, np.broadcast_to(_known(attention_map).any(axis=1) | same.astype(np.bool_), steps.shape)
 
 
-def _known(found: AttentionMap) -> Bools:
+def _known(attention_map: AttentionMap) -> Bools:
     """(L or 1, H or 1, Q, K) where a weight was computed."""
-    known = computed(found)
-    return np.ones((1, 1, *found.weights.shape[2:]), np.bool_) if known is None else known
+    known = computed(attention_map)
+    return np.ones((1, 1, *attention_map.weights.shape[2:]), np.bool_) if known is None else known
 
 
-def _anywhere(found: AttentionMap, axes: tuple[int, ...]) -> Bools:
+def _anywhere(attention_map: AttentionMap, axes: tuple[int, ...]) -> Bools:
     """Where a weight was computed in any of the layers (0) or heads (1)."""
-    known: Bools = np.logical_or.reduce(_known(found), axis=axes, keepdims=True)
+    known: Bools = np.logical_or.reduce(_known(attention_map), axis=axes, keepdims=True)
     return known
 
 
@@ -186,5 +186,5 @@ def _stored(known: Bools) -> Bools | None:
     return None if known.all() else known
 
 
-def _new(found: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:
-    return replace(found, weights=frozen(weights), allowed=_stored(known), note=note, queries=None, keys=None)
+def _new(attention_map: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:
+    return replace(attention_map, weights=frozen(weights), allowed=_stored(known), note=note, queries=None, keys=None)

@@ -100,19 +100,21 @@ class HeadSums:
         self._sums: dict[str, NDArray[np.float64]] = {}
         self._rows: dict[str, int] = {}
 
-    def add(self, found: AttentionMap) -> None:
+    def add(self, attention_map: AttentionMap) -> None:
         """Take in a map of the same number of layers and heads as those before."""
-        patterns = _patterns(found)
+        patterns = _patterns(attention_map)
         where = np.stack([*patterns.values()])  # (scores, Q, K)
         # One product of matrices for all scores is tens of times as fast as a masked sum for each.
-        weights = np.asarray(found.weights, dtype=np.float32).reshape(found.layers * found.heads, -1)
+        weights = np.asarray(attention_map.weights, dtype=np.float32).reshape(
+            attention_map.layers * attention_map.heads, -1
+        )
         totals = (where.reshape(len(where), -1).astype(np.float32) @ weights.T).astype(np.float64)
         for name, total, rows in zip(patterns, totals, where.any(2).sum(1), strict=True):
-            self._take(name, total.reshape(found.layers, found.heads), int(rows))
-        allowed = found.allowed
-        if allowed is None and found.kind == "decoder":
-            allowed = np.tri(*found.weights.shape[2:], dtype=np.bool_)
-        means, counts = spread(found.weights, allowed)
+            self._take(name, total.reshape(attention_map.layers, attention_map.heads), int(rows))
+        allowed = attention_map.allowed
+        if allowed is None and attention_map.kind == "decoder":
+            allowed = np.tri(*attention_map.weights.shape[2:], dtype=np.bool_)
+        means, counts = spread(attention_map.weights, allowed)
         rows = int(counts.max(initial=0))  # a head that is hashed has rows of its own
         self._take("spread", means * rows, rows)
 
@@ -127,75 +129,76 @@ class HeadSums:
         return HeadScores(grids, {name: self._rows[name] for name in named})
 
 
-def scores(found: AttentionMap) -> HeadScores:
+def scores(attention_map: AttentionMap) -> HeadScores:
     """The scores that make sense for this kind of map and these tokens; ``spread`` is always there.
 
     ``separators`` is left out where it would say the same as ``marks``.
     """
     sums = HeadSums()
-    sums.add(found)
+    sums.add(attention_map)
     measured = sums.scores()
-    if "separators" in measured.grids and _marks(found) == _separators(found):
+    if "separators" in measured.grids and _marks(attention_map) == _separators(attention_map):
         del measured.grids["separators"], measured.rows["separators"]
     return measured
 
 
-def _marks(found: AttentionMap) -> list[int]:
-    return [i for i, token in enumerate(found.key_tokens) if i and is_special(token)]
+def _marks(attention_map: AttentionMap) -> list[int]:
+    return [i for i, token in enumerate(attention_map.key_tokens) if i and is_special(token)]
 
 
-def _separators(found: AttentionMap) -> list[int]:
-    return [i for i, token in enumerate(found.key_tokens) if i and token in SEPARATORS]
+def _separators(attention_map: AttentionMap) -> list[int]:
+    return [i for i, token in enumerate(attention_map.key_tokens) if i and token in SEPARATORS]
 
 
-def _patterns(found: AttentionMap) -> dict[str, Where]:
+def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
     """For each score but ``spread`` the keys of each query that count."""
-    queries, keys = found.weights.shape[2:]
+    queries, keys = attention_map.weights.shape[2:]
     everywhere = np.ones((queries, keys), dtype=np.bool_)
     at = np.arange(keys)
-    if found.kind == "cross":
+    if attention_map.kind == "cross":
         return {
             "same place": np.eye(queries, keys, dtype=np.bool_),
             "first": everywhere & (at == 0),
             "last": everywhere & (at == keys - 1),
         }
-    start = _start(found)
+    start = _start(attention_map)
     before = np.tri(queries, keys, start - 1, dtype=np.bool_)
     itself = np.eye(queries, keys, start, dtype=np.bool_)
-    copies = _copies(found)
+    copies = _copies(attention_map)
     patterns = {
         "previous": np.eye(queries, keys, start - 1, dtype=np.bool_),
         "self": itself,
         "same token": copies & ~itself,
         "first": before & (at == 0),
-        "marks": everywhere & np.isin(at, _marks(found)),
-        "separators": everywhere & np.isin(at, _separators(found)),
-        "punctuation": everywhere & np.array([is_punctuation(token) for token in found.key_tokens], dtype=np.bool_),
+        "marks": everywhere & np.isin(at, _marks(attention_map)),
+        "separators": everywhere & np.isin(at, _separators(attention_map)),
+        "punctuation": everywhere
+        & np.array([is_punctuation(token) for token in attention_map.key_tokens], dtype=np.bool_),
     }
-    if found.kind == "encoder":
+    if attention_map.kind == "encoder":
         patterns["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
-    if found.kind == "decoder":
+    if attention_map.kind == "decoder":
         # Column j + 1 of what counts is column j of the earlier copies; the token itself is not "what came after".
         patterns["induction"] = np.roll(copies & before, 1, axis=1) & before
         visible = np.tri(queries, keys, dtype=np.bool_)
         patterns = {name: where & visible for name, where in patterns.items()}
-    if found.kind == "query":  # which does not attend to its own token
+    if attention_map.kind == "query":  # which does not attend to its own token
         patterns = {name: where & before for name, where in patterns.items() if name != "self"}
     return patterns
 
 
-def _start(found: AttentionMap) -> int:
+def _start(attention_map: AttentionMap) -> int:
     """The column of the first row's own token: not 0 where the queries are a part of the text."""
-    rows, columns = found.query_tokens, found.key_tokens
+    rows, columns = attention_map.query_tokens, attention_map.key_tokens
     starts = range(len(columns) - len(rows) + 1)
     return next((start for start in starts if columns[start : start + len(rows)] == rows), 0)
 
 
-def _copies(found: AttentionMap) -> Where:
+def _copies(attention_map: AttentionMap) -> Where:
     """(Q, K) where query and key are the same token of the vocabulary, special ones aside."""
-    labels = {label: number for number, label in enumerate(found.key_tokens) if not is_special(label)}
-    queries = np.array([labels.get(label, -1) for label in found.query_tokens])
-    keys = np.array([labels.get(label, -2) for label in found.key_tokens])
+    labels = {label: number for number, label in enumerate(attention_map.key_tokens) if not is_special(label)}
+    queries = np.array([labels.get(label, -1) for label in attention_map.query_tokens])
+    keys = np.array([labels.get(label, -2) for label in attention_map.key_tokens])
     same: Where = queries[:, None] == keys[None, :]
     return same
 
@@ -240,5 +243,5 @@ def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
     """
     size = weights.shape[-1]
     back = np.arange(size)[:, None] - np.arange(size)[None, :]
-    found = np.where(weights > 0, back, 0).max(axis=(1, 2, 3), initial=0)  # (L,)
-    return tuple(int(far) for far in found)
+    furthest = np.where(weights > 0, back, 0).max(axis=(1, 2, 3), initial=0)  # (L,)
+    return tuple(int(far) for far in furthest)

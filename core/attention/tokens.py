@@ -73,21 +73,21 @@ def align(sentence: Sentence, tokens: Sequence[Token]) -> Membership:
 
 def belonging(starts: Sequence[int], tokens: Sequence[Token]) -> Membership:
     """As :func:`align`, for words of any text that begin at ``starts``; a token before the first belongs to none."""
-    found = np.zeros((len(starts), len(tokens)), dtype=np.float32)
+    membership = np.zeros((len(starts), len(tokens)), dtype=np.float32)
     for index, token in enumerate(tokens):
         if starts and token.start >= starts[0] and not token.special:
-            found[bisect_right(starts, token.start) - 1, index] = 1
-    return found
+            membership[bisect_right(starts, token.start) - 1, index] = 1
+    return membership
 
 
 def word_weights(
-    weights: NDArray[np.float32], belongs: Membership, looked_at: Membership | None = None
+    weights: NDArray[np.float32], belongs: Membership, key_membership: Membership | None = None
 ) -> NDArray[np.float32]:
     """(L, H, n, n) from ``weights`` of shape (L, H, T, T); rows of words without a token are zero.
 
-    ``looked_at`` is the membership of the keys where they are of another text: (L, H, n, m) from (L, H, T, S).
+    ``key_membership`` is the membership of the keys where they are of another text: (L, H, n, m) from (L, H, T, S).
     """
     pieces = belongs.sum(1, keepdims=True)
-    keys = belongs if looked_at is None else looked_at
-    found: NDArray[np.float32] = (belongs / np.maximum(pieces, 1)) @ weights @ keys.T
-    return found
+    keys = belongs if key_membership is None else key_membership
+    by_word: NDArray[np.float32] = (belongs / np.maximum(pieces, 1)) @ weights @ keys.T
+    return by_word

@@ -81,13 +81,13 @@ class AttentionMap:
         shape = self.weights.shape
         if self.allowed is None:
             return np.ones(shape[2:], dtype=np.bool_)
-        found: Bools = np.broadcast_to(self.allowed, shape)[layer, head]
-        return found
+        computed: Bools = np.broadcast_to(self.allowed, shape)[layer, head]
+        return computed
 
 
-def check_place(found: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
+def check_place(attention_map: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
     """Raises :class:`OutOfRange` for a layer or head, from 0, that a map does not have."""
-    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
+    for name, number, size in (("layer", layer, attention_map.layers), ("head", head, attention_map.heads)):
         if number is not None and not 0 <= number < size:
             raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} here.")
 
@@ -109,11 +109,11 @@ class AttentionTrace:
 
     def of_kind(self, kind: MapKind) -> AttentionMap:
         """The map of that kind, which must be there."""
-        return next(found for found in self.maps if found.kind == kind)
+        return next(attention_map for attention_map in self.maps if attention_map.kind == kind)
 
     @property
     def own(self) -> AttentionMap:
         """The map of the text that is read: the encoder's, or of a decoder alone its own."""
-        found = self.encoder or self.decoder
-        assert found is not None
-        return found
+        attention_map = self.encoder or self.decoder
+        assert attention_map is not None
+        return attention_map

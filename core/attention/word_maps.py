@@ -50,7 +50,7 @@ class WordAttention:
     """How one model attends over a sentence, in words."""
 
     slug: str
-    found: AttentionMap
+    attention_map: AttentionMap
     """Over the words; ``allowed`` is False where no token of one word may attend to a token of the other."""
     cross: AttentionMap | None = None
     """From the words that an encoder-decoder generated to those of the sentence."""
@@ -69,19 +69,19 @@ def words_of(text: str) -> tuple[Word, ...]:
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more than fits side by side.
     """
-    found = split(clean(text, MAX_CHARS))
-    if len(found) > MOST_WORDS:
-        raise InputTooLong(f"This sentence has {len(found)} words and marks; up to {MOST_WORDS} fit side by side.")
-    return found
+    words = split(clean(text, MAX_CHARS))
+    if len(words) > MOST_WORDS:
+        raise InputTooLong(f"This sentence has {len(words)} words and marks; up to {MOST_WORDS} fit side by side.")
+    return words
 
 
 def part_of(text: str, first: int, last: int) -> str:
     """The words and marks ``first`` to ``last`` of ``text``, from 1, as they stand in it; at most `MOST_WORDS`."""
     cleaned = clean(text)
-    found = split(cleaned)
-    begin = min(max(first, 1), len(found)) - 1
-    end = min(max(last, begin + 1), begin + MOST_WORDS, len(found))
-    return cleaned[found[begin].start : found[end - 1].end]
+    words = split(cleaned)
+    begin = min(max(first, 1), len(words)) - 1
+    end = min(max(last, begin + 1), begin + MOST_WORDS, len(words))
+    return cleaned[words[begin].start : words[end - 1].end]
 
 
 def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordAttention:
@@ -122,16 +122,16 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     Measured over the treebank where that was done, so that the head stays when the sentence changes; else on this
     sentence.
     """
-    found = attention.found
+    attention_map = attention.found
     grid: Any = rolefiles.roles(attention.slug).get(role)
-    if grid is None or grid.shape != (found.layers, found.heads):
-        grid = scores(found).grids.get(role)
+    if grid is None or grid.shape != (attention_map.layers, attention_map.heads):
+        grid = scores(attention_map).grids.get(role)
     return None if grid is None else _place(grid, int(grid.argmax()))
 
 
-def sharpest(found: AttentionMap) -> tuple[int, int]:
+def sharpest(attention_map: AttentionMap) -> tuple[int, int]:
     """Layer and head, from 0, whose rows are spread least."""
-    grid = scores(found).grids["spread"]
+    grid = scores(attention_map).grids["spread"]
     return _place(grid, int(grid.argmin()))
 
 
@@ -170,56 +170,68 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
         InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.word_maps.word_attention`.
     """
     tokenizer: Any = checkpoint.tokenizer
-    words, written = words_of(text), split(answer)
+    words, answer_words = words_of(text), split(answer)
     _check_places(checkpoint, able=tokenizer.is_fast)
     request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
     columns = belonging([word.start + len(request.task.prefix) for word in words], request.tokens)
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids = [int(number) for number in encoded["input_ids"]]
     tokens = describe(tokenizer, ids, answer, encoded["offset_mapping"], encoded.word_ids())
-    rows = belonging([word.start for word in written], tokens)
-    _check_places(checkpoint, able=bool(columns.any() and (rows.any() or not written)))
+    rows = belonging([word.start for word in answer_words], tokens)
+    _check_places(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
     trace = capture_pair(checkpoint, request.source, request.prompt, [*ids, *_end(checkpoint)])
     assert trace.encoder is not None
     assert trace.decoder is not None
     assert trace.cross is not None
     encoder = in_words(trace.encoder, words, words, columns, columns)
-    if not written:
+    if not answer_words:
         return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
     # The decoder reads its prompt first, and never the last token that is generated.
     read = _padded(rows, len(request.prompt), trace.decoder.weights.shape[2])
-    made = _padded(rows, 0, trace.cross.weights.shape[2])
+    predicted = _padded(rows, 0, trace.cross.weights.shape[2])
     return AttentionTrace(
         checkpoint.spec.slug,
         encoder=encoder,
-        decoder=in_words(trace.decoder, written, written, read, read),
-        cross=in_words(trace.cross, written, words, made, columns),
+        decoder=in_words(trace.decoder, answer_words, answer_words, read, read),
+        cross=in_words(trace.cross, answer_words, words, predicted, columns),
     )
 
 
 def _end(checkpoint: Checkpoint) -> list[int]:
     """The token that ends an answer, so that the last word is read as well; empty where none does."""
     model: Any = checkpoint.model
-    found = model.generation_config.eos_token_id, checkpoint.tokenizer.eos_token_id, checkpoint.tokenizer.sep_token_id
-    known = next((one for one in found if one is not None), None)
+    candidates = (
+        model.generation_config.eos_token_id,
+        checkpoint.tokenizer.eos_token_id,
+        checkpoint.tokenizer.sep_token_id,
+    )
+    known = next((token for token in candidates if token is not None), None)
     return [] if known is None else [int(known[0] if isinstance(known, list) else known)]
 
 
 def _padded(belongs: Membership, before: int, length: int) -> Membership:
     """(m, length): ``before`` tokens of no word, then those of ``belongs``, then again of none, or cut off."""
     out = np.zeros((len(belongs), length), dtype=np.float32)
-    kept = belongs[:, : length - before]
-    out[:, before : before + kept.shape[1]] = kept
+    fitting = belongs[:, : length - before]
+    out[:, before : before + fitting.shape[1]] = fitting
     return out
 
 
 def in_words(
-    found: AttentionMap, queries: Sequence[Word], keys: Sequence[Word], rows: Membership, columns: Membership
+    attention_map: AttentionMap, queries: Sequence[Word], keys: Sequence[Word], rows: Membership, columns: Membership
 ) -> AttentionMap:
-    """``found`` from words to words; ``rows`` and ``columns`` say which token belongs to which word."""
-    weights = word_weights(found.weights, rows, columns)
-    shape = found.weights.shape[2:]
-    computed = np.ones(shape, np.float32) if found.allowed is None else found.allowed.astype(np.float32)
+    """``attention_map`` from words to words; ``rows`` and ``columns`` say which token belongs to which word."""
+    weights = word_weights(attention_map.weights, rows, columns)
+    shape = attention_map.weights.shape[2:]
+    computed = np.ones(shape, np.float32) if attention_map.allowed is None else attention_map.allowed.astype(np.float32)
     allowed: Bools = (rows @ computed @ columns.T) > 0
     down, across = (tuple(word.text for word in words) for words in (queries, keys))
-    return AttentionMap(found.kind, down, across, frozen(weights), frozen(allowed), label=found.label, note=found.note)
+    return AttentionMap(
+        attention_map.kind,
+        down,
+        across,
+        frozen(weights),
+        frozen(allowed),
+        label=attention_map.label,
+        note=attention_map.note,
+    )

@@ -115,12 +115,12 @@ def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
     same_bucket = hashing.seen(buckets, chunk)
     late = slice(min(2 * chunk, n - 1), n)
     best = weights.argmax(-1, keepdim=True)
-    places = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
+    expected = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
     return Rounds(
         rounds=len(buckets),
         caught=float(hashing.caught(weights, same_bucket)[late].mean()),
         found=float(same_bucket.gather(1, best)[late].float().mean()),
-        pairs=float(places[late].mean()),
+        pairs=float(expected[late].mean()),
     )
 
 

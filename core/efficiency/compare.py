@@ -142,21 +142,21 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
     Raises:
         InputUnusable: a word does not stand in the text, or more words or tokens than fit.
     """
-    asked = [word.strip() for word in words.split(",") if word.strip()]
-    if len(asked) > MOST_WORDS:
-        raise InputUnusable(f"{len(asked)} words are many to be global; up to {MOST_WORDS} work.")
-    found = {0} if start else set()
-    for word in asked:
+    queries = [word.strip() for word in words.split(",") if word.strip()]
+    if len(queries) > MOST_WORDS:
+        raise InputUnusable(f"{len(queries)} words are many to be global; up to {MOST_WORDS} work.")
+    positions = {0} if start else set()
+    for word in queries:
         ids = tuple(int(i) for i in checkpoint.tokenizer(word, add_special_tokens=False, verbose=False)["input_ids"])
-        places = [at for at in range(len(long.ids) - len(ids) + 1) if long.ids[at : at + len(ids)] == ids]
-        if not ids or not places:
+        positions_of_word = [at for at in range(len(long.ids) - len(ids) + 1) if long.ids[at : at + len(ids)] == ids]
+        if not ids or not positions_of_word:
             raise InputUnusable(f"“{word[:40]}” does not stand in this text, so it cannot become global.")
-        found.update(at + offset for at in places for offset in range(len(ids)))
-    if len(found) > windowed.MOST_GLOBAL + start:
+        positions.update(at + offset for at in positions_of_word for offset in range(len(ids)))
+    if len(positions) > windowed.MOST_GLOBAL + start:
         raise InputUnusable(
-            f"These words make {len(found):,} tokens global; up to {windowed.MOST_GLOBAL} work. Choose rarer words."
+            f"These words make {len(positions):,} tokens global; up to {windowed.MOST_GLOBAL} work. Choose rarer words."
         )
-    return tuple(sorted(found))
+    return tuple(sorted(positions))
 
 
 def compare(
@@ -247,11 +247,11 @@ def _passes(
 
     def run_once(variant: str) -> Run:
         nonlocal passes
-        begun, passes = passes, passes + 1
+        number, passes = passes, passes + 1
 
         def layer_done(layer: int, layers: int) -> None:
             if progress is not None:
-                progress(min(1.0, (begun + layer / layers) / len(names)), names[variant])
+                progress(min(1.0, (number + layer / layers) / len(names)), names[variant])
 
         return run(variant, layer_done)
 

@@ -91,12 +91,12 @@ def held(parameters: float, shape: Shape, plan: Plan) -> Held:
     """
     check(shape, plan)
     part = zero(parameters / (plan.tensor * plan.pipeline), plan.stage, plan.data, plan.optimizer, plan.precision)
-    kept = activations(
+    activation_bytes = activations(
         shape, plan.length, plan.batch, recompute=plan.recompute, tensor=plan.tensor, sequence=plan.sequence
     )
     if plan.precision == "full":
-        kept *= 2  # the formula counts 16 bits a number
-    return Held(part.weights, part.gradients, part.optimizer, kept)
+        activation_bytes *= 2  # the formula counts 16 bits a number
+    return Held(part.weights, part.gradients, part.optimizer, activation_bytes)
 
 
 def check(shape: Shape, plan: Plan) -> None:
@@ -203,8 +203,8 @@ def _remedy(what: str, /, **values: str) -> str:
 def _longest(parameters: float, shape: Shape, bits: str, batch: int, limit: float, length: int) -> int:
     """The longest text below ``length`` that still fits; 0 where none does."""
     lengths = range(1, min(length, _LONGEST) + 1)
-    found = bisect_right(lengths, limit, key=lambda n: to_run(parameters, shape, bits, n, batch).total)
-    return found if found < length else 0
+    longest = bisect_right(lengths, limit, key=lambda n: to_run(parameters, shape, bits, n, batch).total)
+    return longest if longest < length else 0
 
 
 def _devices(parameters: float, shape: Shape, plan: Plan, limit: float) -> int:

@@ -122,17 +122,17 @@ def _measured(
     for length in at:
         with_cache.read(torch.tensor([ids[read:length]], device=model.device))
         read = length
-        one = torch.tensor([ids[length : length + 1]], device=model.device)
+        next_id = torch.tensor([ids[length : length + 1]], device=model.device)
         every = torch.tensor([ids[: length + 1]], device=model.device)
         taken: tuple[list[float], list[float]] = ([], [])
-        for turn in range(WARM_UP + TURNS):
-            next_one, anew = with_cache.replay(one), Reader(model, source, cached=False)
+        for repetition in range(WARM_UP + TURNS):
+            next_one, anew = with_cache.replay(next_id), Reader(model, source, cached=False)
             start = clock()
             next_one()
             middle = clock()
             anew.read(every)
             end = clock()
-            if turn >= WARM_UP:
+            if repetition >= WARM_UP:
                 taken[0].append(middle - start)
                 taken[1].append(end - middle)
         cached, whole = taken

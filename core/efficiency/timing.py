@@ -100,14 +100,14 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
             return perf_counter() - began
     takes = inspect.signature(model.forward).parameters
     text = torch.tensor([list(ids)], device=model.device)
-    given: dict[str, Any] = {"input_ids": text, "attention_mask": torch.ones_like(text)}
+    inputs: dict[str, Any] = {"input_ids": text, "attention_mask": torch.ones_like(text)}
     if model.config.is_encoder_decoder:
-        given["decoder_input_ids"] = text
+        inputs["decoder_input_ids"] = text
     if "use_cache" in takes:
-        given["use_cache"] = False
+        inputs["use_cache"] = False
     with torch.inference_mode():
         began = perf_counter()
-        model(**given)
+        model(**inputs)
         return perf_counter() - began
 
 
@@ -118,7 +118,7 @@ def by_turns(
     runs: Sequence[Callable[[], object]],
     count: int = 15,
     clock: Callable[[], float] = perf_counter,
-    told: Callable[[], None] | None = None,
+    notify: Callable[[], None] | None = None,
 ) -> tuple[float, ...]:
     """Median seconds of each run; the runs take turns ``count`` times, after `FIRST` rounds that are not counted.
 
@@ -126,12 +126,12 @@ def by_turns(
     :param told: called after every run, off the clock; what it raises ends the measuring.
     """
     taken: list[list[float]] = [[] for _ in runs]
-    for turn in range(FIRST + count):
+    for repetition in range(FIRST + count):
         for run, seconds in zip(runs, taken, strict=True):
             start = clock()
             run()
-            if turn >= FIRST:
+            if repetition >= FIRST:
                 seconds.append(clock() - start)
-            if told is not None:
-                told()
+            if notify is not None:
+                notify()
     return tuple(median(seconds) for seconds in taken)

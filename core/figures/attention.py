@@ -25,11 +25,13 @@ _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in ea
 _MOST_CELLS = 28  # of a thumbnail's side
 
 
-def attention_map(found: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
+def attention_map(attention_map: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
     """One head: queries down, keys across; a gray ground where nothing was computed. Layer and head count from 0."""
-    weights = np.where(found.computed(layer, head), found.weights[layer, head], np.float32(np.nan))  # (Q, K)
-    down = "query: generated token" if found.kind == "cross" else "query"
-    return weight_map(weights, found.query_tokens, found.key_tokens, down, theme=theme)
+    weights = np.where(
+        attention_map.computed(layer, head), attention_map.weights[layer, head], np.float32(np.nan)
+    )  # (Q, K)
+    down = "query: generated token" if attention_map.kind == "cross" else "query"
+    return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, down, theme=theme)
 
 
 def weight_map(
@@ -51,14 +53,14 @@ def weight_map(
     )
 
 
-def overview(found: AttentionMap, layer: int, head: int, accent: str, *, theme: Theme) -> go.Figure:
+def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *, theme: Theme) -> go.Figure:
     """Every head as a thumbnail, layers down and heads across; the chosen one is framed in ``accent``.
 
     Each thumbnail runs from zero to its own largest weight; long texts are drawn with several tokens a cell (the
     largest weight of the cell). Invisible points in the middle of the thumbnails carry the hover text and take clicks;
     the point of (layer, head) has the index layer * H + head.
     """
-    pictures = _thumbnails(found.weights)  # (L, H, q, k), uint8
+    pictures = _thumbnails(attention_map.weights)  # (L, H, q, k), uint8
     layers, heads, rows, columns = pictures.shape
     high, wide = rows + 2, columns + 2
     sheet = np.zeros((layers * high, heads * wide), dtype=np.uint8)

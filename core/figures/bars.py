@@ -87,19 +87,19 @@ def bars(
         {
             "type": "bar",
             "orientation": "h",
-            "x": list(one.values),
+            "x": list(series_.values),
             "y": list(range(len(names))),
-            "name": one.name,
-            "width": one.width,
-            "base": one.base,
-            "marker": hatched(one.color, one.hatch, theme, opacity=one.opacity),
-            "text": list(one.texts),
+            "name": series_.name,
+            "width": series_.width,
+            "base": series_.base,
+            "marker": hatched(series_.color, series_.hatch, theme, opacity=series_.opacity),
+            "text": list(series_.texts),
             "textfont": {"size": 13},
-            **_text_place(one),
-            "customdata": list(one.words or words or names),
-            "hovertemplate": f"{'%{customdata}' if one.words else one.hover}<extra>{one.extra}</extra>",
+            **_text_place(series_),
+            "customdata": list(series_.words or words or names),
+            "hovertemplate": f"{'%{customdata}' if series_.words else series_.hover}<extra>{series_.extra}</extra>",
         }
-        for one in series
+        for series_ in series
     ]
     return figure(
         theme,
@@ -113,10 +113,10 @@ def bars(
     )
 
 
-def _text_place(one: Series) -> Json:
-    if not one.inside:
+def _text_place(series: Series) -> Json:
+    if not series.inside:
         return {"textposition": "outside"}
-    ink = {"color": ink_on(str(one.color))}
+    ink = {"color": ink_on(str(series.color))}
     return {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "insidetextfont": ink}
 
 

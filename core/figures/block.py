@@ -106,7 +106,7 @@ class Numbers:
 def numbers(values: Floats) -> Numbers:
     """The numbers of a matrix that has at least one finite entry."""
     known = np.where(np.isfinite(values), values, np.float32(np.nan))
-    top, low = (np.unravel_index(int(found), values.shape) for found in (np.nanargmax(known), np.nanargmin(known)))
+    top, low = (np.unravel_index(int(index), values.shape) for index in (np.nanargmax(known), np.nanargmin(known)))
     return Numbers(
         float(np.nanmean(known)),
         float(np.nanstd(known)),
@@ -121,24 +121,24 @@ def written(number: float, digits: int = 3) -> str:
     """A number with so many digits and never with an exponent, which plotly would read as one of its own."""
     if number == 0 or not isfinite(number):
         return "0" if number == 0 else str(number)
-    places = digits - 1 - floor(log10(abs(number)))
-    text = f"{round(number, places):.{max(0, places)}f}"
+    decimals = digits - 1 - floor(log10(abs(number)))
+    text = f"{round(number, decimals):.{max(0, decimals)}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) -> go.Figure:
     """Token x dimension as a heat map around zero, and beside each row a bar as long as the vector."""
-    found, end = fold(values), limit(values).at
-    down = tokens(texts, found.down)
+    folded, end = fold(values), limit(values).at
+    down = tokens(texts, folded.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
-    lengths = norms if found.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), found.down))
-    places = [f"dimension {_span(i, found.across, values.shape[1])}" for i in range(found.values.shape[1])]
+    lengths = norms if folded.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), folded.down))
+    places = [f"dimension {_span(i, folded.across, values.shape[1])}" for i in range(folded.values.shape[1])]
     shown = sorted({len(places) * k // 4 for k in range(4)})
     across = {
         "type": "category",
         "tickmode": "array",
         "tickvals": [places[i] for i in shown],
-        "ticktext": [str(i * found.across + 1) for i in shown],
+        "ticktext": [str(i * folded.across + 1) for i in shown],
     }
     top = {"side": "top", "tickangle": 0, "tickfont": {"size": 12}}
     longest = float(lengths.max(initial=0.0)) or 1.0
@@ -146,7 +146,7 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
         theme,
         [
             cells(
-                _rounded(found.values),
+                _rounded(folded.values),
                 down,
                 Labels(places, {}),
                 theme,
@@ -187,27 +187,27 @@ def weights(
     values: Floats, seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme
 ) -> go.Figure:
     """Query x key, amounts from zero; gray where nothing was computed."""
-    found = fold(np.where(seen, values, np.float32(np.nan)), square=True)
-    most = max(0.2, float(np.nanmax(found.values, initial=0.0)))
-    return _map(found, queries, keys, theme, "amounts", (0.0, most), "weight")
+    folded = fold(np.where(seen, values, np.float32(np.nan)), square=True)
+    most = max(0.2, float(np.nanmax(folded.values, initial=0.0)))
+    return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight")
 
 
 def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
     """Query x key: numbers with a sign, gray where none was computed."""
-    found, end = fold(values, square=True), limit(values).at
-    return _map(found, queries, keys, theme, "differences", (-end, end), "score")
+    folded, end = fold(values, square=True), limit(values).at
+    return _map(folded, queries, keys, theme, "differences", (-end, end), "score")
 
 
 def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
     """Query x key: one color where attention is allowed, gray where it is masked."""
-    found = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
+    folded = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
     color = theme.amounts[-2][1]
     hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may attend to <b>%{x}</b><extra></extra>"}
-    return _map(found, queries, keys, theme, (color,), (0.0, 1.0), "", **hover)
+    return _map(folded, queries, keys, theme, (color,), (0.0, 1.0), "", **hover)
 
 
 def _map(
-    found: Folded,
+    folded: Folded,
     queries: Sequence[str],
     keys: Sequence[str],
     theme: Theme,
@@ -216,15 +216,15 @@ def _map(
     what: str,
     **looks: Any,
 ) -> go.Figure:
-    down = tokens(queries, found.down, **title("query", 6))
-    across = tokens(keys, found.across, **title("key", 6))
+    down = tokens(queries, folded.down, **title("query", 6))
+    across = tokens(keys, folded.across, **title("key", 6))
     across.axis["tickangle"] = -60 if across.axis["tickmode"] == "array" else -90
     trace: Json = {
         "colorbar": _colorbar(what, ends),
         "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>",
     }
     return heat_map(
-        _rounded(found.values),
+        _rounded(folded.values),
         down,
         across,
         theme,
@@ -232,7 +232,7 @@ def _map(
         ends=ends,
         mono=True,
         height=90 + _height(len(down.at), 19),
-        layout={"plot_bgcolor": theme.unseen} if np.isnan(found.values).any() else {},
+        layout={"plot_bgcolor": theme.unseen} if np.isnan(folded.values).any() else {},
         **trace | looks,
     )
 

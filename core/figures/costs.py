@@ -86,7 +86,7 @@ def held_bars(stacks: Sequence[Bar], limit: float | None = None, *, limit_name: 
 def _by_part(stacks: Sequence[Bar]) -> dict[str, list[float]]:
     """The bytes of each component that some bar has, bar by bar."""
     amounts = {part: [dict(bar.parts).get(part, 0.0) for bar in stacks] for part in PARTS}
-    return {part: found for part, found in amounts.items() if any(found)}
+    return {part: values for part, values in amounts.items() if any(values)}
 
 
 def held_alt(stacks: Sequence[Bar], limit: float | None = None) -> str:

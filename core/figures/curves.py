@@ -149,7 +149,7 @@ def _names(
 
     def free(number: int) -> bool:
         x, y = drawn[number][-1]
-        others = (place for i, line in enumerate(drawn) if i != number for place in line)
+        others = (position for i, line in enumerate(drawn) if i != number for position in line)
         return not any(0 <= at - x <= _NAME_WIDTH and abs(other - y) < _NAME_HEIGHT for at, other in others)
 
     return [

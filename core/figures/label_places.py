@@ -92,13 +92,13 @@ def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
     """A box for every name, none on another nor on a marker; None where no place was free."""
     near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
     order = sorted(range(len(points)), key=lambda i: (-near[i], points[i].x))
-    best = found = _placed(points, bounds, order)
+    best = placed = _placed(points, bounds, order)
     for _ in range(_TRIES):
-        if None not in found:
+        if None not in placed:
             break
-        order.sort(key=lambda i: found[i] is not None)
-        found = _placed(points, bounds, order)
-        best = min(best, found, key=lambda boxes: boxes.count(None))
+        order.sort(key=lambda i: placed[i] is not None)
+        placed = _placed(points, bounds, order)
+        best = min(best, placed, key=lambda boxes: boxes.count(None))
     return tuple(best)
 
 
@@ -106,20 +106,20 @@ def _placed(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[
     """A box for every name, chosen in this order."""
     taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []
-    found: list[Box | None] = [None] * len(points)
+    boxes: list[Box | None] = [None] * len(points)
     for i in order:
-        point, names = points[i], [box for box in found if box]
+        point, names = points[i], [box for box in boxes if box]
         for box in _free(point, taken, bounds):
             line = (*box.nearest(point.x, point.y), point.x, point.y)
             led = _length(line) > point.r + LEADS
             if any(_cuts(other, box) for other in leads) or (led and any(_cuts(line, name) for name in names)):
                 continue
-            found[i] = box
+            boxes[i] = box
             taken.append(box)
             if led:
                 leads.append(line)
             break
-    return found
+    return boxes
 
 
 def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
@@ -129,9 +129,11 @@ def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
     right, bottom = left + width, top + HEIGHT
     inside = (left >= bounds.left) & (right <= bounds.right) & (top >= bounds.top) & (bottom <= bounds.bottom)
     edges = np.array([(box.left, box.top, box.right, box.bottom) for box in taken])  # [taken, 4]
-    met = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [places, taken]
-    met &= (top[:, None] < edges[:, 3]) & (bottom[:, None] > edges[:, 1])
-    return [Box(float(left[i]), float(top[i]), width, HEIGHT) for i in np.flatnonzero(inside & ~met.any(axis=1))]
+    overlapping = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [places, taken]
+    overlapping &= (top[:, None] < edges[:, 3]) & (bottom[:, None] > edges[:, 1])
+    return [
+        Box(float(left[i]), float(top[i]), width, HEIGHT) for i in np.flatnonzero(inside & ~overlapping.any(axis=1))
+    ]
 
 
 def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:

@@ -37,8 +37,10 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
             texts[row][column] = f"{label(cut(token, 8))}<br>{label(percent(probability).replace('< ', '<'))}"
             whole[row][column] = label(token)
     final = trajectory.predictions[-1].ids[0]
-    places = [(row, guess.ids.index(final)) for row, guess in enumerate(trajectory.predictions) if final in guess.ids]
-    frames = [box(x - 0.47, x + 0.47, y - 0.45, y + 0.45, color=accent, width=3) for y, x in places]
+    positions = [
+        (row, guess.ids.index(final)) for row, guess in enumerate(trajectory.predictions) if final in guess.ids
+    ]
+    frames = [box(x - 0.47, x + 0.47, y - 0.45, y + 0.45, color=accent, width=3) for y, x in positions]
     return heat_map(
         shown,
         Labels(layer_names(len(trajectory.predictions)), {"type": "category", "showgrid": False}),

@@ -72,12 +72,12 @@ def entries(
 ) -> tuple[Entry, ...]:
     """The same of given records; ``sizes`` has the parameters of each system by the size's name."""
     known = {system.slug for system in systems}
-    found = [
+    rows = [
         Entry(a.slug, a.name, None, (), a.year, a.month, a.organization, a.change, ())
         for a in ancestors
         if a.slug not in known
     ]
-    found += [
+    rows += [
         Entry(
             s.slug,
             s.name,
@@ -91,7 +91,7 @@ def entries(
         )
         for s in systems
     ]
-    return tuple(sorted(found, key=lambda entry: (entry.at, entry.name.lower())))
+    return tuple(sorted(rows, key=lambda entry: (entry.at, entry.name.lower())))
 
 
 def line_of(slug: str, all_entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -116,11 +116,11 @@ def line_of(slug: str, all_entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 def records(shown: Iterable[Entry]) -> tuple[Entry, ...]:
     """Those that were larger than everything shown before them, oldest first."""
-    found: list[Entry] = []
+    rows: list[Entry] = []
     for entry in sorted(shown, key=lambda entry: entry.at):
-        if entry.largest and entry.largest > (found[-1].largest or 0 if found else 0):
-            found.append(entry)
-    return tuple(found)
+        if entry.largest and entry.largest > (rows[-1].largest or 0 if rows else 0):
+            rows.append(entry)
+    return tuple(rows)
 
 
 def tops(shown: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -130,10 +130,10 @@ def tops(shown: Iterable[Entry]) -> tuple[Entry, ...]:
 
 def leap(shown: Iterable[Entry]) -> tuple[Entry, Entry, float] | None:
     """The largest step between the tops of two years in a row, as a factor; None where no two years follow."""
-    found = tops(shown)
+    leaders = tops(shown)
     steps = [
         (before, after, (after.largest or 0) / (before.largest or 1))
-        for before, after in pairwise(found)
+        for before, after in pairwise(leaders)
         if after.year == before.year + 1
     ]
     return max(steps, key=lambda step: step[2], default=None)

@@ -130,10 +130,10 @@ def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Them
 
     Medians as lines, the fastest and the slowest run as thin bars.
     """
-    places = [p.tokens for p in points]
+    tokens = [p.tokens for p in points]
     lines = [
-        _milliseconds("without KV cache", places, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
-        _milliseconds("with KV cache", places, [(p.cached, p.cached_range) for p in points], color, "solid"),
+        _milliseconds("without KV cache", tokens, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
+        _milliseconds("with KV cache", tokens, [(p.cached, p.cached_range) for p in points], color, "solid"),
     ]
     top = max([1000 * max(p.whole, p.cached) for p in points], default=1.0)
     return line_chart(
@@ -162,10 +162,10 @@ def timing_alt(points: Sequence[Timing]) -> str:
 
 
 def _milliseconds(
-    name: str, places: Sequence[int], times: Sequence[tuple[float, tuple[float, float]]], color: str, dash: str
+    name: str, tokens: Sequence[int], times: Sequence[tuple[float, tuple[float, float]]], color: str, dash: str
 ) -> Line:
     ranges = [(1000 * low, 1000 * high) for _, (low, high) in times]
-    return Line(name, places, [1000 * time for time, _ in times], color, dash, ranges=ranges)
+    return Line(name, tokens, [1000 * time for time, _ in times], color, dash, ranges=ranges)
 
 
 def _error_bars(line: Line) -> Trace:

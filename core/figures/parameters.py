@@ -192,36 +192,36 @@ class Pair:
 
 def pairs(comparison: Comparison, *, by_part: bool) -> tuple[Pair, ...]:
     """A pair for each group of parts, or for each part; those without parameters on both sides are left out."""
-    found = []
+    rows = []
     for section in comparison.sections:
         if not by_part:
-            found.append(Pair(section.name, section.group.role, *section.parameters))
+            rows.append(Pair(section.name, section.group.role, *section.parameters))
             continue
-        found += [
+        rows += [
             Pair(f"{section.name}: {row.name}", "norms" if row.norm else section.group.role, *row.parameters)
             for row in section.rows
         ]
-    return tuple(pair for pair in found if pair.left or pair.right)
+    return tuple(pair for pair in rows if pair.left or pair.right)
 
 
 def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) -> go.Figure:
     """Left bars for the left network, right bars for the right one, on one scale; the numbers at their ends."""
-    found = pairs(comparison, by_part=by_part)
-    left, right = [pair.left for pair in found], [pair.right for pair in found]
+    rows = pairs(comparison, by_part=by_part)
+    left, right = [pair.left for pair in rows], [pair.right for pair in rows]
     room = _ROOM * max([*left, *right], default=1)
-    colors = [ROLE_COLORS[pair.role] for pair in found]
+    colors = [ROLE_COLORS[pair.role] for pair in rows]
     series, heads = [], []
     for name, amounts, sign in ((label(comparison.left.name), left, -1), (label(comparison.right.name), right, 1)):
         words = [
             f"{label(pair.name)}<br>{name}: {in_words(amount)} parameters"
-            for pair, amount in zip(found, amounts, strict=True)
+            for pair, amount in zip(rows, amounts, strict=True)
         ]
         texts = [short(amount) if amount else "none" for amount in amounts]
         series.append(Series(name, [sign * amount for amount in amounts], colors, texts=texts, words=words))
-        place = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "xanchor": "left" if sign < 0 else "right"}
-        heads.append(note(f"<b>← {name}</b>" if sign < 0 else f"<b>{name} →</b>", max(0, sign), 1, **place))
+        anchor = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "xanchor": "left" if sign < 0 else "right"}
+        heads.append(note(f"<b>← {name}</b>" if sign < 0 else f"<b>{name} →</b>", max(0, sign), 1, **anchor))
     return bars(
-        [label(pair.name) for pair in found],
+        [label(pair.name) for pair in rows],
         series,
         theme,
         end=0.0,
@@ -230,7 +230,7 @@ def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) ->
         shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
         barmode="overlay",
         bargap=0.3,
-        height=70 + 34 * max(len(found), 3),
+        height=70 + 34 * max(len(rows), 3),
         margin={"t": 34},
         showlegend=False,
     )
@@ -239,10 +239,10 @@ def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) ->
 def butterfly_table(comparison: Comparison, *, by_part: bool = False) -> list[dict[str, object]]:
     """The bars as a table, with the totals."""
     left, right = comparison.left, comparison.right
-    one, other = left.name, right.name if right.name != left.name else f"{right.name} again"
+    left_name, right_name = left.name, right.name if right.name != left.name else f"{right.name} again"
     rows: list[dict[str, object]] = [
-        {"Part": pair.name, one: pair.left, other: pair.right, "Difference": pair.right - pair.left}
+        {"Part": pair.name, left_name: pair.left, right_name: pair.right, "Difference": pair.right - pair.left}
         for pair in pairs(comparison, by_part=by_part)
     ]
-    whole = {"Part": "All", one: left.parameters, other: right.parameters}
+    whole = {"Part": "All", left_name: left.parameters, right_name: right.parameters}
     return [*rows, {**whole, "Difference": right.parameters - left.parameters}]

@@ -64,7 +64,7 @@ def template(name: Name) -> go.layout.Template:
         "tickfont": {"size": 13},
         "title": {"font": {"size": 13}, "standoff": 10},
     }
-    made = go.layout.Template(
+    layout = go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": theme.ink},
             "colorway": theme.categorical,
@@ -107,8 +107,8 @@ def template(name: Name) -> go.layout.Template:
             ],
         },
     )
-    pio.templates[f"atlas-{name}"] = made
-    return made
+    pio.templates[f"atlas-{name}"] = layout
+    return layout
 
 
 def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: Any) -> Trace:

@@ -115,7 +115,7 @@ def compared_bars(
 def compared_alt(words: Sequence[str], teacher: Sequence[float], student: Sequence[float], what: str) -> str:
     """A teacher's and a student's bars in one sentence, for screen readers."""
     said = ", ".join(
-        f"{word} {percent(one)} and {percent(other)}" for word, one, other in zip(words, teacher, student, strict=True)
+        f"{word} {percent(p)} and {percent(q)}" for word, p, q in zip(words, teacher, student, strict=True)
     )
     return f"{what}, teacher and student: {said}."
 

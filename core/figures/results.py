@@ -60,13 +60,13 @@ def decimals(*printed: str) -> int:
 
 def difference(dot: Dot, reference: Dot) -> str:
     """``value - reference`` with its sign and the decimals of the figures, e.g. ``+1.4``."""
-    places = decimals(dot.printed, reference.printed)
-    return signed(dot.value - reference.value, places)
+    digits = decimals(dot.printed, reference.printed)
+    return signed(dot.value - reference.value, digits)
 
 
-def signed(value: float, places: int) -> str:
+def signed(value: float, digits: int) -> str:
     """A difference with its sign: ``+1.4``, ``−0.2``, and ``±0.0`` where nothing is left after rounding."""
-    text = f"{abs(value):.{places}f}"
+    text = f"{abs(value):.{digits}f}"
     if float(text) == 0:
         return f"±{text}"
     return f"{'+' if value > 0 else '−'}{text}"
@@ -178,8 +178,8 @@ def scaling_alt(points: Sequence[Point], measure: str) -> str:
 def _right(row: Dot, base: Dot | None) -> str:
     """What stands at the right edge: the figure, and its difference from the reference or from the version before."""
     if row.before is not None:
-        places = decimals(row.printed, row.before_printed)
-        return f"{row.before_printed} → {row.printed} ({signed(row.value - row.before, places)})"
+        digits = decimals(row.printed, row.before_printed)
+        return f"{row.before_printed} → {row.printed} ({signed(row.value - row.before, digits)})"
     if base is None or row.reference:
         return row.printed
     return f"{row.printed} ({difference(row, base)})"
@@ -205,10 +205,10 @@ def _marks(values: Sequence[float], at: int, look: Json) -> Trace:
 
 def _texts(row: Dot, at: int, right: str) -> list[Json]:
     """The label above the row, its figure right of it."""
-    place: Json = {"xref": "paper", "xanchor": "left"}
+    anchor: Json = {"xref": "paper", "xanchor": "left"}
     return [
-        note(escaped(cut(row.label, _LONGEST)), 0, at, yshift=18, **place),
-        note(f"<b>{escaped(right)}</b>", 1, at, xshift=8, **place),
+        note(escaped(cut(row.label, _LONGEST)), 0, at, yshift=18, **anchor),
+        note(f"<b>{escaped(right)}</b>", 1, at, xshift=8, **anchor),
     ]
 
 
@@ -248,9 +248,9 @@ def _frame(axis: str, height: int) -> Json:
     words = axis if len(axis) <= _LINE else ", <br>".join(axis.rsplit(", ", 1))
     lines = 1 + words.count("<br>")
     text = escaped(words).replace("&lt;br&gt;", "<br>")
-    place = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom", "yshift": 6, "align": "left"}
+    anchor = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom", "yshift": 6, "align": "left"}
     return {
         "height": height + 17 * (lines - 1),
         "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
-        "annotations": [note(text, 0, 1, **place)],
+        "annotations": [note(text, 0, 1, **anchor)],
     }

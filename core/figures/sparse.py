@@ -188,12 +188,12 @@ def sorted_text(
         marked: a position whose chunk and the previous one are shaded.
     """
     n = len(labels)
-    places = np.flatnonzero(order < n)
-    at = order[places]
+    positions = np.flatnonzero(order < n)
+    at = order[positions]
     even = buckets[at] % 2 == 0
     points = {
         "type": "scattergl",
-        "x": places,
+        "x": positions,
         "y": at,
         "mode": "markers",
         "showlegend": False,

@@ -206,8 +206,8 @@ def _axis(span: tuple[int, int], left: float, width: float) -> tuple[float, floa
 def _years(span: tuple[int, int], x0: float, step: float, width: float) -> tuple[tuple[float, str], ...]:
     """The beginning of each year on the axis that leaves room for its number."""
     years = range(-(-span[0] // 12), span[1] // 12 + 1)
-    found = ((x0 + year * 12 * step, str(year)) for year in years)
-    return tuple((x, year) for x, year in found if x + 36 <= width)
+    marks = ((x0 + year * 12 * step, str(year)) for year in years)
+    return tuple((x, year) for x, year in marks if x + 36 <= width)
 
 
 def span_of(family: Sequence[Entry]) -> tuple[int, int]:

@@ -41,10 +41,10 @@ def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
     The best of a step is at the left; pruned branches are dotted and struck through.
     """
     width = _widest(tree)
-    places: dict[tuple[int, ...], tuple[float, int]] = {(): ((width - 1) / 2, 0)}
+    positions: dict[tuple[int, ...], tuple[float, int]] = {(): ((width - 1) / 2, 0)}
     for depth, row in enumerate(tree.rows, 1):
         for number, node in enumerate(row):
-            places[node.ids] = ((number + 0.5) * width / len(row) - 0.5, depth)
+            positions[node.ids] = ((number + 0.5) * width / len(row) - 0.5, depth)
     nodes = [node for row in tree.rows for node in row]
     traces = []
     for kind, line in (
@@ -56,21 +56,21 @@ def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
         y: list[float | None] = []
         for node in nodes:
             if _kind(node) == kind:
-                (x0, y0), (x1, y1) = places[node.ids[:-1]], places[node.ids]
+                (x0, y0), (x1, y1) = positions[node.ids[:-1]], positions[node.ids]
                 x += [x0, x1, None]
                 y += [y0 + (0.32 if y0 else 0), y1 - 0.3, None]
         traces.append(scatter(x, y, "lines", line=line, hoverinfo="skip"))
     traces.append(
         scatter(
-            [places[node.ids][0] for node in nodes],
-            [places[node.ids][1] for node in nodes],
+            [positions[node.ids][0] for node in nodes],
+            [positions[node.ids][1] for node in nodes],
             "markers",
             marker={"size": 34, "opacity": 0},
             customdata=[_node_words(node) for node in nodes],
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
-    root = note("prompt", places[()][0], 0, bgcolor=theme.ground, borderpad=2)
+    root = note("prompt", positions[()][0], 0, bgcolor=theme.ground, borderpad=2)
     return figure(
         theme,
         traces,
@@ -79,7 +79,7 @@ def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
         showlegend=False,
         xaxis={"visible": False, "range": [-0.62, width - 0.38]},
         yaxis={"visible": False, "range": [len(tree.rows) + 0.5, -0.35]},
-        annotations=[*(_node(node, places[node.ids], width, color, theme) for node in nodes), root],
+        annotations=[*(_node(node, positions[node.ids], width, color, theme) for node in nodes), root],
     )
 
 
@@ -103,7 +103,7 @@ def _kind(node: Node) -> str:
     return "best" if node.best else "pruned" if node.fate == "pruned" else "kept"
 
 
-def _node(node: Node, place: tuple[float, int], width: int, color: str, theme: Theme) -> Json:
+def _node(node: Node, position: tuple[float, int], width: int, color: str, theme: Theme) -> Json:
     """A token over its score; finished ones have a double frame by their mark, pruned ones no frame and are struck."""
     size = 13 if width <= _FITS else 12
     token = label(cut(visible(node.token).replace("␣", "") or "␣", 14 if width <= 4 else 8))
@@ -113,7 +113,7 @@ def _node(node: Node, place: tuple[float, int], width: int, color: str, theme: T
     text = f"<s>{token}</s>" if pruned else f"<b>{mark}{token}</b>" if node.best else f"{mark}{token}"
     return note(
         f"{text}<br><span style='font-size:{size - 2}px'>{score}</span>",
-        *place,
+        *position,
         font={"size": size},
         bgcolor=theme.ground,
         borderpad=2,
@@ -170,31 +170,31 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, t
     )
 
 
-def tries(word: str, found: Sequence[Try], *, theme: Theme) -> go.Figure:
+def tries(word: str, attempts: Sequence[Try], *, theme: Theme) -> go.Figure:
     """Every lookup in the vocabulary as a bar over the letters it covers, from the top down; hits are filled."""
-    rows = list(found[:TRIES])
+    rows = list(attempts[:TRIES])
     traces = []
     for hit in (False, True):
-        ones = [(number, one) for number, one in enumerate(rows, start=1) if one.found == hit]
+        ones = [(number, row) for number, row in enumerate(rows, start=1) if row.found == hit]
         line = {"color": theme.primary if hit else theme.muted, "width": 1}
         traces.append(
             {
                 "type": "bar",
-                "base": [one.start for _, one in ones],
-                "x": [one.end - one.start for _, one in ones],
+                "base": [row.start for _, row in ones],
+                "x": [row.end - row.start for _, row in ones],
                 "y": [number for number, _ in ones],
                 "orientation": "h",
                 "width": 0.74,
                 "marker": {"color": theme.primary if hit else "rgba(128,134,145,0.12)", "line": line},
-                "text": [label(one.piece) + (" ✓" if hit else "") for _, one in ones],
+                "text": [label(row.piece) + (" ✓" if hit else "") for _, row in ones],
                 "textposition": "inside",
                 "insidetextanchor": "middle",
                 "textangle": 0,
                 "constraintext": "none",
                 "textfont": {"family": MONO, "size": 12, "color": theme.ground if hit else theme.ink},
                 "hovertext": [
-                    f"lookup {number}: {label(one.piece)}, {'in the vocabulary' if hit else 'not in it'}"
-                    for number, one in ones
+                    f"lookup {number}: {label(row.piece)}, {'in the vocabulary' if hit else 'not in it'}"
+                    for number, row in ones
                 ],
                 "hoverinfo": "text",
             }

@@ -67,29 +67,29 @@ def growth(
 def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Theme) -> go.Figure:
     """One row a language, one mark a tokenizer; a hollow mark says that a part of the text was unknown to it."""
     # What is unknown makes a text look short: such numbers do not set the scale, and may stand at its end.
-    sure = [value for one in series for value, hollow in zip(one.values, one.hollow, strict=True) if not hollow]
-    top = 1.1 * max(sure or [value for one in series for value in one.values] or [1.0])
+    sure = [value for item in series for value, hollow in zip(item.values, item.hollow, strict=True) if not hollow]
+    top = 1.1 * max(sure or [value for item in series for value in item.values] or [1.0])
     traces = []
-    for i, one in enumerate(series):
+    for i, item in enumerate(series):
         mark, color = SYMBOLS[i % len(SYMBOLS)], theme.categorical[i % len(theme.categorical)]
         traces.append(
             scatter(
-                [min(value, top) for value in one.values],
+                [min(value, top) for value in item.values],
                 list(range(len(rows))),
                 "markers",
-                name=label(one.name),
+                name=label(item.name),
                 marker={
                     "size": 12,
                     "color": color,
                     "line": {"color": color, "width": 2},
-                    "symbol": [f"{mark}-open" if hollow else mark for hollow in one.hollow],
+                    "symbol": [f"{mark}-open" if hollow else mark for hollow in item.hollow],
                 },
                 **hover(
                     [
                         f"{label(row)}: {value:.2f}" + (", partly unknown" if hollow else "")
-                        for row, value, hollow in zip(rows, one.values, one.hollow, strict=True)
+                        for row, value, hollow in zip(rows, item.values, item.hollow, strict=True)
                     ],
-                    label(one.name),
+                    label(item.name),
                 ),
             )
         )
@@ -140,19 +140,19 @@ def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
 def token_bars(cuts: Sequence[TokenizedText], color: str, *, theme: Theme) -> go.Figure:
     """Number of tokens of a clean and a noisy text with each tokenizer: the clean one plain, the noisy one hatched."""
     counts = (
-        ("clean", [len(one.clean) for one in cuts], ""),
-        ("noisy", [len(one.noisy) for one in cuts], "/"),
+        ("clean", [len(tokenized.clean) for tokenized in cuts], ""),
+        ("noisy", [len(tokenized.noisy) for tokenized in cuts], "/"),
     )
     series = [
         Series(name, values, color, hatch, list(map(str, values)), hover=f"%{{customdata}}, {name}: %{{x}} tokens")
         for name, values, hatch in counts
     ]
     return bars(
-        [label(one.reader) for one in cuts],
+        [label(tokenized.reader) for tokenized in cuts],
         series,
         theme,
         height=70 + 62 * len(cuts),
-        end=1.15 * max((value for one in series for value in one.values), default=1),
+        end=1.15 * max((value for tokenized in series for value in tokenized.values), default=1),
         margin={"t": 40},
         barmode="group",
         bargap=0.3,

@@ -57,6 +57,6 @@ def losses(
     p, q = log_softmax(teacher, temperature), log_softmax(student, temperature)
     soft = temperature**2 * (np.exp(p) * (p - q)).sum(axis=-1)
     hard = -np.take_along_axis(log_softmax(student), truth[:, None], axis=-1)[:, 0]
-    one, other = states
-    lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return Losses(soft, hard, 1 - (one * other).sum(axis=-1) / np.maximum(lengths, 1e-12))
+    teacher_states, student_states = states
+    lengths = np.linalg.norm(teacher_states, axis=-1) * np.linalg.norm(student_states, axis=-1)
+    return Losses(soft, hard, 1 - (teacher_states * student_states).sum(axis=-1) / np.maximum(lengths, 1e-12))

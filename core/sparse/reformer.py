@@ -144,14 +144,14 @@ class _Run:
     def mixed(self, index: int, read: Tensor, hashed: Hashed | None) -> Tensor:
         """(R, n + filling, w) what a layer adds that read this, with its vectors in these buckets."""
         layer = self.model.reformer.encoder.layers[index].attention
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if hashed is not None:
             apart = (self.count + 1) * torch.arange(self.rounds)[:, None]  # rounds are sorted one after the other
-            given = {
+            arguments = {
                 "num_hashes": self.rounds,
                 "buckets": (hashed.buckets + apart).flatten(2) if self.chunked else None,
             }
-        added: Tensor = layer.output(layer.self_attention(hidden_states=read, **given).hidden_states)
+        added: Tensor = layer.output(layer.self_attention(hidden_states=read, **arguments).hidden_states)
         return added
 
 
@@ -221,19 +221,19 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
 
     Each of ``contexts`` is how many tokens are read, the last ones of ``ids``; more than ``last``.
     """
-    found = []
+    means = []
     for length in contexts:
         if not last < length <= len(ids):
             raise OutOfRange(f"{length} tokens cannot be read: the text has {len(ids)}, the last {last} are measured.")
-        found.append(float(surprisals(model, ids[-length:])[-last:].mean()))
-    return tuple(found)
+        means.append(float(surprisals(model, ids[-length:])[-last:].mean()))
+    return tuple(means)
 
 
 @torch.inference_mode()
 def undone(model: Any, ids: Sequence[int]) -> float:
     """Largest error, as a share of the largest number, of the first layer's inputs computed back from the outputs."""
     run = _Run(model, len(ids), int(model.config.num_hashes), SEED)
-    first = second = begun = run.embedded(torch.tensor([list(ids)]))
+    first = second = embedded = run.embedded(torch.tensor([list(ids)]))
     layers = model.reformer.encoder.layers
     for index, layer in enumerate(layers):
         first = first + run.attention(index, second)
@@ -241,4 +241,4 @@ def undone(model: Any, ids: Sequence[int]) -> float:
     for index in reversed(range(len(layers))):
         second = second - layers[index].feed_forward(first)
         first = first - run.attention(index, second)
-    return float((torch.stack([first, second]) - begun).abs().max() / begun.abs().max())
+    return float((torch.stack([first, second]) - embedded).abs().max() / embedded.abs().max())

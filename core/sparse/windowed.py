@@ -103,11 +103,11 @@ def kinds(n: int, side: int, global_at: Sequence[int], cell: int) -> NDArray[np.
     at = np.arange(count)
     apart = np.abs(at[:, None] - at[None, :])
     nearest = np.maximum(0, (apart - 1) * cell + 1) * (apart > 0)  # tokens between the nearest two of a pair of cells
-    found = np.where(nearest <= side, WINDOW, NONE).astype(np.uint8)
+    pattern = np.where(nearest <= side, WINDOW, NONE).astype(np.uint8)
     marked = np.unique(np.asarray(global_at, dtype=np.int64) // cell)
-    found[marked] = GLOBAL
-    found[:, marked] = GLOBAL
-    return found
+    pattern[marked] = GLOBAL
+    pattern[:, marked] = GLOBAL
+    return pattern
 
 
 def cost(n: int, side: int, global_at: Sequence[int]) -> Cost:
@@ -115,7 +115,7 @@ def cost(n: int, side: int, global_at: Sequence[int]) -> Cost:
     at = np.arange(n)
     low, high = np.maximum(at - side, 0), np.minimum(at + side, n - 1)
     chosen = np.zeros(n, dtype=bool)
-    chosen[[place for place in global_at if place < n]] = True
+    chosen[[position for position in global_at if position < n]] = True
     before = np.concatenate([[0], np.cumsum(chosen)])
     inside = before[high + 1] - before[low]  # global tokens within each token's window
     plain = ~chosen

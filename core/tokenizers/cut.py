@@ -57,22 +57,22 @@ class Tokenization:
         return len(self.text.encode()) / max(1, self.count)
 
 
-def cut(one: TokenizerInfo, text: str) -> Tokenization:
-    """``text`` by the tokenizer ``one``.
+def cut(info: TokenizerInfo, text: str) -> Tokenization:
+    """``text`` by the tokenizer ``info``.
 
     Args:
         text: any text that UTF-8 can hold, see :func:`core.tokenizers.samples.whole`.
     """
-    if one.family == "characters":
+    if info.family == "characters":
         tokens = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))
-        return Tokenization(one, text, tokens, frozenset(), text)
-    if one.family == "words":
-        return _words(one, text)
-    tokenizer: Any = engine(one)
+        return Tokenization(info, text, tokens, frozenset(), text)
+    if info.family == "words":
+        return _words(info, text)
+    tokenizer: Any = engine(info)
     encoded = tokenizer.encode(text, add_special_tokens=False)
     added = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     style = DECODERS.get(type(tokenizer.decoder).__name__, "plain")
-    name = unknown_piece(one)
+    name = unknown_piece(info)
     unknown = None if name is None else tokenizer.token_to_id(name)
     ids, words, offsets = encoded.ids, encoded.word_ids, encoded.offsets
     tokens_: list[Token] = []
@@ -94,27 +94,29 @@ def cut(one: TokenizerInfo, text: str) -> Tokenization:
             start += 1
         before = tokens_[-1] if tokens_ else None
         same = i > 0 and words[i] is not None and words[i] == words[i - 1]
-        on = marked or continues(style, before, shown, leading, same and one.family != "bytes")
+        on = marked or continues(style, before, shown, leading, same and info.family != "bytes")
         tokens_.append(Token(number, piece, shown, start, end, False, on, leading))
-    return Tokenization(one, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False))
+    return Tokenization(
+        info, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False)
+    )
 
 
-def unknown_piece(one: TokenizerInfo) -> str | None:
+def unknown_piece(info: TokenizerInfo) -> str | None:
     """What stands for a thing that the vocabulary cannot write; None where everything can be written."""
-    if one.family == "words":
+    if info.family == "words":
         return UNKNOWN_WORD
-    if one.family not in ("wordpiece", "letter-bpe", "unigram"):
+    if info.family not in ("wordpiece", "letter-bpe", "unigram"):
         return None
-    model: Any = engine(one).model
-    if one.family != "unigram":
+    model: Any = engine(info).model
+    if info.family != "unigram":
         return None if model.unk_token is None else str(model.unk_token)
-    found = data(one)
-    return None if found.get("unk_id") is None else str(found["vocab"][found["unk_id"]][0])
+    piece = data(info)
+    return None if piece.get("unk_id") is None else str(piece["vocab"][piece["unk_id"]][0])
 
 
-def _words(one: TokenizerInfo, text: str) -> Tokenization:
+def _words(info: TokenizerInfo, text: str) -> Tokenization:
     """Words and marks, lower-cased, each either in the list or unknown; spaces are dropped."""
-    listed = whole_words(one)
+    listed = whole_words(info)
     tokens = []
     strange = set()
     for i, match in enumerate(_WORD.finditer(text)):
@@ -125,17 +127,17 @@ def _words(one: TokenizerInfo, text: str) -> Tokenization:
             tokens.append(Token(-1, UNKNOWN_WORD, UNKNOWN_WORD, *match.span()))
         else:
             tokens.append(Token(number, word, word, *match.span()))
-    return Tokenization(one, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
+    return Tokenization(info, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
 
 
-def measured(found: Tokenization, measure: Measure, english: Tokenization) -> float:
+def measured(tokenization: Tokenization, measure: Measure, english: Tokenization) -> float:
     """The measure of one text; ``english`` is the same text in English by the same tokenizer."""
     if measure == "tokens":
-        return found.count / max(1, english.count)
-    return found.characters if measure == "characters" else found.bytes
+        return tokenization.count / max(1, english.count)
+    return tokenization.characters if measure == "characters" else tokenization.bytes
 
 
-def words(one: TokenizerInfo, text: str) -> tuple[str, ...]:
+def words(info: TokenizerInfo, text: str) -> tuple[str, ...]:
     """The words of ``text`` as the tokenizer's algorithm gets them: normalized and pre-tokenized.
 
     Byte-level BPE gets a blank before the text, as if it stood inside a sentence.
@@ -144,8 +146,8 @@ def words(one: TokenizerInfo, text: str) -> tuple[str, ...]:
         AtlasError: there is no text, it is too long, or nothing of it reaches the algorithm.
     """
     typed = whole(text, MOST).strip()
-    tokenizer: Any = engine(one)
-    prepared = f" {typed}" if one.family in ("bpe", "bytes") and typed else typed
+    tokenizer: Any = engine(info)
+    prepared = f" {typed}" if info.family in ("bpe", "bytes") and typed else typed
     if tokenizer.normalizer is not None:
         prepared = tokenizer.normalizer.normalize_str(prepared)
     if tokenizer.pre_tokenizer is None:

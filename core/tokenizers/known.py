@@ -73,67 +73,67 @@ def known() -> tuple[TokenizerInfo, ...]:
         if path is not None:
             stamp = _stamp(path)
             files.setdefault(_digest(path, stamp), []).append((spec, path, stamp))
-    found = []
+    infos = []
     for users in files.values():
         names = tuple(_name(spec) for spec, _, _ in users)
         # A model that was trained with this very vocabulary names it before one that only borrowed it.
         spec, path, stamp = min(users, key=lambda user: (user[0].slug != base, user[0].slug not in first))
         family = family_of(path, stamp)
         if family is not None:
-            found.append(TokenizerInfo(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
-    words = next((one for one in found if one.slug == base), None)
+            infos.append(TokenizerInfo(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
+    words = next((info for info in infos if info.slug == base), None)
     if words is not None:
         count = len(whole_words(words))
-        found.append(TokenizerInfo("words", "Whole words", "words", count, (), words.file, words.stamp))
+        infos.append(TokenizerInfo("words", "Whole words", "words", count, (), words.file, words.stamp))
     if PLAIN_BPE.is_file():
         stamp = _stamp(PLAIN_BPE)
-        found.append(TokenizerInfo("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
-    found.append(TokenizerInfo("characters", "Characters", "characters", 0, (), None))
-    places = list(FAMILIES)
-    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in first)))
+        infos.append(TokenizerInfo("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
+    infos.append(TokenizerInfo("characters", "Characters", "characters", 0, (), None))
+    order = list(FAMILIES)
+    return tuple(sorted(infos, key=lambda info: (order.index(info.family), -len(info.readers), info.slug not in first)))
 
 
-def engine(one: TokenizerInfo) -> Tokenizer:
+def engine(info: TokenizerInfo) -> Tokenizer:
     """The library's tokenizer, loaded once; it neither pads nor cuts short.
 
     Raises:
         CheckpointRefused: the file cannot be read.
     """
-    assert one.file is not None
-    return _engine(one.file, one.stamp)
+    assert info.file is not None
+    return _engine(info.file, info.stamp)
 
 
 @lru_cache(maxsize=32)
-def data(one: TokenizerInfo) -> dict[str, Any]:
+def data(info: TokenizerInfo) -> dict[str, Any]:
     """The ``model`` part of the tokenizer's file: vocabulary, merges, scores."""
-    assert one.file is not None
-    model: dict[str, Any] = json.loads(one.file.read_text(encoding="utf-8"))["model"]
+    assert info.file is not None
+    model: dict[str, Any] = json.loads(info.file.read_text(encoding="utf-8"))["model"]
     return model
 
 
 @lru_cache(maxsize=16)
-def ranks(one: TokenizerInfo) -> Mapping[tuple[str, str], int]:
+def ranks(info: TokenizerInfo) -> Mapping[tuple[str, str], int]:
     """The merges of a BPE vocabulary and the number of each, from 0."""
     # Older files write a merge as one text with a blank between its halves.
-    pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in data(one)["merges"]]
+    pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in data(info)["merges"]]
     return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
 
 
-def end_of_word(one: TokenizerInfo) -> str:
+def end_of_word(info: TokenizerInfo) -> str:
     """The mark that closes a word in a vocabulary of plain BPE; empty in others."""
-    return str(getattr(engine(one).model, "end_of_word_suffix", None) or "")
+    return str(getattr(engine(info).model, "end_of_word_suffix", None) or "")
 
 
 @lru_cache(maxsize=16)
-def scores(one: TokenizerInfo) -> Mapping[str, float]:
+def scores(info: TokenizerInfo) -> Mapping[str, float]:
     """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
-    return {str(piece): float(score) for piece, score in data(one)["vocab"]}
+    return {str(piece): float(score) for piece, score in data(info)["vocab"]}
 
 
 @lru_cache(maxsize=4)
-def whole_words(one: TokenizerInfo) -> Mapping[str, int]:
+def whole_words(info: TokenizerInfo) -> Mapping[str, int]:
     """The pieces of a WordPiece vocabulary that begin a word and are more than a mark, with their ids."""
-    vocabulary: dict[str, int] = engine(one).get_vocab(with_added_tokens=False)
+    vocabulary: dict[str, int] = engine(info).get_vocab(with_added_tokens=False)
     return {
         piece: number
         for piece, number in vocabulary.items()

@@ -45,13 +45,13 @@ class Share:
 @lru_cache(maxsize=1)
 def shares() -> tuple[Share, ...]:
     """Every size of every system whose architecture is known, the largest share first."""
-    found = [
+    rows = [
         _share(system.slug, system.name, size.name, size.default)
         for system in catalogue.systems()
         for size in system.sizes
         if size.name in anatomy.trees(system.slug)
     ]
-    return tuple(sorted(found, key=lambda share_: (-share_.share, share_.system.lower(), share_.size)))
+    return tuple(sorted(rows, key=lambda share_: (-share_.share, share_.system.lower(), share_.size)))
 
 
 def _share(slug: str, name: str, size: str, default: bool) -> Share:
@@ -62,10 +62,10 @@ def _share(slug: str, name: str, size: str, default: bool) -> Share:
 
 def counted(root: ModuleNode) -> tuple[int, int, int]:
     """(entries, parameters of the vectors, parameters of the scores) of one network."""
-    found = [piece for piece in pieces(root) if piece.tensors]
-    words = [piece for piece in found if piece.part.group == EMBEDDINGS and piece.part.slugs == ("words",)]
+    stored = [piece for piece in pieces(root) if piece.tensors]
+    words = [piece for piece in stored if piece.part.group == EMBEDDINGS and piece.part.slugs == ("words",)]
     rows = max((piece.tensors[0][1][0] for piece in words), default=0)
-    scores = [piece for piece in found if piece.part.group == HEAD and piece.part.slugs == ("scores",)]
+    scores = [piece for piece in stored if piece.part.group == HEAD and piece.part.slugs == ("scores",)]
     own = 0
     for piece in scores:
         fitting = [prod(shape) for _, shape in piece.tensors if shape and shape[0] == rows]

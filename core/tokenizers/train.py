@@ -106,12 +106,15 @@ class Trained:
             return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
         known = set(self.learning.vocabulary(size))
         if self.kind == "wordpiece":
-            found = [wordpiece.match(word, known) for word in words]
-            return [[Piece(one.word, False)] if one.pieces is None else list(map(Piece, one.pieces)) for one in found]
+            matches = [wordpiece.match(word, known) for word in words]
+            return [
+                [Piece(match.word, False)] if match.pieces is None else list(map(Piece, match.pieces))
+                for match in matches
+            ]
         merges = self.learning.merges[: self.learning.at(size)]
         # a pair that comes again later keeps its first rank
-        ranks = {(one.left, one.right): rank for rank, one in reversed(list(enumerate(merges)))}
-        return [[Piece(one, one in known) for one in bpe.encode(word, ranks)] for word in words]
+        ranks = {(match.left, match.right): rank for rank, match in reversed(list(enumerate(merges)))}
+        return [[Piece(match, match in known) for match in bpe.encode(word, ranks)] for word in words]
 
 
 def words_of(text: str, kind: Kind) -> list[str]:
@@ -143,9 +146,9 @@ def _grown(learning: Learning) -> tuple[Stage, ...]:
     """The text after every merge: of one size the last state counts."""
     stages = {len(learning.alphabet): learning.start}
     known = set(learning.alphabet)
-    for one in learning.merges:
-        known.add(one.merged)
-        stages[len(known)] = one.tokens
+    for merge in learning.merges:
+        known.add(merge.merged)
+        stages[len(known)] = merge.tokens
     return tuple(Stage(size, tokens) for size, tokens in stages.items())
 
 
@@ -166,13 +169,13 @@ def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
 def _unigram(words: Counter[str]) -> Trained:
     letters = len({sign for word in words for sign in word})
     largest = _shrunk(words, MOST)
-    found = {largest.size: largest}
+    by_size = {largest.size: largest}
     for i in range(_STAGES - 1):
         aim = round((letters + 2) * (largest.size / (letters + 2)) ** (i / (_STAGES - 1)))
         if letters < aim < largest.size:
             stage = _shrunk(words, aim)
-            found.setdefault(stage.size, stage)
-    return Trained("unigram", words, None, tuple(found[size] for size in sorted(found)))
+            by_size.setdefault(stage.size, stage)
+    return Trained("unigram", words, None, tuple(by_size[size] for size in sorted(by_size)))
 
 
 def _shrunk(words: Counter[str], size: int) -> Stage:
@@ -199,7 +202,7 @@ def _shrunk(words: Counter[str], size: int) -> Stage:
         ) from error
     if not scores:
         raise InputUnusable("The Unigram trainer found no token in this text. A longer text works.")
-    tokens = sum(len(one.ids) * n for one, n in zip(spelt, words.values(), strict=True))
+    tokens = sum(len(split.ids) * n for split, n in zip(spelt, words.values(), strict=True))
     return Stage(len(scores), tokens, scores)
 
 

@@ -172,7 +172,7 @@ def _results(system: System, words: Content) -> None:
     text_table(TextTable(("", "", "Model and paper"), rows, f"Results of {system.name}", (48, 14, 38), numeric=(1,)))
 
 
-def main_results(slug: str, found: Sequence[Result]) -> list[Result]:
+def main_results(slug: str, figures: Sequence[Result]) -> list[Result]:
     """At most five figures of measures that many systems share, of the system's own paper where it has them.
 
     One a measure, the best of a single model: what a reader would compare first.
@@ -189,7 +189,7 @@ def main_results(slug: str, found: Sequence[Result]) -> list[Result]:
         return *worth(row), row.value if row.measure.higher else -row.value
 
     best: dict[str, Result] = {}
-    for row in found:
+    for row in figures:
         if row.measure.slug not in best or rank(row) > rank(best[row.measure.slug]):
             best[row.measure.slug] = row
     return sorted(best.values(), key=worth, reverse=True)[:_MOST_RESULTS]

@@ -26,9 +26,9 @@ def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
 def symbols(text: str) -> str:
     """What the letters of a formula mean, as Markdown: ``w_t`` and ``d_model`` as in the formula, terms linked."""
 
-    def in_math(found: re.Match[str]) -> str:
-        index = found[3] if len(found[3]) == 1 else rf"\text{{{found[3]}}}"
-        return f"${found[1]}{found[2][-1]}{{{index}}}$"
+    def in_math(match: re.Match[str]) -> str:
+        index = match[3] if len(match[3]) == 1 else rf"\text{{{match[3]}}}"
+        return f"${match[1]}{match[2][-1]}{{{index}}}$"
 
     return terms(_INDEXED.sub(in_math, plain(text)))
 

@@ -103,29 +103,29 @@ def begin_page() -> None:
     st.session_state[_SLOT] = {}
 
 
-def href(found: Term) -> str:
+def href(term: Term) -> str:
     """The link to a term's place in the glossary."""
-    return base_path() + links.url("glossary", {"term": found.slug})
+    return base_path() + links.url("glossary", {"term": term.slug})
 
 
-def tip(found: Term) -> str:
+def tip(term: Term) -> str:
     """The beginning of a term's explanation, for a tooltip."""
-    first = found.text if len(found.text) <= _TIP else found.text[: found.text.rfind(" ", 0, _TIP)] + " …"
-    return f"{found.name}: {first}"
+    first = term.text if len(term.text) <= _TIP else term.text[: term.text.rfind(" ", 0, _TIP)] + " …"
+    return f"{term.name}: {first}"
 
 
-def _markdown(word: str, found: Term) -> str:
-    return f'[{plain(word)}]({href(found)} "{_title(found)}")'
+def _markdown(word: str, term: Term) -> str:
+    return f'[{plain(word)}]({href(term)} "{_title(term)}")'
 
 
 @lru_cache(maxsize=512)
-def _title(found: Term) -> str:
+def _title(term: Term) -> str:
     """The tooltip without the signs that would end it or mean something in Markdown."""
-    return plain(tip(found).replace('"', "”"))
+    return plain(tip(term).replace('"', "”"))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found.group())
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 def _escaped(text: str, read: str) -> str:

@@ -114,13 +114,13 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Toke
         tokens, _ = tokens_of(checkpoint, first)
         ids = torch.tensor([[token.id for token in tokens]])
         return tokens, {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    one, other = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
+    text_a, text_b = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
     if speaks(checkpoint.model):
-        joined = bilingual.prepare(checkpoint, one, other)
+        joined = bilingual.prepare(checkpoint, text_a, text_b)
         row = {"input_ids": joined.row.ids, "langs": joined.row.langs, "position_ids": joined.row.positions}
-        made = {name: torch.tensor([values]) for name, values in row.items()}
-        return joined.tokens, {**made, "attention_mask": torch.ones_like(made["input_ids"])}
-    encoded = checkpoint.tokenizer(one, other, return_token_type_ids=True, verbose=False)
+        tensors = {name: torch.tensor([values]) for name, values in row.items()}
+        return joined.tokens, {**tensors, "attention_mask": torch.ones_like(tensors["input_ids"])}
+    encoded = checkpoint.tokenizer(text_a, text_b, return_token_type_ids=True, verbose=False)
     check_length(checkpoint, len(encoded["input_ids"]))
     names = ("input_ids", "attention_mask", "token_type_ids")
     return describe(checkpoint.tokenizer, encoded["input_ids"]), {name: torch.tensor([encoded[name]]) for name in names}

@@ -123,9 +123,9 @@ def units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     return result
 
 
-def cosines(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
+def cosines(vector: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
     """(P, w) and (W, w) to (P, W) cosines; 0 where a vector has no length."""
-    result: NDArray[np.float64] = np.clip(units(one) @ units(other).T, -1, 1)
+    result: NDArray[np.float64] = np.clip(units(vector) @ units(other).T, -1, 1)
     return result
 
 

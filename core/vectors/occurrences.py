@@ -104,12 +104,12 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
         )
     if len(result) > MOST:
         raise InputUnusable(f"“{word}” occurs {len(result)} times in these sentences; up to {MOST} are taken.")
-    met = {occurrence.line.number for occurrence in result}
+    used_lines = {occurrence.line.number for occurrence in result}
     return Gathered(
         word,
         tuple(result),
         frozen(np.stack(vectors, axis=1)),
-        tuple(line.number for line in lines if line.number not in met),
+        tuple(line.number for line in lines if line.number not in used_lines),
     )
 
 
@@ -303,10 +303,10 @@ def _border(text: str, before: int, after: int) -> bool:
     """Whether a word may end between two characters."""
     if before < 0 or after >= len(text):
         return True
-    one, other = text[before], text[after]
-    if _NO_SPACES.match(one) or _NO_SPACES.match(other):
+    left, right = text[before], text[after]
+    if _NO_SPACES.match(left) or _NO_SPACES.match(right):
         return True
-    return not (_inside(one) and _inside(other))
+    return not (_inside(left) and _inside(right))
 
 
 def _inside(character: str) -> bool:

@@ -83,8 +83,8 @@ def tsne(vectors: NDArray[np.floating], seed: int) -> Plane:
     return Plane(np.asarray(model.fit_transform(vectors.astype(np.float64)), dtype=np.float64))
 
 
-def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:
-    """The same planes, each mirrored so as to lie as near as it can to the one before; with ``turn`` also turned.
+def steady(planes: Sequence[Plane], *, rotate: bool) -> tuple[Plane, ...]:
+    """The same planes, each mirrored so as to lie as near as it can to the one before; with ``rotate`` also turned.
 
     Axes of components keep their meaning when they are mirrored and lose it when they are turned.
     """
@@ -93,7 +93,7 @@ def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:
         points = plane.points
         if aligned:
             before = aligned[-1].points
-            if turn:
+            if rotate:
                 left, _, right = np.linalg.svd(points.T @ before)
                 points = points @ left @ right
             else:
@@ -106,5 +106,5 @@ def planes(stops: Sequence[NDArray[np.floating]], seed: int | None) -> tuple[Pla
     """A plane for each of the arrays (n, w); that of the first, the static vectors, is never a t-SNE."""
     first, *rest = stops
     if seed is None or len(first) < FEWEST:
-        return steady([components(layer) for layer in stops], turn=False)
-    return (components(first), *steady([tsne(layer, seed) for layer in rest], turn=True))
+        return steady([components(layer) for layer in stops], rotate=False)
+    return (components(first), *steady([tsne(layer, seed) for layer in rest], rotate=True))

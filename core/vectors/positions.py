@@ -116,9 +116,9 @@ def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.
     exact = vector.astype(np.float64)
     half = exact.shape[-1] // 2
     angles = position * pair_angles(exact.shape[-1], base)
-    one, other = exact[..., :half], exact[..., half:]
+    lower, upper = exact[..., :half], exact[..., half:]
     cos, sin = np.cos(angles), np.sin(angles)
-    return np.concatenate((one * cos - other * sin, one * sin + other * cos), axis=-1)
+    return np.concatenate((lower * cos - upper * sin, lower * sin + upper * cos), axis=-1)
 
 
 def rotary_cosines(distances: NDArray[np.integer], width: int, base: float = 10_000.0) -> Numbers:

@@ -106,17 +106,17 @@ def write(folder: Path, slug: str, measured: Measured, tasks: Sequence[Learned])
         for one in tasks
         for layer, pair in enumerate(zip(one.weights, one.alone, strict=True))
     ]
-    for place, columns, rows in (
+    for name, columns, rows in (
         (folder, LAYER_COLUMNS, layers),
         (folder / "words", ("word", "sentences", *range(len(layers))), words),
         (folder / "mix", MIX_COLUMNS, mix),
     ):
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            with (place / f"{slug}.csv").open("w", encoding="utf-8", newline="") as file:
+            name.mkdir(parents=True, exist_ok=True)
+            with (name / f"{slug}.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows([columns, *rows])
         except OSError as error:
-            raise AtlasError(f"{place} cannot be written: {error.strerror}.") from None
+            raise AtlasError(f"{name} cannot be written: {error.strerror}.") from None
 
 
 def _four(value: float | None) -> str:
@@ -145,13 +145,13 @@ def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[Learne
             reading = read(checkpoint, sentence.text)
         except InputTooLong:
             continue
-        given = {task: classes(sentence, task) for task in TASKS}
+        labels = {task: classes(sentence, task) for task in TASKS}
         for word, (start, end) in enumerate(sentence.spans):
             if pieces := inside(reading.tokens, start, end):
                 vectors.append(reading.states[:, list(pieces)].mean(axis=1))
                 groups.append(number)
                 for task in TASKS:
-                    answers[task].append(given[task][word])
+                    answers[task].append(labels[task][word])
     states = np.stack(vectors, axis=1)
     return tuple(learn(states, answers[task], groups, task) for task in TASKS)
 
@@ -168,7 +168,7 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
         measured = contextual(checkpoint, sentences())
         tasks = mixes(checkpoint, treebank.read(treebank.SHIPPED))
         write(output or FOLDER, slug, measured, tasks)
-        best = ", ".join(f"{one.task} {100 * one.accuracy:.0f}%" for one in tasks)
+        best = ", ".join(f"{accuracy.task} {100 * accuracy.accuracy:.0f}%" for accuracy in tasks)
         last = measured.layers[-1].corrected("self_similarity") or 0.0
         print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer; {best}", flush=True)
 

@@ -25,17 +25,17 @@ LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
 TWICE = " ".join(LONG.split() + LONG.split()[:20])
 
 
-def computed(found: AttentionMap) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    assert found.allowed is not None
-    return np.broadcast_to(found.allowed, found.weights.shape)
+def computed(attention_map: AttentionMap) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    assert attention_map.allowed is not None
+    return np.broadcast_to(attention_map.allowed, attention_map.weights.shape)
 
 
-def sound(found: AttentionMap) -> None:
+def sound(attention_map: AttentionMap) -> None:
     """Rows sum to one over what is computed, and what is not computed is zero."""
-    np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
-    assert not found.weights[~computed(found)].any()
-    assert (found.weights[computed(found)] > 0).mean() > 0.99
-    assert not found.weights.flags.writeable
+    np.testing.assert_allclose(attention_map.weights.sum(-1), 1.0, atol=1e-5)
+    assert not attention_map.weights[~computed(attention_map)].any()
+    assert (attention_map.weights[computed(attention_map)] > 0).mean() > 0.99
+    assert not attention_map.weights.flags.writeable
 
 
 @pytest.mark.parametrize("rounds", [1, 3])

@@ -33,8 +33,8 @@ def _map(rows: list[list[float]], kind: MapKind = "encoder", tokens: str = "abc"
     return AttentionMap(kind, tuple(tokens[:queries]), tuple(tokens[:keys]), weights)
 
 
-def _score(found: AttentionMap, name: str) -> float:
-    return float(scores(found).grids[name][0, 0])
+def _score(attention_map: AttentionMap, name: str) -> float:
+    return float(scores(attention_map).grids[name][0, 0])
 
 
 ROWS = [[0.5, 0.3, 0.2], [0.8, 0.1, 0.1], [0.0, 0.6, 0.4]]

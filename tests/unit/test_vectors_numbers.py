@@ -80,9 +80,9 @@ def test_a_plane_lies_as_the_one_before() -> None:
     points = random.normal(size=(8, 2))
     angle = 1.0
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    turned = steady([Plane(points), Plane(points @ turn)], turn=True)
+    turned = steady([Plane(points), Plane(points @ turn)], rotate=True)
     assert np.allclose(turned[1].points, points)
-    mirrored = steady([Plane(points), Plane(points * [-1, 1])], turn=False)
+    mirrored = steady([Plane(points), Plane(points * [-1, 1])], rotate=False)
     assert np.allclose(mirrored[1].points, points)
 
 

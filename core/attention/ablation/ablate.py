@@ -146,7 +146,7 @@ def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: in
     every = heads_of(checkpoint)
     sharp = _sharpness(question)
     rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
-    found: list[HeadEffect] = []
+    effects: list[HeadEffect] = []
     for start in range(0, len(every), rows):
         tried = every[start : start + rows]
         mask.ablate([(head,) for head in tried])
@@ -154,7 +154,7 @@ def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: in
         answers = names(question, logs.argmax(-1).tolist())
         bits = lost(whole, logs)
         for row, head in enumerate(tried):
-            found.append(
+            effects.append(
                 HeadEffect(
                     head,
                     float(bits[row]),
@@ -164,7 +164,7 @@ def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: in
                     sharp.get(head),
                 )
             )
-    return tuple(sorted(found, key=lambda effect: -effect.bits))
+    return tuple(sorted(effects, key=lambda effect: -effect.bits))
 
 
 def lost(before: Tensor, after: Tensor) -> Tensor:
@@ -186,12 +186,12 @@ def _sharpness(question: Question) -> dict[Head, float]:
     """Of every head over the question's text; empty where there are no maps."""
     try:
         with through(question.checkpoint, question.task):
-            found = each(question.checkpoint, question.inputs)
+            scores_by_kind = each(question.checkpoint, question.inputs)
     except NoAttentionMatrix:
         return {}
     return {
         Head(own, layer.layer, head): value
-        for kind, layers in found.items()
+        for kind, layers in scores_by_kind.items()
         for layer, scores in layers
         if scores.weights is not None
         for own in {kind, kind if kind == "query" else layer.kind}
@@ -239,8 +239,8 @@ class HeadMask:
         self._ablated: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
         self._calls: dict[str, int] = {}
         by_path: dict[str, list[AttentionLayer]] = {}
-        for found in every:
-            for layer in found:
+        for layers in every:
+            for layer in layers:
                 by_path.setdefault(layer.path(layer.names.out) if layer.names.out else layer.module, []).append(layer)
         for path, shared in by_path.items():
             self._hang(model.get_submodule(path), path, shared)

@@ -74,12 +74,12 @@ def sentences() -> tuple[Sentence, ...]:
 def texts(family: ModelFamily) -> tuple[str, ...]:
     """The set for a family: with a mask, up to the gap, with a wrong word, or the whole sentence."""
     if "predicts masked tokens" in family.offers:
-        return tuple(one.gap for one in sentences())
+        return tuple(sentence.gap for sentence in sentences())
     if "continues" in family.offers:
-        return tuple(one.gap.partition(GAP)[0].rstrip() for one in sentences())
+        return tuple(sentence.gap.partition(GAP)[0].rstrip() for sentence in sentences())
     return tuple(
-        one.gap.replace(GAP, one.odd if "detects replaced tokens" in family.offers else one.right)
-        for one in sentences()
+        sentence.gap.replace(GAP, sentence.odd if "detects replaced tokens" in family.offers else sentence.right)
+        for sentence in sentences()
     )
 
 
@@ -109,7 +109,7 @@ def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], obj
 
 def rows(lost: Lost) -> Iterator[Row]:
     """The rows of ``effects/SLUG.csv``, from below."""
-    for head, bits in sorted(lost.items(), key=lambda one: (KINDS.index(one[0].kind), one[0])):
+    for head, bits in sorted(lost.items(), key=lambda item: (KINDS.index(item[0].kind), item[0])):
         yield (head.kind, head.layer + 1, head.head + 1, len(bits), f"{fmean(bits):.4f}", f"{max(bits):.4f}")
 
 

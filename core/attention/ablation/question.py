@@ -179,8 +179,8 @@ class Reader:
     @property
     def backbone(self) -> Any:
         """What gives the states that the head reads; the decoder alone of an encoder-decoder, which lies within."""
-        found = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
-        return getattr(found, "decoder", found) if self.question.checkpoint.spec.offers("continues") else found
+        module = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
+        return getattr(module, "decoder", module) if self.question.checkpoint.spec.offers("continues") else module
 
     def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
         if isinstance(back, _Given):
@@ -194,9 +194,9 @@ class Reader:
 
     def answers_of(self, states: Tensor) -> Tensor:
         """(R, V) the same for states (R, w) that the head reads, whatever layer they come from."""
-        given = _Given((states[:, None],))
+        substitute = _Given((states[:, None],))
         backbone = self.backbone
-        backbone.forward = lambda *_, **__: given
+        backbone.forward = lambda *_, **__: substitute
         try:
             return self._answers(len(states), states)
         finally:
@@ -206,8 +206,8 @@ class Reader:
         import torch
 
         with torch.inference_mode():
-            given = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
-            scores = self._scores(given, states).float()
+            inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
+            scores = self._scores(inputs, states).float()
             if self._judges:
                 verdict = scores.reshape(rows, 1)
                 scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
@@ -215,24 +215,24 @@ class Reader:
                 scores = scores.index_fill(-1, torch.tensor(self._banned), float("-inf"))
             return scores.log_softmax(-1)
 
-    def _scores(self, given: dict[str, Tensor], states: Tensor | None) -> Tensor:
-        ids, position = given["input_ids"], self.question.position
-        found: Tensor
+    def _scores(self, inputs: dict[str, Tensor], states: Tensor | None) -> Tensor:
+        ids, position = inputs["input_ids"], self.question.position
+        scores: Tensor
         if self._hashes:
             from core.sparse.reformer import states as hashed
 
-            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
+            scores = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
         elif self._windowed:
             from core.sparse.longformer import states as windowed
 
-            found = self.model.lm_head(windowed(self.model, ids)[:, position] if states is None else states)
+            scores = self.model.lm_head(windowed(self.model, ids)[:, position] if states is None else states)
         elif self.question.task is not None:
             task = self.question.task
-            found = self.model.answer(given, task).logits if states is None else self.model.tasks[task].head(states)
+            scores = self.model.answer(inputs, task).logits if states is None else self.model.tasks[task].head(states)
         else:
-            logits = run(self.model, given).logits
-            found = logits if self._judges else logits[:, 0]
-        return found
+            logits = run(self.model, inputs).logits
+            scores = logits if self._judges else logits[:, 0]
+        return scores
 
 
 class _Given(tuple[Any]):
@@ -249,9 +249,9 @@ class _Given(tuple[Any]):
 
 def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
     """The ``k`` most probable answers of one row (V,)."""
-    found = logs.topk(min(k, len(logs)))
-    ids = tuple(int(i) for i in found.indices.tolist())
-    return MaskPrediction(question.position, names(question, ids), tuple(found.values.exp().tolist()), ids)
+    top = logs.topk(min(k, len(logs)))
+    ids = tuple(int(i) for i in top.indices.tolist())
+    return MaskPrediction(question.position, names(question, ids), tuple(top.values.exp().tolist()), ids)
 
 
 def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:

@@ -114,8 +114,8 @@ def supported(model: Any) -> bool:
     )
 
 
-def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
-    """Runs a DeBERTa base model over one text, its scores the sum of the parts in ``keep``; the model is not changed.
+def read(model: Any, ids: Tensor, parts: Collection[str] = PARTS) -> Reading:
+    """Runs a DeBERTa base model over one text, its scores the sum of the parts in ``parts``; the model is not changed.
 
     Args:
         model: transformers' DebertaV2ForMaskedLM, in evaluation mode.
@@ -129,7 +129,7 @@ def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
     if not supported(model):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
     own: Any = twin(model)
-    kept = [PARTS.index(part) for part in PARTS if part in keep]
+    included = [PARTS.index(part) for part in PARTS if part in parts]
     scores: list[Tensor] = []
 
     def bias(attention: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, factor: int) -> Tensor:
@@ -137,7 +137,7 @@ def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
         content = query @ (key.transpose(-1, -2) / math.sqrt(factor * query.shape[-1]))
         position = position_scores(query[None], key[None], attention, table)
         scores.append(torch.stack([content, *(part[0] for part in position)]))
-        return scores[-1][kept].sum(dim=0) - content
+        return scores[-1][included].sum(dim=0) - content
 
     for layer in own.base_model.encoder.layer:
         layer.attention.self.disentangled_attention_bias = MethodType(bias, layer.attention.self)
@@ -183,11 +183,11 @@ def parts_of(checkpoint: Checkpoint, text: str) -> Parts:
         NoAttentionMatrix: the model's scores have no such parts.
     """
     ids, masks = _ids(checkpoint, text)
-    found = read(checkpoint.model, ids)
+    reading = read(checkpoint.model, ids)
     return Parts(
         labels(checkpoint.tokenizer, ids[0].tolist()),
-        frozen(found.scores.float().numpy()),
-        frozen(found.weights.float().numpy()),
+        frozen(reading.scores.float().numpy()),
+        frozen(reading.weights.float().numpy()),
         masks,
     )
 

@@ -149,8 +149,8 @@ def _default_of(module: Any) -> Callable[..., Any] | None:
     code = getattr(forward, "__code__", None)
     if code is None or "ALL_ATTENTION_FUNCTIONS" not in code.co_names or not hasattr(module, "config"):
         return None
-    found: Callable[..., Any] | None = forward.__globals__.get(_DEFAULT)
-    return found
+    function: Callable[..., Any] | None = forward.__globals__.get(_DEFAULT)
+    return function
 
 
 def _attend(
@@ -164,8 +164,8 @@ def _attend(
 ) -> tuple[Tensor, Tensor]:
     """What the module's own code computes, reported to its hook."""
     path, default, hook = vars(module)[_HOOK]
-    given = more if scaling is None else more | {"scaling": scaling}
-    output, weights = default(module, query, key, value, attention_mask, **given)
+    arguments = more if scaling is None else more | {"scaling": scaling}
+    output, weights = default(module, query, key, value, attention_mask, **arguments)
     if getattr(module, "sinks", None) is not None:
         more.setdefault("sinks", module.sinks)
     factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)

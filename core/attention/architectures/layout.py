@@ -160,8 +160,8 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
     Raises:
         NoAttentionMatrix: the architecture has none.
     """
-    if (found := layer.stack.blueprint) is not None:
-        return found
+    if (blueprint := layer.stack.blueprint) is not None:
+        return blueprint
     raise NoAttentionMatrix(
         f"The blocks of a model of the type “{layer.stack.type[:40]}” cannot be shown step by step here. Models "
         "such as BERT, GPT-2, LLaMA, T5 and BART can."

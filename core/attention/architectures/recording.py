@@ -135,7 +135,7 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
             "A Reformer sorts the text into buckets and attends within them; that pass cannot run here. Its demo "
             "shows the buckets of your text."
         )
-    given = dict(inputs) | more
+    arguments = dict(inputs) | more
     with torch.inference_mode():
         if has(config, "window"):
             from core.sparse.longformer import states
@@ -143,8 +143,8 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
             return _Scored(model.lm_head, states(model, inputs["input_ids"]))
         for name in ("use_mems", "use_cache"):
             if name in inspect.signature(model.forward).parameters:
-                given.setdefault(name, False)
-        return model(**given)
+                arguments.setdefault(name, False)
+        return model(**arguments)
 
 
 def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:

@@ -117,7 +117,7 @@ def attention_scores(
     query, key, value = (by_head(vectors, width) for vectors in projected)
     factor = {"root": width**-0.5, "one": 1.0}.get(layer.names.scale) or float(own.scaling)  # type: ignore[arg-type]
     mask, joined = call.inputs.get(layer.names.mask), recorder.calls(layer.path(layer.names.out))[count].inputs
-    found = AttentionScores(
+    scores = AttentionScores(
         query,
         spread(key, layer.heads),
         spread(value, layer.heads),
@@ -129,10 +129,10 @@ def attention_scores(
         _first_row(next(iter(joined.values()))),
     )
     if layer.names.score == "rope":
-        found = _rotated(found, key, *(part[0] for part in call.inputs["position_embeddings"]))
-    found.terms["content"] = found.query @ found.key.transpose(-1, -2) * factor
+        scores = _rotated(scores, key, *(part[0] for part in call.inputs["position_embeddings"]))
+    scores.terms["content"] = scores.query @ scores.key.transpose(-1, -2) * factor
     finish = _FINISH.get(layer.names.score)
-    return found if finish is None else finish(found, call, recorder, layer)
+    return scores if finish is None else finish(scores, call, recorder, layer)
 
 
 def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int) -> Tensor:
@@ -166,80 +166,80 @@ def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     width = sin.shape[-1]
     first = vectors[..., :width]
-    one, other = first.chunk(2, dim=-1)
-    return torch.cat((first * cos + torch.cat((-other, one), dim=-1) * sin, vectors[..., width:]), dim=-1)
+    lower, upper = first.chunk(2, dim=-1)
+    return torch.cat((first * cos + torch.cat((-upper, lower), dim=-1) * sin, vectors[..., width:]), dim=-1)
 
 
-def _rotated(found: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> AttentionScores:
+def _rotated(scores: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> AttentionScores:
     return replace(
-        found,
-        query=rotate(found.query, cos, sin),
-        key=spread(rotate(key, cos, sin), len(found.query)),
-        before_rope=(found.query, key),
+        scores,
+        query=rotate(scores.query, cos, sin),
+        key=spread(rotate(key, cos, sin), len(scores.query)),
+        before_rope=(scores.query, key),
     )
 
 
 def _relative_bias(
-    found: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
+    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     """The bias comes back between the output and the weights; a cross-attention's is zero and left out."""
     if call.inputs.get("key_value_states") is None:
-        found.terms["position"] = call.output[1][0]
-    return found
+        scores.terms["position"] = call.output[1][0]
+    return scores
 
 
-def _local(found: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer) -> AttentionScores:
+def _local(scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer) -> AttentionScores:
     """What may be attended to is a buffer of the module, and beside it there is the usual mask."""
-    queries, keys = found.query.shape[1], found.key.shape[1]
+    queries, keys = scores.query.shape[1], scores.key.shape[1]
     buffer: Any = recorder.model.get_submodule(layer.module).bias
     near = buffer[0, :, keys - queries : keys, :keys].bool()
-    return replace(found, allowed=near if found.allowed is None else near & found.allowed)
+    return replace(scores, allowed=near if scores.allowed is None else near & scores.allowed)
 
 
 def _disentangled(
-    found: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
+    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     own: Any = recorder.model.get_submodule(layer.module)
     table = call.inputs.get("rel_embeddings")
     allowed = call.inputs["attention_mask"][0].bool()
     if table is None and not own.pos_att_type:
-        return replace(found, allowed=allowed)
+        return replace(scores, allowed=allowed)
     if table is None or sorted(own.pos_att_type) != sorted(PARTS[1:]):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
-    factor = (len(PARTS) * found.query.shape[-1]) ** -0.5
-    content = found.query @ found.key.transpose(-1, -2) * factor
-    apart = position_scores(found.query[None], found.key[None], own, table)
+    factor = (len(PARTS) * scores.query.shape[-1]) ** -0.5
+    content = scores.query @ scores.key.transpose(-1, -2) * factor
+    apart = position_scores(scores.query[None], scores.key[None], own, table)
     terms = dict(zip(PARTS, (content, *(part[0] for part in apart)), strict=True))
-    return replace(found, terms=terms, allowed=allowed, factor=factor)
+    return replace(scores, terms=terms, allowed=allowed, factor=factor)
 
 
 def _sliding_window(
-    found: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
+    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     """Rows of global tokens have projections of their own; the weights are not kept by the pass and computed here."""
     import torch
 
     from core.sparse.longformer import GLOBAL
 
-    width, own = found.query.shape[-1], recorder.model.get_submodule(layer.module)
+    width, own = scores.query.shape[-1], recorder.model.get_submodule(layer.module)
     query, key, value = (by_head(recorder.calls(f"{layer.module}.{name}")[0].output[0], width) for name in _GLOBAL)
     rows = torch.tensor(GLOBAL)
-    content = found.terms["content"].index_copy(1, rows, query @ key.transpose(-1, -2) * found.factor)
-    near = allowed(found.query.shape[1], int(own.one_sided_attn_window_size), GLOBAL)[None]  # type: ignore[arg-type]
-    found = replace(found, terms={"content": content}, allowed=near, of_global=(query, key, value))
-    return replace(found, weights=found.score.softmax(-1))
+    content = scores.terms["content"].index_copy(1, rows, query @ key.transpose(-1, -2) * scores.factor)
+    near = allowed(scores.query.shape[1], int(own.one_sided_attn_window_size), GLOBAL)[None]  # type: ignore[arg-type]
+    scores = replace(scores, terms={"content": content}, allowed=near, of_global=(query, key, value))
+    return replace(scores, weights=scores.score.softmax(-1))
 
 
 def _block_sparse(
-    found: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
+    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     """Random blocks differ from head to head; the weights are not kept by the pass and computed here."""
     import torch
 
-    sparsity, n = blocks_of(recorder.model), found.query.shape[1]
+    sparsity, n = blocks_of(recorder.model), scores.query.shape[1]
     near = [torch.from_numpy(mask(sparsity.pattern(n, layer.layer, head), n)) for head in range(layer.heads)]
-    found = replace(found, allowed=torch.stack(near))
-    return replace(found, weights=found.score.softmax(-1))
+    scores = replace(scores, allowed=torch.stack(near))
+    return replace(scores, weights=scores.score.softmax(-1))
 
 
 def _hashed_projections(own: Any) -> tuple[str, ...]:
@@ -257,7 +257,7 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
     own: Any = recorder.model.get_submodule(layer.module)
     n, chunk = recorder.length, int(own.chunk_length)
     calls = (recorder.calls(f"{layer.module}.{name}")[0] for name in _hashed_projections(own))
-    projected = [_first_row(made.output)[:n] for made in calls]
+    projected = [_first_row(projection.output)[:n] for projection in calls]
     query, *keys, value = (by_head(one, one.shape[-1] // layer.heads) for one in projected)
     factor = query.shape[-1] ** -0.5
     rounds: dict[str, Tensor] = {}
@@ -271,7 +271,7 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
         allowed = with_itself(times) > 0
         if bool((times > 1).any()):
             rounds["rounds"] = times.clamp(min=1).log()
-    found = AttentionScores(
+    scores = AttentionScores(
         query,
         key,
         value,
@@ -282,7 +282,7 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
         _first_row(call.output.hidden_states)[:n],
         shared=not keys,
     )
-    return replace(found, weights=found.score.softmax(-1))
+    return replace(scores, weights=scores.score.softmax(-1))
 
 
 def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
@@ -306,8 +306,8 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
         both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
         terms["segment"] = torch.einsum("ijbs,bnis->bnij", segment, both)
     hidden = inputs["attn_mask_g" if query_stream else "attn_mask_h"]
-    kept = call.output[2] if len(call.output) > 2 else None
-    kept = kept[int(query_stream)] if isinstance(kept, tuple) else kept
+    weights = call.output[2] if len(call.output) > 2 else None
+    weights = weights[int(query_stream)] if isinstance(weights, tuple) else weights
     rows = slice(None) if targets is None else targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
     return AttentionScores(
         (query + own.r_w_bias[:, None])[0][:, rows],
@@ -315,7 +315,7 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
         value[0],
         {name: term[0][:, rows] * own.scale for name, term in terms.items()},
         None if hidden is None else (hidden <= 0).permute(2, 3, 0, 1)[0][:, rows],
-        None if kept is None else kept.permute(2, 3, 0, 1)[0][:, rows],
+        None if weights is None else weights.permute(2, 3, 0, 1)[0][:, rows],
         float(own.scale),
     )
 

@@ -96,9 +96,9 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     """
     import torch
 
-    found = attention_layers(checkpoint)
-    side = side or ("encoder" if "encoder" in found else "decoder")
-    own = found.get(side, ())
+    layers = attention_layers(checkpoint)
+    side = side or ("encoder" if "encoder" in layers else "decoder")
+    own = layers.get(side, ())
     if not 0 <= layer < len(own):
         raise OutOfRange(
             f"The {side} of {checkpoint.spec.name} has {len(own)} layers, counted from 0; there is no layer {layer}."
@@ -111,7 +111,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     check_size(checkpoint, max(map(len, names.values())))
     attn = own[layer]
     count = sum(1 for before in own[:layer] if before.module == attn.module)
-    crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
+    crossing = layers["cross"][layer] if side == "decoder" and "cross" in layers else None
     recorder = Recorder(private_twin(checkpoint))
     adapted = task if checkpoint.spec.offers("classifies texts") else None
     with through(checkpoint, adapted, recorder.model):
@@ -231,14 +231,16 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
         steps = []
         came = {"outside": BEFORE}
         begin = remark("layer before", layer=attn.layer)
-    one = step("embedding", "first stream", "X_1", first, note=f"{begin} {remark('added to')}", residual=True, **came)
+    first_step = step(
+        "embedding", "first stream", "X_1", first, note=f"{begin} {remark('added to')}", residual=True, **came
+    )
     two = step("embedding", "second stream", "X_2", second, note=f"{begin} {remark('read')}", **came)
-    steps += [one, two, norm(scene, "attention", attn.path(attends), two.slug)]
+    steps += [first_step, two, norm(scene, "attention", attn.path(attends), two.slug)]
     scores = attention_scores(scene.recorder, attn, scene.count)
     steps += attention(scene, "attention", attn, scores, steps[-1].slug)
     first, output = first + _tensor(steps[-1]), steps[-1].slug
-    one = _sum("attention", "Y_1 = X_1 + Y", first, (one.slug, output), remark("first stream"))
-    steps += [one, norm(scene, "feed-forward", attn.path(feeds), one.slug)]
+    first_step = _sum("attention", "Y_1 = X_1 + Y", first, (first_step.slug, output), remark("first stream"))
+    steps += [first_step, norm(scene, "feed-forward", attn.path(feeds), first_step.slug)]
     steps += feed_forward(scene, steps[-1].slug)
     second, output = second + _tensor(steps[-1]), steps[-1].slug
     note = remark("second stream")
@@ -246,16 +248,16 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     steps.append(two)
     if last:
         both = torch.cat([first, second], dim=-1)
-        more: dict[str, Any] = {"sources": (one.slug, two.slug), "residual": True}
+        more: dict[str, Any] = {"sources": (first_step.slug, two.slug), "residual": True}
         joined = step("end", "both streams", "X = [Y_1; Y_2]", both, note=remark("joined"), **more)
         steps += [joined, norm(scene, "end", attn.path(plan.final), joined.slug, "final norm", residual=True)]
     return steps
 
 
-def _tensor(made: Step) -> Tensor:
+def _tensor(previous: Step) -> Tensor:
     import torch
 
-    return torch.from_numpy(made.values.copy())
+    return torch.from_numpy(previous.values.copy())
 
 
 def _input(scene: Scene) -> Tensor:
@@ -283,11 +285,11 @@ class Wire:
 
 def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
     """One for each step, in their order."""
-    number = {one.slug: i for i, one in enumerate(steps)}
-    sources = [tuple(number[source] for source in one.sources) for one in steps]
+    number = {step.slug: i for i, step in enumerate(steps)}
+    sources = [tuple(number[source] for source in step.sources) for step in steps]
     last = {source: i for i, of in enumerate(sources) for source in of}
     lanes: list[int] = []
-    for i, one in enumerate(steps):
+    for i, step in enumerate(steps):
         taken = {lanes[j] for j in range(i) if last.get(j, -1) > i or (last.get(j) == i and j not in sources[i])}
-        lanes.append(0 if one.residual else next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
-    return tuple(Wire(one.slug, of, one.outside, lane) for one, of, lane in zip(steps, sources, lanes, strict=True))
+        lanes.append(0 if step.residual else next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
+    return tuple(Wire(step.slug, of, step.outside, lane) for step, of, lane in zip(steps, sources, lanes, strict=True))

@@ -107,8 +107,11 @@ def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
 
 
 def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
-    found = (best(question, row, k) for row in logs)
-    return tuple(LayerPrediction(i, one.tokens, one.probabilities, one.ids) for i, one in enumerate(found))
+    predictions = (best(question, row, k) for row in logs)
+    return tuple(
+        LayerPrediction(i, prediction.tokens, prediction.probabilities, prediction.ids)
+        for i, prediction in enumerate(predictions)
+    )
 
 
 def states(question: Question) -> Tensor:

@@ -44,8 +44,8 @@ class Shown:
 def node_of(root: ModuleNode, path: str) -> str | None:
     """The path in a tree of the module at ``path`` of a live model; None where the tree has no such module."""
     steps = path.split(".")
-    found = (_resolve(root, ".".join(rest)) for rest in (steps, steps[1:]) if any(rest))
-    return next((node for node in found if node is not None), None)
+    candidates = (_resolve(root, ".".join(rest)) for rest in (steps, steps[1:]) if any(rest))
+    return next((node for node in candidates if node is not None), None)
 
 
 def size_for(system: str, kind: str) -> str | None:
@@ -64,8 +64,8 @@ def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int 
     Args:
         near: the layer that is meant, from 0, where the node stands for several; else it is the first of them.
     """
-    found = {} if spec.system is None else _shown(spec.system, size, spec.family).get(node, {})
-    return found.get(near, next(iter(found.values()), None))
+    by_layer = {} if spec.system is None else _shown(spec.system, size, spec.family).get(node, {})
+    return by_layer.get(near, next(iter(by_layer.values()), None))
 
 
 @lru_cache(maxsize=64)
@@ -73,7 +73,7 @@ def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict
     """For each node of a system's tree the steps that show it, by layer, the first one first."""
     root, chosen = tree(system, size), size_of(system, size)
     sides = ("encoder", "decoder") if family.side == "encoder-decoder" else (family.side,)
-    found: dict[str, dict[int | None, Shown]] = {}
+    by_node: dict[str, dict[int | None, Shown]] = {}
     for side in sides:
         halves = chosen.config == "EncoderDecoderConfig"
         config = str(chosen.overrides[side]["config"]) if halves else chosen.config
@@ -87,14 +87,14 @@ def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict
                         break
                     continue  # a layer of another kind, as a Reformer has
                 at = None if slug.startswith("end-final") else layer
-                found.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
-    return found
+                by_node.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
+    return by_node
 
 
 def _layer(pattern: str) -> str:
     """The pattern of the layer that a module's belongs to."""
     steps = pattern.split(".")
-    return ".".join(steps[: 1 + max((i for i, one in enumerate(steps) if "{" in one), default=0)])
+    return ".".join(steps[: 1 + max((i for i, part in enumerate(steps) if "{" in part), default=0)])
 
 
 def _type(config: str, family: ModelFamily) -> str:
@@ -157,9 +157,9 @@ def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
         for prefix in ((), *_prefixes(root)):
             if below and prefix[:1] != (below,):
                 continue
-            found = _follow(root, [*prefix, *whole.split(".")])
-            if found is not None:
-                return found
+            node = _follow(root, [*prefix, *whole.split(".")])
+            if node is not None:
+                return node
     return None
 
 
@@ -178,11 +178,11 @@ def _follow(root: ModuleNode, steps: list[str]) -> str | None:
     """The path of the node that these steps lead to, where a number may lie in a run."""
     node, names = root, []
     for step in steps:
-        found = next((child for child in node.children if child.name == step or _within(step, child.name)), None)
-        if found is None:
+        child_node = next((child for child in node.children if child.name == step or _within(step, child.name)), None)
+        if child_node is None:
             return None
-        node = found
-        names.append(found.name)
+        node = child_node
+        names.append(child_node.name)
     return ".".join(names)
 
 

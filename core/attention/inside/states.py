@@ -94,21 +94,21 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
     ids = inputs["input_ids"]
     recorder = Recorder(model)
     begin = layers[0].path("embeddings")
-    adds = [(one.path(one.names.out), one.path("encoder.layers.{i}.feed_forward")) for one in layers]
+    adds = [(layer.path(layer.names.out), layer.path("encoder.layers.{i}.feed_forward")) for layer in layers]
     recorder.record(begin, *(path for pair in adds for path in pair))
     hashed(model, ids)
 
     def of(path: str) -> Tensor:
-        found: Tensor = recorder.calls(path)[0].output[0][: ids.shape[1]]
-        return found
+        output: Tensor = recorder.calls(path)[0].output[0][: ids.shape[1]]
+        return output
 
     first = second = of(begin)
-    found = [torch.cat((first, second), dim=-1)]
+    states = [torch.cat((first, second), dim=-1)]
     for attention, forward in adds:
         first = first + of(attention)
         second = second + of(forward)
-        found.append(torch.cat((first, second), dim=-1))
-    return torch.stack(found)
+        states.append(torch.cat((first, second), dim=-1))
+    return torch.stack(states)
 
 
 SUMMANDS = {

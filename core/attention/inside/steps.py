@@ -141,10 +141,10 @@ class Scene:
 def exists(model: Any, path: str) -> bool:
     """Whether a model has a module there."""
     try:
-        found: bool = model.get_submodule(path) is not None
+        model.get_submodule(path)
     except AttributeError:
         return False
-    return found
+    return True
 
 
 def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str) -> list[Step]:
@@ -443,12 +443,12 @@ def step_text(step: Step) -> StepText:
     """The words for a step: every name that is given here has them in ``assets/content/attention/steps.md``."""
     front = content("attention", "steps").front
     entry = next(entry for entry in front["entry"] if step.name in entry["names"])
-    rest, met = step.formula, []
+    rest, terms = step.formula, []
     for latex, meaning in (*entry["symbols"], *front["shared"]):
         if stands(latex, rest):
-            met.append((latex, meaning))
+            terms.append((latex, meaning))
             rest = rest.replace(latex, " ") if len(latex) > 1 else rest
-    return StepText(entry["text"], tuple(met))
+    return StepText(entry["text"], tuple(terms))
 
 
 def stands(latex: str, formula: str) -> bool:

@@ -40,20 +40,20 @@ class Axes:
 
 def split(text: str) -> tuple[str, ...]:
     """``text`` as words and marks, in order."""
-    found: list[str] = []
+    tokens: list[str] = []
     inside = False
     for character in text:
         if character.isspace():
             inside = False
         elif unicodedata.category(character)[0] in "PS" and character not in "'’":
-            found.append(character)
+            tokens.append(character)
             inside = False
         elif inside:
-            found[-1] += character
+            tokens[-1] += character
         else:
-            found.append(character)
+            tokens.append(character)
             inside = True
-    return tuple(found)
+    return tuple(tokens)
 
 
 def numbered(n: int) -> tuple[str, ...]:

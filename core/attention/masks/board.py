@@ -131,24 +131,24 @@ def of_cross(cross: Mask, own: Mask) -> Levels:
 
 def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:
     """The first layer after which each pair is reached, where a layer adds to what was reached before."""
-    found = np.where(now, 0, NEVER).astype(np.int16)
+    levels = np.where(now, 0, NEVER).astype(np.int16)
     for number in itertools.count(1):
         added = layer(now) & ~now
         if not added.any():
-            return found
-        found[added] = number
+            return levels
+        levels[added] = number
         now = now | added
     raise AssertionError("what is reached only grows")
 
 
-def enough(found: Levels) -> int:
+def enough(levels: Levels) -> int:
     """Layers until everything that can be reached is reached."""
-    return max(0, int(found.max(initial=0)))
+    return max(0, int(levels.max(initial=0)))
 
 
-def within(found: Levels, layers: int) -> Mask:
+def within(levels: Levels, layers: int) -> Mask:
     """Where a key has arrived after ``layers`` layers."""
-    return np.asarray((found != NEVER) & (found <= layers))
+    return np.asarray((levels != NEVER) & (levels <= layers))
 
 
 def _times(left: Mask, right: Mask) -> Mask:

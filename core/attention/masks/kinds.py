@@ -262,11 +262,11 @@ class Choice:
 
     def pattern(self, axes: Axes) -> Pattern:
         """The predicate over positions, for these axes."""
-        found, *others = (KINDS[term.kind].build(axes, term.numbers) for term in self.terms)
+        pattern, *others = (KINDS[term.kind].build(axes, term.numbers) for term in self.terms)
         joined: dict[Join, Callable[..., Pattern]] = {"and": both, "or": union, "without": without}
         for join, other in zip(self.joins, others, strict=True):
-            found = joined[join](found, other)
-        return found
+            pattern = joined[join](pattern, other)
+        return pattern
 
     def title(self) -> str:
         """The choice in words."""
@@ -292,7 +292,7 @@ def read(raw: str) -> Choice:
     parts = raw.split(".")
     joins: list[Join] = []
     for part in parts[1::2]:
-        join = next((one for one in JOINS if one == part), None)
+        join = next((candidate for candidate in JOINS if candidate == part), None)
         if join is None:
             raise OutOfRange(f"Masks are combined by {', '.join(JOINS)}, not by “{part[:40]}”.")
         joins.append(join)
@@ -320,10 +320,10 @@ def _term(word: str) -> Term:
         return Term(name, ())
     if any(not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS) for number in numbers):
         raise OutOfRange(f"“{name}” takes whole numbers, separated by “-”, not “{word[len(name) :][:40]}”.")
-    given = tuple(map(int, numbers))
+    values = tuple(map(int, numbers))
     if KINDS[name].many:
-        return Term(name, tuple(sorted(set(given))) or usual(name))
-    return Term(name, given + usual(name)[len(given) :])
+        return Term(name, tuple(sorted(set(values))) or usual(name))
+    return Term(name, values + usual(name)[len(values) :])
 
 
 class Description(BaseModel, frozen=True, extra="forbid"):
@@ -383,7 +383,7 @@ def lines(formula: str) -> str:
 def describe(key: str) -> Description:
     """The words for a mask; every key of `core.attention.masks.kinds` has them."""
     words = content("objectives", "mask-patterns").front["mask"]
-    return Description.model_validate(next(one for one in words if one["key"] == key))
+    return Description.model_validate(next(row for row in words if row["key"] == key))
 
 
 def setting_help(key: str, label: str) -> str | None:
@@ -395,4 +395,4 @@ def setting_help(key: str, label: str) -> str | None:
 @lru_cache(maxsize=1)
 def published() -> tuple[Published, ...]:
     """Every mask with its published length."""
-    return tuple(Published.model_validate(one) for one in content("objectives", "mask-patterns").front["published"])
+    return tuple(Published.model_validate(row) for row in content("objectives", "mask-patterns").front["published"])

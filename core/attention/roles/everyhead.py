@@ -130,37 +130,37 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     }
     every = sorted(read | effects.keys(), key=lambda head: (KINDS.index(head.kind), head))
     several = len(spec.family.streams) > 1
-    for one in every:
-        like = [other for other in every if other.kind == one.kind]
-        found = grammar.get((one.layer, one.head), _NONE) if one.kind == own else _NONE
+    for head_effect in every:
+        like = [other for other in every if other.kind == head_effect.kind]
+        relation = grammar.get((head_effect.layer, head_effect.head), _NONE) if head_effect.kind == own else _NONE
         yield HeadRow(
             spec.slug,
             spec.name,
             spec.branch,
-            one.kind,
-            one.layer + 1,
+            head_effect.kind,
+            head_effect.layer + 1,
             1 + max(other.layer for other in like),
-            one.head + 1,
+            head_effect.head + 1,
             1 + max(other.head for other in like),
             several,
-            {name: float(grid[one.layer, one.head]) for name, grid in roles[one.kind].items()},
-            *found,
-            effects.get(one),
+            {name: float(grid[head_effect.layer, head_effect.head]) for name, grid in roles[head_effect.kind].items()},
+            *relation,
+            effects.get(head_effect),
         )
 
 
 def _grammar(counted: Sequence[Counted]) -> dict[tuple[int, int], Grammar]:
     """The best relation by layer and head (from 0), where one is beyond the fixed distance."""
     best: dict[tuple[int, int], tuple[float, str, float, float]] = {}
-    for one in counted:
-        if one.relation == "any":
+    for counts in counted:
+        if counts.relation == "any":
             continue
-        for layer, numbers in enumerate(one.right.tolist()):
+        for layer, numbers in enumerate(counts.right.tolist()):
             for head, right in enumerate(numbers):
-                sure = wilson(right, one.n, Z)[0] - one.baseline
+                sure = wilson(right, counts.n, Z)[0] - counts.baseline
                 if sure > best.get((layer, head), (0.0,))[0]:
-                    share = right / one.n
-                    best[layer, head] = (sure, one.relation, share, share - one.baseline)
+                    share = right / counts.n
+                    best[layer, head] = (sure, counts.relation, share, share - counts.baseline)
     return {place: (relation, share, beyond) for place, (_, relation, share, beyond) in best.items()}
 
 
@@ -182,8 +182,8 @@ def chosen(
         and (models is None or row.slug in models)
     ]
     with_score = [(value, row) for row in there if (value := row.score(score)) is not None]
-    found = [row for value, row in sorted(with_score, key=lambda one: -one[0]) if least is None or value >= least]
-    return found if least is not None else [*found, *(row for row in there if row.score(score) is None)]
+    rows = [row for value, row in sorted(with_score, key=lambda pair: -pair[0]) if least is None or value >= least]
+    return rows if least is not None else [*rows, *(row for row in there if row.score(score) is None)]
 
 
 def heads_table(rows: Iterable[HeadRow]) -> Table:

@@ -118,12 +118,12 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
         except (InputEmpty, InputTooLong):
             skipped += 1
             continue
-        found = trace.own
-        tally = tally or Tally(found.layers, found.heads, causal=found.kind == "decoder")
-        tally.add(sentence, found.weights, belongs)
-        roles.add(found)
+        attention_map = trace.own
+        tally = tally or Tally(attention_map.layers, attention_map.heads, causal=attention_map.kind == "decoder")
+        tally.add(sentence, attention_map.weights, belongs)
+        roles.add(attention_map)
         for other in trace.maps:
-            if other is not found:
+            if other is not attention_map:
                 others.setdefault(other.kind, HeadSums()).add(other)
         counted += 1
     if tally is None:
@@ -178,8 +178,8 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
         if not outputs.attentions:
             raise NoAttentionMatrix("This model gives no attention weights.")
         sums.add(AttentionMap("decoder", tokens, tokens, stacked(outputs.attentions)))
-    found = sums.scores()
-    return HeadScores({"induction": found.grids["induction"]}, {"induction": found.rows["induction"]})
+    scores = sums.scores()
+    return HeadScores({"induction": scores.grids["induction"]}, {"induction": scores.rows["induction"]})
 
 
 def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int64]:
@@ -197,21 +197,21 @@ def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int
     return np.array([start + REPEATS * tokens for tokens in drawn], dtype=np.int64)
 
 
-def relation_rows(treebank: str, found: Iterable[Counted]) -> Iterator[Row]:
+def relation_rows(treebank: str, counts: Iterable[Counted]) -> Iterator[Row]:
     """The rows of ``SLUG.csv``: every head."""
-    for one in found:
-        for (layer, head), right in _cells(one.right):
+    for entry in counts:
+        for (layer, head), right in _cells(entry.right):
             yield (
-                *(treebank, one.relation, one.direction, layer, head),
-                *(one.n, int(right), one.offset, one.baseline_right),
+                *(treebank, entry.relation, entry.direction, layer, head),
+                *(entry.n, int(right), entry.offset, entry.baseline_right),
             )
 
 
-def role_rows(treebank: str, found: HeadScores) -> Iterator[Row]:
+def role_rows(treebank: str, head_scores: HeadScores) -> Iterator[Row]:
     """The rows of ``roles/SLUG.csv``."""
-    for role, grid in found.grids.items():
+    for role, grid in head_scores.grids.items():
         for (layer, head), mean in _cells(grid):
-            yield (treebank, role, layer, head, found.rows[role], f"{mean:.4f}")
+            yield (treebank, role, layer, head, head_scores.rows[role], f"{mean:.4f}")
 
 
 def _cells(grid: Any) -> Iterator[tuple[tuple[int, int], Any]]:
@@ -245,14 +245,14 @@ def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
         raise AtlasError(f"{path} could not be written: {error.strerror}.") from None
 
 
-def table(found: Iterable[Counted]) -> str:
+def table(counts: Iterable[Counted]) -> str:
     """The best head of each relation, as lines to print."""
     lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95%':>11}  {'fixed distance':>14}  direction"]
-    for relation, one in surest(found).items():
-        (layer, head), (low, high) = one.best, one.interval
+    for relation, entry in surest(counts).items():
+        (layer, head), (low, high) = entry.best, entry.interval
         lines.append(
-            f"{relation:12} {one.n:6,}  {layer + 1:>3}-{head + 1:<2}  {one.accuracy:6.1%}  {low:5.1%}-{high:5.1%}  "
-            f"{one.baseline:6.1%} ({one.offset:+d})  {one.direction}"
+            f"{relation:12} {entry.n:6,}  {layer + 1:>3}-{head + 1:<2}  {entry.accuracy:6.1%}  {low:5.1%}-{high:5.1%}  "
+            f"{entry.baseline:6.1%} ({entry.offset:+d})  {entry.direction}"
         )
     return "\n".join(lines)
 
@@ -281,16 +281,16 @@ def cli_heads(
         for name, files in banks.items():
             total = sum(min(treebanks.count(path), sentences or 10**9) for path in files)
             read = chain.from_iterable(islice(treebanks.read(path), sentences) for path in files)
-            found = measure(checkpoint, tqdm(read, f"{spec.slug}, {name}", total, disable=None))
-            rows.extend(relation_rows(name, found.relations))
-            roles.extend(role_rows(name, found.roles))
-            for kind, other in found.others.items():
+            measured = measure(checkpoint, tqdm(read, f"{spec.slug}, {name}", total, disable=None))
+            rows.extend(relation_rows(name, measured.relations))
+            roles.extend(role_rows(name, measured.roles))
+            for kind, other in measured.others.items():
                 roles.extend(role_rows(f"{name}, {kind}", other))
-            print(f"{spec.slug} over {name}: {found.sentences:,} sentences", end="")
-            print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
-            if found.causal:
+            print(f"{spec.slug} over {name}: {measured.sentences:,} sentences", end="")
+            print(f", {measured.skipped:,} left out because they are too long or unreadable" * bool(measured.skipped))
+            if measured.causal:
                 print("It attends to the left only, so links to the right are not scored.")
-            print(table(found.relations), end="\n\n")
+            print(table(measured.relations), end="\n\n")
         if spec.offers("continues"):
             roles.extend(role_rows(RANDOM, induction(checkpoint)))
         keep(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)

@@ -76,20 +76,20 @@ Link = tuple[int, int]
 
 def links(sentence: Sentence) -> dict[str, tuple[Link, ...]]:
     """The (dependent, head) pairs of every relation but coreference."""
-    found: dict[str, list[Link]] = {name: [] for name in LABELS if name != "coreference"}
+    by_relation: dict[str, list[Link]] = {name: [] for name in LABELS if name != "coreference"}
     for word, (head, label) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
         if head == ROOT:
             continue
         if label != "punct":
-            found["any"].append((word, head))
+            by_relation["any"].append((word, head))
         for name, labels in LABELS.items():
             if label not in labels or (name == "preposition" and _is_possessive(sentence, word)):
                 continue
             looking = word
             if name == "possessor" and word + 1 < head and _is_possessive(sentence, word + 1):
                 looking = word + 1
-            found[name].append((looking, head))
-    return {name: tuple(pairs) for name, pairs in found.items()}
+            by_relation[name].append((looking, head))
+    return {name: tuple(pairs) for name, pairs in by_relation.items()}
 
 
 def _is_possessive(sentence: Sentence, word: int) -> bool:
@@ -98,13 +98,13 @@ def _is_possessive(sentence: Sentence, word: int) -> bool:
 
 def references(sentence: Sentence) -> tuple[tuple[int, tuple[int, ...], frozenset[int]], ...]:
     """For each mention with an antecedent: its head word, the candidates before it, and which of them are right."""
-    found = []
+    links = []
     for mentions in sentence.clusters:
-        for place, mention in enumerate(mentions[1:], 1):
-            antecedents = frozenset(mentions[:place])
+        for number, mention in enumerate(mentions[1:], 1):
+            antecedents = frozenset(mentions[:number])
             before = (i for i in range(mention) if sentence.upos[i] in _NAMING or i in antecedents)
-            found.append((mention, tuple(before), antecedents))
-    return tuple(found)
+            links.append((mention, tuple(before), antecedents))
+    return tuple(links)
 
 
 def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
@@ -161,15 +161,15 @@ class Counted:
         return self.baseline_right / self.n
 
 
-def surest(found: Iterable[Counted]) -> dict[str, Counted]:
+def surest(counts: Iterable[Counted]) -> dict[str, Counted]:
     """Each relation in its better direction, whose interval begins higher.
 
     Of a causal model the directions have links of their own, and few in one of them.
     """
     best: dict[str, Counted] = {}
-    for one in found:
-        if one.relation not in best or one.interval[0] > best[one.relation].interval[0]:
-            best[one.relation] = one
+    for entry in counts:
+        if entry.relation not in best or entry.interval[0] > best[entry.relation].interval[0]:
+            best[entry.relation] = entry
     return {relation: best[relation] for relation in LABELS if relation in best}
 
 

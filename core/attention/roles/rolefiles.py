@@ -129,10 +129,10 @@ def published() -> dict[str, tuple[float, int, int]]:
 
     Where two relations of theirs are one here, the one of which they counted more links stands for both.
     """
-    found: dict[str, tuple[float, int, int]] = {}
+    scores: dict[str, tuple[float, int, int]] = {}
     with PUBLISHED.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             name, value = row["atlas relation"], row["accuracy"] or row["table accuracy"]
-            if name and value and name not in found:
-                found[name] = (float(value), int(row["layer"]), int(row["head"]))
-    return found
+            if name and value and name not in scores:
+                scores[name] = (float(value), int(row["layer"]), int(row["head"]))
+    return scores

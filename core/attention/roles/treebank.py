@@ -89,10 +89,10 @@ def files(path: Path) -> tuple[Path, ...]:
         return (path,)
     if not path.is_dir():
         raise TreebankRefused(f"There is no file or folder {path}. Name a .conllu file, or a folder of such files.")
-    found = tuple(sorted(path.glob("*.conllu")))
-    if not found:
+    paths = tuple(sorted(path.glob("*.conllu")))
+    if not paths:
         raise TreebankRefused(f"The folder {path} has no file that ends in .conllu.")
-    return found
+    return paths
 
 
 def read(path: Path) -> Iterator[Sentence]:
@@ -132,11 +132,11 @@ def count(path: Path) -> int:
         return sum(line.startswith(b"1\t") for line in file)
 
 
-def _sentence(tokens: TokenList, place: str) -> Sentence:
-    """The sentence of these lines; ``place`` is what a refusal begins with."""
+def _sentence(tokens: TokenList, location: str) -> Sentence:
+    """The sentence of these lines; ``location`` is what a refusal begins with."""
 
     def refuse(reason: str) -> None:
-        raise TreebankRefused(f"{place}: {reason}" + "." * (reason[-1] != "?"))
+        raise TreebankRefused(f"{location}: {reason}" + "." * (reason[-1] != "?"))
 
     if any(token["id"] is None for token in tokens):
         refuse("a line has no number")
@@ -206,11 +206,11 @@ def _spaces(tokens: TokenList, words: int) -> tuple[bool, ...]:
 
 
 def _clusters(rows: list[Any], refuse: Any) -> tuple[tuple[int, ...], ...]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    clusters: defaultdict[str, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         if (name := (row["misc"] or {}).get("Coref")) is not None:
-            found[name].append(index)
-    for name, mentions in found.items():
+            clusters[name].append(index)
+    for name, mentions in clusters.items():
         if len(mentions) < 2:
             refuse(f"“{rows[mentions[0]]['form']}” is the only mention with Coref={name}, so it refers to no other")
-    return tuple(tuple(mentions) for mentions in found.values())
+    return tuple(tuple(mentions) for mentions in clusters.values())

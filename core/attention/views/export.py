@@ -20,29 +20,29 @@ MAX_TABLE_ROWS = 300_000
 """More weights than these go into an archive, not into a table."""
 
 
-def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
+def top_keys(attention_map: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
     """For each query its ``count`` strongest keys, strongest first: one row a query, in the order of the text.
 
     Columns: ``#`` (position from 1), ``token``, then ``key 1``, ``weight 1``, ``key 2``, ... Keys of weight 0 (masked
     ones among them) are None. Layer and head count from 0.
     """
-    weights = found.weights[layer, head]  # (Q, K)
+    weights = attention_map.weights[layer, head]  # (Q, K)
     order = np.argsort(-weights, axis=-1, kind="stable")[:, :count]
     rows: list[dict[str, object]] = []
-    for position, token in enumerate(found.query_tokens):
+    for position, token in enumerate(attention_map.query_tokens):
         row: dict[str, object] = {"#": position + 1, "token": token}
         for rank, key in enumerate(order[position], 1):
             weight = float(weights[position, key])
-            row[f"key {rank}"] = found.key_tokens[key] if weight > 0 else None
+            row[f"key {rank}"] = attention_map.key_tokens[key] if weight > 0 else None
             row[f"weight {rank}"] = weight if weight > 0 else None
         rows.append(row)
     return rows
 
 
-def head_table(found: AttentionMap, layer: int, head: int) -> Table:
+def head_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
     """One head, a query in each row and a key in each column; a cell that was not computed is empty. From 0."""
-    weights = np.where(found.computed(layer, head), found.weights[layer, head], np.nan)
-    return matrix_table("query \\ key", found.query_tokens, found.key_tokens, weights)
+    weights = np.where(attention_map.computed(layer, head), attention_map.weights[layer, head], np.nan)
+    return matrix_table("query \\ key", attention_map.query_tokens, attention_map.key_tokens, weights)
 
 
 def matrix_table(
@@ -55,71 +55,78 @@ def matrix_table(
 
 def grids_table(grids: Mapping[str, NDArray[np.floating[Any]]]) -> Table:
     """A row for each head and a column for each of the (L, H) grids; layers and heads from 1."""
-    places = np.ndindex(next(iter(grids.values())).shape)
-    rows = ((layer + 1, head + 1, *(float(grid[layer, head]) for grid in grids.values())) for layer, head in places)
+    positions = np.ndindex(next(iter(grids.values())).shape)
+    rows = ((layer + 1, head + 1, *(float(grid[layer, head]) for grid in grids.values())) for layer, head in positions)
     return Table(("layer", "head", *grids), tuple(rows))
 
 
-def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10) -> list[tuple[int, int, float]]:
+def strongest_links(
+    attention_map: AttentionMap, layer: int, head: int, count: int = 10
+) -> list[tuple[int, int, float]]:
     """(query, key, weight) of the ``count`` largest weights of one head, largest first; never zeros. All from 0."""
-    weights = found.weights[layer, head]  # (Q, K)
+    weights = attention_map.weights[layer, head]  # (Q, K)
     order = np.argsort(-weights, axis=None, kind="stable")[:count]
-    links = ((*divmod(int(place), weights.shape[1]), float(weights.flat[place])) for place in order)
+    links = ((*divmod(int(index), weights.shape[1]), float(weights.flat[index])) for index in order)
     return [link for link in links if link[2] > 0]
 
 
-def map_table(found: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Table:
+def map_table(
+    attention_map: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
+) -> Table:
     """All heads, or some, one weight a row; what was not computed is left out.
 
     Everything counts from 1 in the table; ``layers`` and ``heads`` count from 0.
     """
     rows = (
-        (*pair, float(found.weights[layer, head, query, key]))
-        for layer in (range(found.layers) if layers is None else layers)
-        for head in (range(found.heads) if heads is None else heads)
-        for query, key, pair in _pairs(found, layer, head)
+        (*pair, float(attention_map.weights[layer, head, query, key]))
+        for layer in (range(attention_map.layers) if layers is None else layers)
+        for head in (range(attention_map.heads) if heads is None else heads)
+        for query, key, pair in _pairs(attention_map, layer, head)
     )
     return Table((*_PAIR, "weight"), tuple(rows))
 
 
-def scores_table(found: AttentionMap, layer: int, head: int) -> Table:
+def scores_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
     """What the neuron view shows of one head, one pair of tokens a row; counts from 1 in the table.
 
     Columns: as `map_table`, with the query times the key before the weight, and that divided by the root of the
     head's width d. What was not computed is left out. Where a model adds more to its scores, a bias of position
     for one, the weight alone holds it. The map must hold its queries and keys.
     """
-    queries, keys = found.queries, found.keys
+    queries, keys = attention_map.queries, attention_map.keys
     assert queries is not None
     assert keys is not None
     products = queries[layer, head].astype(np.float64) @ keys[layer, head].astype(np.float64).T  # (Q, K)
     scaled = products / np.sqrt(queries.shape[-1])
-    numbers = np.stack([products, scaled, found.weights[layer, head]], axis=-1)
-    rows = ((*pair, *numbers[query, key].tolist()) for query, key, pair in _pairs(found, layer, head))
+    numbers = np.stack([products, scaled, attention_map.weights[layer, head]], axis=-1)
+    rows = ((*pair, *numbers[query, key].tolist()) for query, key, pair in _pairs(attention_map, layer, head))
     return Table((*_PAIR, "q·k", "q·k / √d", "weight"), tuple(rows))
 
 
 _PAIR = ("layer", "head", "query", "query token", "key", "key token")
 
 
-def _pairs(found: AttentionMap, layer: int, head: int) -> Iterator[tuple[int, int, tuple[Cell, ...]]]:
+def _pairs(attention_map: AttentionMap, layer: int, head: int) -> Iterator[tuple[int, int, tuple[Cell, ...]]]:
     """Query and key, from 0, of each weight that was computed, and the cells that name the pair, from 1."""
-    for query, key in np.argwhere(found.computed(layer, head)).tolist():
-        names = query + 1, found.query_tokens[query], key + 1, found.key_tokens[key]
+    for query, key in np.argwhere(attention_map.computed(layer, head)).tolist():
+        names = query + 1, attention_map.query_tokens[query], key + 1, attention_map.key_tokens[key]
         yield query, key, (layer + 1, head + 1, *names)
 
 
-def vectors_table(found: AttentionMap, layer: int, head: int) -> Table:
+def vectors_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
     """The queries and keys of one head, one vector a row: whose it is, its position and token, d numbers.
 
     The map must hold its queries and keys.
     """
-    queries, keys = found.queries, found.keys
+    queries, keys = attention_map.queries, attention_map.keys
     assert queries is not None
     assert keys is not None
     rows = (
         (layer + 1, head + 1, name, position, token, *vector)
-        for name, tokens, vectors in (("query", found.query_tokens, queries), ("key", found.key_tokens, keys))
+        for name, tokens, vectors in (
+            ("query", attention_map.query_tokens, queries),
+            ("key", attention_map.key_tokens, keys),
+        )
         for position, (token, vector) in enumerate(zip(tokens, vectors[layer, head].tolist(), strict=True), 1)
     )
     return Table(("layer", "head", "vector", "#", "token", *map(str, range(1, queries.shape[-1] + 1))), tuple(rows))
@@ -148,12 +155,12 @@ def to_npz(trace: AttentionTrace) -> bytes:
     Where some weights were not computed, ``<kind>_computed`` says which were; its shape broadcasts to that of the map.
     """
     arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
-    for found in trace.maps:
-        arrays[found.kind] = found.weights
-        arrays[f"{found.kind}_queries"] = np.array(found.query_tokens)
-        arrays[f"{found.kind}_keys"] = np.array(found.key_tokens)
-        if found.allowed is not None:
-            arrays[f"{found.kind}_computed"] = found.allowed
+    for attention_map in trace.maps:
+        arrays[attention_map.kind] = attention_map.weights
+        arrays[f"{attention_map.kind}_queries"] = np.array(attention_map.query_tokens)
+        arrays[f"{attention_map.kind}_keys"] = np.array(attention_map.key_tokens)
+        if attention_map.allowed is not None:
+            arrays[f"{attention_map.kind}_computed"] = attention_map.allowed
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
     return out.getvalue()

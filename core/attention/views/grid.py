@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def render(
-    found: AttentionMap,
+    attention_map: AttentionMap,
     *,
     layer: int | None = None,
     head: int | None = None,
@@ -41,7 +41,7 @@ def render(
     difference: bool = False,
     bits: Bits = 8,
 ) -> str:
-    """A complete HTML page that shows every head of ``found``.
+    """A complete HTML page that shows every head of ``attention_map``.
 
     Layers and heads count from 0 here and from 1 on the page. 12 layers and 12 heads of 128 tokens make a page of
     3.2 MB (10⁶ bytes), of 256 tokens 12.6 MB; with 16 bits twice that.
@@ -58,19 +58,19 @@ def render(
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(found, layer, head)
-    signed = difference or bool(found.weights.min(initial=0.0) < 0)
-    known = computed(found)
-    single = found.layers == found.heads == 1
+    check_place(attention_map, layer, head)
+    signed = difference or bool(attention_map.weights.min(initial=0.0) < 0)
+    known = computed(attention_map)
+    single = attention_map.layers == attention_map.heads == 1
     data: dict[str, Any] = {
-        "weights": by_head(found.weights, bits, signed=signed),
+        "weights": by_head(attention_map.weights, bits, signed=signed),
         "computed": None if known is None else flags(known),
         "signed": signed,
-        "queries": [short(token, _TOKEN_CHARS) for token in found.query_tokens],
-        "keys": [short(token, _TOKEN_CHARS) for token in found.key_tokens],
-        "specials": {"queries": specials(found.query_tokens), "keys": specials(found.key_tokens)},
-        "second": found.second,
-        "square": found.query_tokens == found.key_tokens,
+        "queries": [short(token, _TOKEN_CHARS) for token in attention_map.query_tokens],
+        "keys": [short(token, _TOKEN_CHARS) for token in attention_map.key_tokens],
+        "specials": {"queries": specials(attention_map.query_tokens), "keys": specials(attention_map.key_tokens)},
+        "second": attention_map.second,
+        "square": attention_map.query_tokens == attention_map.key_tokens,
         "layer": layer or 0,
         "head": head or 0,
         "open": single or (layer is not None and head is not None),
@@ -81,8 +81,8 @@ def render(
     return page(
         title=title,
         style=_style(theme),
-        body=_body(found, signed, bits, known is not None),
-        data=data | {"title": title, "note": found.note},
+        body=_body(attention_map, signed, bits, known is not None),
+        data=data | {"title": title, "note": attention_map.note},
         scripts=[
             "".join(own(name) for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js"))
         ],
@@ -90,10 +90,10 @@ def render(
     )
 
 
-def height(found: AttentionMap) -> int:
+def height(attention_map: AttentionMap) -> int:
     """How many pixels the page needs in a frame about 1,000 pixels wide; on a phone it scrolls."""
-    cell = min(130, 600 // found.heads)
-    return max(670, min(1_200, 230 + found.layers * (cell + 5)))
+    cell = min(130, 600 // attention_map.heads)
+    return max(670, min(1_200, 230 + attention_map.layers * (cell + 5)))
 
 
 def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
@@ -107,21 +107,21 @@ def _style(theme: Name) -> str:
     return colors(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + own("grid.css")
 
 
-def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:
+def _body(attention_map: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:
     """The markup; everything in it is ours, and what comes from a text is written by the script."""
     what = "difference" if signed else "weight"
-    hide = bool(specials(found.query_tokens) or specials(found.key_tokens))
+    hide = bool(specials(attention_map.query_tokens) or specials(attention_map.key_tokens))
     words = content("attention", "all")
     legend = [f'<span id="low"></span> <span id="ramp"></span> <span id="high"></span> {what}']
     legend.append(f'<span class="swatch zero"></span> {escape(words.label("same" if signed else "computed"))}')
     if some_unknown:
         legend.append(f'<span class="swatch none"></span> {escape(words.label("uncomputed"))}')
-    if found.second is not None:
+    if attention_map.second is not None:
         legend.append(f'<span class="dash"></span> {escape(words.label("second"))}')
     steps = {(False, 8): "255", (False, 16): "65,535", (True, 8): "127", (True, 16): "32,767"}[signed, bits]
     return f"""<main>
 <h1 id="title"></h1>
-<p class="hint">{_counts(found)} <span id="note"></span></p>
+<p class="hint">{_counts(attention_map)} <span id="note"></span></p>
 <p class="hint" id="how"></p>
 <div class="controls">
 <button type="button" id="toggle"></button>
@@ -158,12 +158,13 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
 </main>"""
 
 
-def _counts(found: AttentionMap) -> str:
+def _counts(attention_map: AttentionMap) -> str:
     def count(number: int, what: str) -> str:
         return f"{number} {what}{'' if number == 1 else 's'}"
 
-    queries, keys = len(found.query_tokens), len(found.key_tokens)
+    queries, keys = len(attention_map.query_tokens), len(attention_map.key_tokens)
     tokens = count(keys, "token")
-    if found.query_tokens != found.key_tokens:
+    if attention_map.query_tokens != attention_map.key_tokens:
         tokens = f"{count(queries, 'query token')} and {count(keys, 'key token')}"
-    return f"{_KINDS[found.kind]}: {count(found.layers, 'layer')} of {count(found.heads, 'head')}, {tokens}."
+    heads = f"{count(attention_map.layers, 'layer')} of {count(attention_map.heads, 'head')}"
+    return f"{_KINDS[attention_map.kind]}: {heads}, {tokens}."

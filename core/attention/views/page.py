@@ -66,25 +66,25 @@ def _base64(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).data).decode("ascii")
 
 
-def computed(found: AttentionMap) -> Bools | None:
-    """Where ``found`` holds a weight that was computed, as (l, h, Q, K) with l, h from 1; None for everywhere.
+def computed(attention_map: AttentionMap) -> Bools | None:
+    """Where ``attention_map`` holds a weight that was computed, as (l, h, Q, K) with l, h from 1; None for everywhere.
 
     In a decoder that does not say so itself, no token attends to a later one.
     """
-    queries, keys = found.weights.shape[2:]
-    if found.allowed is None:
-        if found.kind != "decoder" or queries != keys:
+    queries, keys = attention_map.weights.shape[2:]
+    if attention_map.allowed is None:
+        if attention_map.kind != "decoder" or queries != keys:
             return None
         below: Bools = np.tri(queries, dtype=np.bool_)
         return below[None, None]
-    allowed = found.allowed.reshape((1,) * (4 - found.allowed.ndim) + found.allowed.shape)
+    allowed = attention_map.allowed.reshape((1,) * (4 - attention_map.allowed.ndim) + attention_map.allowed.shape)
     known: Bools = np.broadcast_to(allowed, (*allowed.shape[:2], queries, keys))
     return None if known.all() else known
 
 
-def is_causal(found: AttentionMap) -> bool:
-    """Whether no query of ``found`` attends to a key after it."""
-    known = computed(found)
+def is_causal(attention_map: AttentionMap) -> bool:
+    """Whether no query of ``attention_map`` attends to a key after it."""
+    known = computed(attention_map)
     return known is not None and known.shape[2] == known.shape[3] and not bool(np.triu(known, 1).any())
 
 

@@ -111,7 +111,7 @@ def write(
     model = None
     if spec is not None:
         named: dict[str, Any] = {"slug": spec.slug, "name": spec.name, "source": spec.source, "revision": revision}
-        model = named | {"weights": [asdict(one) for one in weights]}
+        model = named | {"weights": [asdict(weight) for weight in weights]}
     whole = {
         "format": FORMAT,
         "version": VERSION,
@@ -143,7 +143,7 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
     values, refused = links.read(PAGE, query, choices)
     if refused:
         raise RecipeRefused(refused[0].sentence.replace("The link", "The recipe", 1))
-    weights = () if file.model is None else tuple(Weights(**one.model_dump()) for one in file.model.weights)
+    weights = () if file.model is None else tuple(Weights(**weight.model_dump()) for weight in file.model.weights)
     versions = {
         name: version
         for name, version in file.versions.items()
@@ -183,7 +183,7 @@ def _parse(data: bytes) -> _File:
         raise RecipeRefused(words.part("No recipe"))
     if part == "version":
         raise RecipeRefused(words.part("Another version", version=VERSION))
-    where = " of ".join(f"“{_short(str(place))}”" for place in reversed(error["loc"][:2]))
+    where = " of ".join(f"“{_short(str(step))}”" for step in reversed(error["loc"][:2]))
     raise RecipeRefused(f"This recipe cannot be read: its {where} is missing or is not what this page writes.")
 
 

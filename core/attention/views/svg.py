@@ -43,7 +43,9 @@ _FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light", title: str = "Attention") -> str:
+def head_svg(
+    attention_map: AttentionMap, layer: int, head: int, *, theme: Name = "light", title: str = "Attention"
+) -> str:
     """One head: queries down, keys across, with a scale below.
 
     Args:
@@ -52,16 +54,18 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(found, layer, head)
-    rows, columns = found.weights.shape[2:]
-    signed = _signed(found)
+    check_place(attention_map, layer, head)
+    rows, columns = attention_map.weights.shape[2:]
+    signed = _signed(attention_map)
     palette = _palette(theme, signed)
     side, size = (22, 12) if max(rows, columns) <= 40 else (12, 9)
     letter = _LETTER * size
-    queries, keys = ([short(token, 16) for token in names] for names in (found.query_tokens, found.key_tokens))
+    queries, keys = (
+        [short(token, 16) for token in names] for names in (attention_map.query_tokens, attention_map.key_tokens)
+    )
     left, top = 16 + letter * max(map(_letters, queries)), 56 + 0.87 * letter * max(map(_letters, keys))
     right, bottom = left + side * columns, top + side * rows
-    cells = _indices(found, layer, head)
+    cells = _indices(attention_map, layer, head)
     body = [_text(12, 24, title, size=15, style=' font-weight="bold"'), _frame(left, top, right, bottom, theme)]
     if rows * columns <= MOST_CELLS:
         body += [
@@ -76,7 +80,7 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     for j, token in enumerate(keys):
         x, y = left + side * j + side / 2 + size / 4, top - 6
         body.append(_text(x, y, token, size=size, style=f' transform="rotate(-60 {x:g} {y:g})"'))
-    largest, end = float(np.abs(found.weights[layer, head]).max(initial=0.0)), left + _RAMP
+    largest, end = float(np.abs(attention_map.weights[layer, head]).max(initial=0.0)), left + _RAMP
     body += [
         _frame(left, bottom + 22, end, bottom + 32, theme),
         _image(np.arange(_STEPS, dtype=np.uint8)[None], left, bottom + 22, end, bottom + 32, palette),
@@ -88,10 +92,10 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light
     return _document(max(right + 60, end + 100), bottom + 56, title, description, body, theme)
 
 
-def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attention") -> str:
+def all_svg(attention_map: AttentionMap, *, theme: Name = "light", title: str = "Attention") -> str:
     """All heads, layers down and heads across; each is drawn up to its own largest weight."""
-    palette = _palette(theme, _signed(found))
-    rows, columns = found.weights.shape[2:]
+    palette = _palette(theme, _signed(attention_map))
+    rows, columns = attention_map.weights.shape[2:]
     high = round(_THUMBNAIL * max(0.4, min(2.5, rows / columns)))
     left, top, gap = 36, 66, 6
     body = [
@@ -99,40 +103,42 @@ def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attenti
         _text(left, top - 24, _words("All heads: legend")),
         *(
             _text(left + head * (_THUMBNAIL + gap) + _THUMBNAIL / 2, top - 7, str(head + 1), anchor="middle")
-            for head in range(found.heads)
+            for head in range(attention_map.heads)
         ),
     ]
-    for layer in range(found.layers):
+    for layer in range(attention_map.layers):
         y = top + layer * (high + gap)
         body.append(_text(left - 8, y + high / 2 + 4, str(layer + 1), anchor="end"))
-        for head in range(found.heads):
+        for head in range(attention_map.heads):
             x = left + head * (_THUMBNAIL + gap)
-            cells = _pooled(_indices(found, layer, head))
+            cells = _pooled(_indices(attention_map, layer, head))
             body += [
                 _frame(x, y, x + _THUMBNAIL, y + high, theme),
                 _image(cells, x, y, x + _THUMBNAIL, y + high, palette),
             ]
-    width = max(left + found.heads * (_THUMBNAIL + gap) + 12, 480)
-    description = _words("All heads", layers=found.layers, heads=found.heads, queries=rows, keys=columns)
-    return _document(width, top + found.layers * (high + gap) + 12, title, description, body, theme)
+    width = max(left + attention_map.heads * (_THUMBNAIL + gap) + 12, 480)
+    description = _words(
+        "All heads", layers=attention_map.layers, heads=attention_map.heads, queries=rows, keys=columns
+    )
+    return _document(width, top + attention_map.layers * (high + gap) + 12, title, description, body, theme)
 
 
 def _words(part: str, /, **values: int) -> str:
     return content("figures", "alt").part(part, **values)
 
 
-def _signed(found: AttentionMap) -> bool:
-    return bool(found.weights.min(initial=0.0) < 0)
+def _signed(attention_map: AttentionMap) -> bool:
+    return bool(attention_map.weights.min(initial=0.0) < 0)
 
 
-def _indices(found: AttentionMap, layer: int, head: int) -> Indices:
+def _indices(attention_map: AttentionMap, layer: int, head: int) -> Indices:
     """(Q, K) of 0 to 254 for the colors up to the head's largest weight, 255 where nothing was computed."""
-    weights = found.weights[layer, head]
+    weights = attention_map.weights[layer, head]
     share = weights / (float(np.abs(weights).max(initial=0.0)) or 1.0)
-    if _signed(found):
+    if _signed(attention_map):
         share = (share + 1) / 2
     cells: Indices = np.rint(share * (_STEPS - 1)).astype(np.uint8)
-    cells[~found.computed(layer, head)] = _UNSEEN_INDEX
+    cells[~attention_map.computed(layer, head)] = _UNSEEN_INDEX
     return cells
 
 
@@ -149,10 +155,10 @@ def _pooled(cells: Indices) -> Indices:
 
 def _palette(theme: Name, signed: bool) -> list[str]:
     """256 colors: 255 steps, and what was not computed."""
-    places, colors = zip(*color_scale(theme, signed), strict=True)
+    stops, colors = zip(*color_scale(theme, signed), strict=True)
     channels = np.array([list(bytes.fromhex(color[1:])) for color in colors])
     at = np.linspace(0, 1, _STEPS)
-    mixed = np.rint(np.stack([np.interp(at, places, channel) for channel in channels.T], axis=1)).astype(np.uint8)
+    mixed = np.rint(np.stack([np.interp(at, stops, channel) for channel in channels.T], axis=1)).astype(np.uint8)
     return [f"#{bytes(color).hex()}" for color in mixed] + [THEMES[theme].unseen]
 
 

@@ -150,10 +150,10 @@ def _chosen(
     return first, now
 
 
-def _limit(found: AttentionMap, drawing: Drawing, view: View, *, layers: int, heads: int) -> None:
+def _limit(attention_map: AttentionMap, drawing: Drawing, view: View, *, layers: int, heads: int) -> None:
     """Say how much of the text is shown where that is not all of it."""
-    longest = max(len(found.query_tokens), len(found.key_tokens))
-    tokens = bertviz.tokens_at_once(found, drawing, layers=layers, heads=heads)
+    longest = max(len(attention_map.query_tokens), len(attention_map.key_tokens))
+    tokens = bertviz.tokens_at_once(attention_map, drawing, layers=layers, heads=heads)
     if tokens == longest:
         return
     pictures = {"head": heads, "model": layers * heads, "neuron": 1}[drawing]
@@ -168,7 +168,13 @@ def _limit(found: AttentionMap, drawing: Drawing, view: View, *, layers: int, he
 
 
 def _numbers(
-    found: AttentionMap, drawing: Drawing, stem: str, now: Numbers, layers: list[int], heads: list[int], view: View
+    attention_map: AttentionMap,
+    drawing: Drawing,
+    stem: str,
+    now: Numbers,
+    layers: list[int],
+    heads: list[int],
+    view: View,
 ) -> None:
     """Files over the whole text, made when somebody asks for them.
 
@@ -180,15 +186,17 @@ def _numbers(
         head = on[0] if on else heads[0]
         stem = f"{stem}-layer{layer}-head{head}"
         key, tip = state.key("bertviz.scores"), words.part("Scores", layer=layer, head=head)
-        download_csv(partial(scores_table, found, layer - 1, head - 1), stem, key, of="weights and q·k", tip=tip)
+        download_csv(
+            partial(scores_table, attention_map, layer - 1, head - 1), stem, key, of="weights and q·k", tip=tip
+        )
         key, tip = state.key("bertviz.vectors"), words.part("Vectors", layer=layer, head=head)
-        table = partial(vectors_table, found, layer - 1, head - 1)
+        table = partial(vectors_table, attention_map, layer - 1, head - 1)
         download_csv(table, f"{stem}-vectors", key, of="queries and keys", tip=tip)
         return
     if drawing == "head":
         layers, heads, stem = [layer], on or heads, f"{stem}-layer{layer}"
     download_weights(
-        found,
+        attention_map,
         stem,
         state,
         tip=words.part("Weights"),

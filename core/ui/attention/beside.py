@@ -285,25 +285,25 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
     ).draw(state)
 
 
-def _cross_map(spec: CheckpointSpec, found: AttentionMap, view: View) -> None:
+def _cross_map(spec: CheckpointSpec, attention_map: AttentionMap, view: View) -> None:
     """The cross-attention over words, in the head whose rows are the least spread."""
-    layer, head = sharpest(found)
+    layer, head = sharpest(attention_map)
     Panel(
         f"{spec.slug}-cross",
         view.words.part("Title: cross", model=plain(spec.name)),
-        figures.attention_map(found, layer, head, theme=theme()),
+        figures.attention_map(attention_map, layer, head, theme=theme()),
         view.words.part(
             "Alt: cross",
-            generated=len(found.query_tokens),
-            source=len(found.key_tokens),
+            generated=len(attention_map.query_tokens),
+            source=len(attention_map.key_tokens),
             layer=layer + 1,
             head=head + 1,
         ),
-        partial(head_table, found, layer, head),
+        partial(head_table, attention_map, layer, head),
         heading=True,
     ).draw(view.state)
-    sources = (found.key_tokens[int(row.argmax())] for row in found.weights[layer, head])
-    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, sources, strict=True))
+    sources = (attention_map.key_tokens[int(row.argmax())] for row in attention_map.weights[layer, head])
+    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(attention_map.query_tokens, sources, strict=True))
     st.caption(terms(view.words.part("Cross", layer=layer + 1, head=head + 1)) + f" {plain(pairs)}.")
 
 

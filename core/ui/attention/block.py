@@ -222,16 +222,16 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     view.note("Source")
 
 
-def _where(found: LensTrajectory) -> str:
+def _where(lens: LensTrajectory) -> str:
     """The token whose hidden state the model's head reads, with those before it."""
-    shown = " ".join(short(token, 20) for token in found.tokens[max(0, found.position - 2) : found.position + 1])
-    return f"{content('attention', 'lens').part('State', position=found.position + 1)} “{shown}”"
+    shown = " ".join(short(token, 20) for token in lens.tokens[max(0, lens.position - 2) : lens.position + 1])
+    return f"{content('attention', 'lens').part('State', position=lens.position + 1)} “{shown}”"
 
 
-def _answers(found: LensTrajectory, names: list[str]) -> Table:
+def _answers(lens: LensTrajectory, names: list[str]) -> Table:
     rows = (
         (name, rank, token, float(probability))
-        for name, guess in zip(names, found.predictions, strict=True)
+        for name, guess in zip(names, lens.predictions, strict=True)
         for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
     )
     return Table(("after", "rank", "answer", "probability"), tuple(rows))

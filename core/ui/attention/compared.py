@@ -58,7 +58,7 @@ def numbered(state: PageState, name: str, most: int, usual: int = 1) -> int:
     return NUMBERS[name].with_(high=most, default=min(usual, most)).draw(state, tag=str(most)) - 1
 
 
-def other_text(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
+def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The difference from the map of another text; None, with a sentence, while there is none that fits.
 
     Raises:
@@ -69,23 +69,28 @@ def other_text(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap 
     if not text:
         view.note("Other text")
         return None
-    found = _without_continuation(found, chosen, view)
+    attention_map = _without_continuation(attention_map, chosen, view)
     if chosen.task is not None and spec.offers("rewrites"):
         trace = session.rewritten_trace(spec.slug, text, chosen.task, like=chosen.text)
-        if found.kind != "encoder":
+        if attention_map.kind != "encoder":
             view.note("One answer")
     else:
         trace = session.trace(spec.slug, text, adapters=chosen.adapters)
-    other = trace.of_kind(found.kind)
-    for theirs, ours in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
+    other = trace.of_kind(attention_map.kind)
+    for theirs, ours in (
+        (other.key_tokens, attention_map.key_tokens),
+        (other.query_tokens, attention_map.query_tokens),
+    ):
         if len(theirs) != len(ours):
             sentence = view.words.part("Other length", other=len(theirs), here=len(ours))
             warning(sentence, icon=":material/info:")
             return None
-    return combine.difference(found, replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens))
+    return combine.difference(
+        attention_map, replace(other, query_tokens=attention_map.query_tokens, key_tokens=attention_map.key_tokens)
+    )
 
 
-def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
+def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The difference from another model's map; None, with a sentence, while there is none that fits.
 
     Raises:
@@ -93,8 +98,8 @@ def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap
     """
     spec = chosen.spec
     if spec.offers("rewrites"):
-        return _two_rewriters(found, chosen, view)
-    if found.label and found.kind != "encoder":
+        return _two_rewriters(attention_map, chosen, view)
+    if attention_map.label and attention_map.kind != "encoder":
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
@@ -103,8 +108,8 @@ def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap
         if not pairs:
             view.note("Same tokens")
         return None
-    theirs = session.trace(other.slug, chosen.text, chosen.second or None).of_kind(found.kind)
-    ours = _without_continuation(found, chosen, view)
+    theirs = session.trace(other.slug, chosen.text, chosen.second or None).of_kind(attention_map.kind)
+    ours = _without_continuation(attention_map, chosen, view)
     if not pairs or (ours.query_tokens, ours.key_tokens) == (theirs.query_tokens, theirs.key_tokens):
         return _difference(ours, theirs, view)
     if chosen.second.strip():
@@ -117,7 +122,7 @@ def other_model(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap
     return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))
 
 
-def _two_rewriters(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
+def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """What an encoder-decoder has more or less than another over one sentence and one answer, word by word.
 
     The answer is that of the chosen model, which the other is given to read.
@@ -133,22 +138,24 @@ def _two_rewriters(found: AttentionMap, chosen: Chosen, view: View) -> Attention
         answer = session.computed("", answer_of, spec.slug, chosen.text, task)
         note = view.words.part("Less than one")
         first, second = (
-            replace(session.computed("", over_words, slug, chosen.text, job, answer).of_kind(found.kind), note=note)
+            replace(
+                session.computed("", over_words, slug, chosen.text, job, answer).of_kind(attention_map.kind), note=note
+            )
             for slug, job in ((spec.slug, task), (other.slug, task_of_other))
         )
     names = {"first": spec.name, "second": other.name}
     words = view.words.part("Two tasks", task=ours[task], other=theirs[task_of_other], **names)
-    if found.kind != "encoder":
+    if attention_map.kind != "encoder":
         words += " " + view.words.part("Shared answer", **names)
     return _difference(first, second, view, words)
 
 
-def _without_continuation(found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap:
+def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap:
     """A decoder's map over the text without what it generated after it; others as they are."""
     if not chosen.spec.offers("continues"):
-        return found
+        return attention_map
     alone = session.trace(chosen.spec.slug, chosen.text).of_kind("decoder")
-    if len(alone.key_tokens) < len(found.key_tokens):
+    if len(alone.key_tokens) < len(attention_map.key_tokens):
         view.note("Text alone")
     return alone
 

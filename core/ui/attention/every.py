@@ -169,18 +169,18 @@ def href(row: HeadRow) -> str:
     return links.url("attention", wanted | ({"map": row.attention} if row.several else {}))
 
 
-def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -> None:
-    st.markdown(f"**{'All' if len(found) == total else f'{len(found)} of'} {total} heads**")
-    table = heads_table(found)
+def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) -> None:
+    st.markdown(f"**{'All' if len(rows) == total else f'{len(rows)} of'} {total} heads**")
+    table = heads_table(rows)
     columns: dict[str, Sequence[Any]] = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
     columns |= {
-        "open": [base_path() + href(row) for row in found],
-        "model": [row.name for row in found],
-        "attention": [KINDS[row.attention] for row in found],
+        "open": [base_path() + href(row) for row in rows],
+        "model": [row.name for row in rows],
+        "attention": [KINDS[row.attention] for row in rows],
         **{name: [None if share is None else 100 * share for share in columns[name]] for name in _SHARES},
     }
     first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
-    roles = {LABELS[role]: meaning(role) for role in ROLES if any(role in row.roles for row in found)}
+    roles = {LABELS[role]: meaning(role) for role in ROLES if any(role in row.roles for row in rows)}
     grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
     order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
@@ -189,7 +189,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], total: int, view: View) -
         None,
         alt=view.words.label("table"),
         key=view.state.key("every.table"),
-        height=min(38 + 35 * len(found), 460),
+        height=min(38 + 35 * len(rows), 460),
         column_config={
             "open": st.column_config.LinkColumn("", display_text="open", width=60),
             "layer": number(width=60),

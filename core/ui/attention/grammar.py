@@ -151,11 +151,11 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
     return tuple(treebank.read(treebank.SHIPPED))
 
 
-def _table(found: dict[str, Counted], other: Sequence[Counted]) -> Table:
+def _table(counts: dict[str, Counted], other: Sequence[Counted]) -> Table:
     """Each relation's best head, what the same head does over sentences it was not selected on, and BERT-base's."""
     published, elsewhere = rolefiles.published(), {(one.relation, one.direction): one for one in other}
     rows: list[dict[str, str | int | float | None]] = []
-    for name, one in found.items():
+    for name, one in counts.items():
         again = elsewhere.get((name, one.direction))
         accuracy, layer, head = published.get(name, (None, None, None))
         same = {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}

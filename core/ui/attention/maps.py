@@ -169,32 +169,34 @@ def all_maps(view: View) -> None:
     view.note("Files")
 
 
-def _shown(together: str, found: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
+def _shown(together: str, attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The map to draw; None while something is still to be chosen."""
     state = view.state
     simple = {"mean": combine.mean, "maximum": combine.maximum, "rollout": combine.rollout}
     if together == "all":
-        return found
+        return attention_map
     if together in simple:
-        return simple[together](found)
+        return simple[together](attention_map)
     if together == "flow":
         with st.spinner(view.words.label("flow")):
-            return session.results.get_or_compute(("flow", *_by_value(found)), lambda: combine.flow(found))
+            return session.results.get_or_compute(
+                ("flow", *_by_value(attention_map)), lambda: combine.flow(attention_map)
+            )
     if together == "texts":
-        return other_text(found, chosen, view)
+        return other_text(attention_map, chosen, view)
     if together == "models":
-        return other_model(found, chosen, view)
+        return other_model(attention_map, chosen, view)
     parts = []
     for number in (1, 2):
-        layer = numbered(state, f"layer{number}", found.layers, 1 if together == "heads" else number)
-        head = numbered(state, f"head{number}", found.heads, number) if together == "heads" else None
-        parts.append(combine.part(found, layer=layer, head=head))
+        layer = numbered(state, f"layer{number}", attention_map.layers, 1 if together == "heads" else number)
+        head = numbered(state, f"head{number}", attention_map.heads, number) if together == "heads" else None
+        parts.append(combine.part(attention_map, layer=layer, head=head))
     return combine.difference(*parts)
 
 
-def _by_value(found: AttentionMap) -> tuple[Hashable, ...]:
+def _by_value(attention_map: AttentionMap) -> tuple[Hashable, ...]:
     """A cache key: the map's fields, its arrays as digests."""
-    values = (getattr(found, field.name) for field in fields(found))
+    values = (getattr(attention_map, field.name) for field in fields(attention_map))
     return tuple(blake2b(v.tobytes()).digest() if isinstance(v, np.ndarray) else v for v in values)
 
 

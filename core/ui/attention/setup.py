@@ -77,18 +77,20 @@ def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> 
 
 
 def download_weights(
-    found: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
+    attention_map: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
 ) -> None:
     """The weights as a table, or all of them as an archive where those are more than a table holds.
 
     Args:
         heads: ``layers`` and ``heads`` of the table, from 0; all of them where they are left out.
     """
-    count = math.prod(len(numbers) for numbers in heads.values()) if heads else found.layers * found.heads
-    if count * found.weights[0, 0].size <= MAX_TABLE_ROWS:
-        download_csv(partial(map_table, found, **heads), stem, state.key("maps.csv"), tip=tip)
+    count = (
+        math.prod(len(numbers) for numbers in heads.values()) if heads else attention_map.layers * attention_map.heads
+    )
+    if count * attention_map.weights[0, 0].size <= MAX_TABLE_ROWS:
+        download_csv(partial(map_table, attention_map, **heads), stem, state.key("maps.csv"), tip=tip)
     else:
-        archive = partial(to_npz, AttentionTrace(stem, **{found.kind: found}))
+        archive = partial(to_npz, AttentionTrace(stem, **{attention_map.kind: attention_map}))
         tip = content("attention").part("Archive", most=f"{MAX_TABLE_ROWS:,}")
         download_npz(archive, stem, state.key("maps.npz"), tip=tip)
 

@@ -71,14 +71,14 @@ def inputs_of(wire: Wire, steps: Sequence[Step]) -> str:
 
 
 def draw_step(
-    found: Block, wires: tuple[Wire, ...], at: int, spec: CheckpointSpec, view: View, *, slot: str, sparse: bool
+    block: Block, wires: tuple[Wire, ...], at: int, spec: CheckpointSpec, view: View, *, slot: str, sparse: bool
 ) -> None:
     """Draw step ``at``; reads and writes head. The buttons put another step's slug into the session's ``slot``.
 
     Args:
         sparse: whether the model computes no score where the mask forbids one.
     """
-    step, state = found.steps[at], view.state
+    step, state = block.steps[at], view.state
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap=None):
             st.subheader(step.name[:1].upper() + step.name[1:], anchor=False)
@@ -94,38 +94,38 @@ def draw_step(
                 st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=_go, args=go)
     words = step_text(step)
     st.markdown(f":small[{words.text} {plain(step.note)}]")
-    shown = _shown(found, step, head, f"head {head + 1} of {heads}" if heads > 1 else "", sparse)
+    shown = _shown(block, step, head, f"head {head + 1} of {heads}" if heads > 1 else "", sparse)
     _picture(shown, spec, view)
     left, right = st.columns([1, 1.15], vertical_alignment="center")
     left.latex(step.formula)
     right.caption("; ".join(f"${latex}$ {meaning}" for latex, meaning in words.symbols) + ".")
     place = f"Step {at + 1} of {len(wires)}, {PARTS[step.part].lower()}: {shape(step)} ({' × '.join(step.axes)})"
-    inputs = inputs_of(wires[at], found.steps)
+    inputs = inputs_of(wires[at], block.steps)
     st.caption(plain(place + (f", from {inputs}" if inputs else "") + "."))
     _numbers(shown, view)
     with st.container(horizontal=True, vertical_alignment="center"):
         download_csv(
             lambda: step_table(step, shown.rows, shown.columns or None),
-            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}",
+            f"{spec.slug}-{block.side}-layer{block.layer + 1}-{wires[at].slug}",
             state.key("block.csv"),
         )
-        _tree_link(step, found, spec, view)
+        _tree_link(step, block, spec, view)
 
 
 def _go(slot: str, slug: str) -> None:
     st.session_state[slot] = slug
 
 
-def _shown(found: Block, step: Step, head: int, head_name: str, sparse: bool) -> Shown:
+def _shown(block: Block, step: Step, head: int, head_name: str, sparse: bool) -> Shown:
     values = step.values[head] if step.values.ndim == 3 else step.values
     crossing = step.part == "cross-attention"
-    rows = (found.source if crossing and step.name in ("keys", "values") else found.tokens)[: len(values)]
-    columns = (found.source if crossing else found.tokens) if step.axes == MAPS else ()
+    rows = (block.source if crossing and step.name in ("keys", "values") else block.tokens)[: len(values)]
+    columns = (block.source if crossing else block.tokens) if step.axes == MAPS else ()
     computed = None
     if step.name == "mask":
         computed = np.isfinite(values)
     elif step.axes == MAPS and (sparse or step.name == "weights"):
-        mask = next(one.values for one in found.steps if one.part == step.part and one.name == "mask")
+        mask = next(one.values for one in block.steps if one.part == step.part and one.name == "mask")
         computed = np.broadcast_to(np.isfinite(mask[head if len(mask) > 1 else 0]), values.shape)
     return Shown(step, values, head_name, rows, columns, computed)
 
@@ -213,18 +213,18 @@ def _at(shown: Shown, place: tuple[int, int]) -> str:
     return f"(“{plain(shown.rows[row])}”, dimension {column + 1})"
 
 
-def _tree_link(step: Step, found: Block, spec: CheckpointSpec, view: View) -> None:
+def _tree_link(step: Step, block: Block, spec: CheckpointSpec, view: View) -> None:
     """To the module in the tree of the published system, where it has one."""
     if spec.system is None:
         return
     system = catalogue.get(spec.system)
-    size = size_for(system.slug, found.type)
+    size = size_for(system.slug, block.type)
     node = node_of(anatomy.tree(system.slug, size), step.path)
     if node is None:
         if step.path:
             view.note("No module", system=plain(system.name))
         return
-    query = {"system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1)}
+    query = {"system": system.slug, "tab": "tree", "node": node, "layer": str(block.layer + 1)}
     page_link(
         system.branch,
         plain(f"In the module tree of {system.name}: {node}"),

@@ -85,18 +85,18 @@ def _size(param: Choice, system: System, state: PageState) -> str:
     return param.with_(options=options, default=usual if usual in options else "").draw(state, tag=system.slug)
 
 
-def _bars(found: Comparison, view: View) -> None:
+def _bars(comparison: Comparison, view: View) -> None:
     by_part = BARS.draw(view.state) == "parts"
-    rows = butterfly_table(found, by_part=by_part)
+    rows = butterfly_table(comparison, by_part=by_part)
     widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
     Panel(
         "parameters-compared",
-        f"Parameters of {found.left.name} and {found.right.name}",
-        butterfly(found, by_part=by_part, theme=theme()),
+        f"Parameters of {comparison.left.name} and {comparison.right.name}",
+        butterfly(comparison, by_part=by_part, theme=theme()),
         view.words.part(
             "Alt",
-            left=found.left.name,
-            right=found.right.name,
+            left=comparison.left.name,
+            right=comparison.right.name,
             groups=f"{len(rows) - 1} {'components' if by_part else 'groups of components'}",
             widest=str(widest["Part"]),
             difference=in_words(abs(int(str(widest["Difference"])))),
@@ -105,17 +105,17 @@ def _bars(found: Comparison, view: View) -> None:
     ).draw(view.state)
 
 
-def _parts(found: Comparison, view: View) -> None:
+def _parts(comparison: Comparison, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader("Component by component", anchor=False, width="content")
         differences = ROWS.draw(view.state) == "differences"
-    used = {row.verdict for row in found.rows}
-    signs = (f"{sign} {_in_words(verdict, found)}" for verdict, sign in VERDICTS.items() if verdict in used)
+    used = {row.verdict for row in comparison.rows}
+    signs = (f"{sign} {_in_words(verdict, comparison)}" for verdict, sign in VERDICTS.items() if verdict in used)
     st.caption(plain(f"Signs: {', '.join(signs)}."))
     if differences and used == {"same"}:
         info(view.words.part("Nothing differs"))
         return
-    st.html(aligned_html(found, differences_only=differences))
+    st.html(aligned_html(comparison, differences_only=differences))
     view.try_and_notice()
 
 

@@ -86,21 +86,21 @@ def hashing_demo(view: DemoView) -> None:
     )
 
 
-def _sorted_bytes(view: DemoView, found: Buckets) -> None:
-    n = len(found.labels)
+def _sorted_bytes(view: DemoView, result: Buckets) -> None:
+    n = len(result.labels)
     rows = [
-        {"position": at, "byte": found.labels[at]}
-        | {f"round {number}": int(bucket[at]) for number, bucket in enumerate(found.buckets, 1)}
+        {"position": at, "byte": result.labels[at]}
+        | {f"round {number}": int(bucket[at]) for number, bucket in enumerate(result.buckets, 1)}
         for at in range(n)
     ]
-    figure = figures.sorted_text(found.order[0], found.buckets[0], found.labels, found.chunk, n - 1, theme=theme())
-    view.picture("buckets", figure, rows, note="Sorted", bytes=n, buckets=found.count, chunk=found.chunk)
+    figure = figures.sorted_text(result.order[0], result.buckets[0], result.labels, result.chunk, n - 1, theme=theme())
+    view.picture("buckets", figure, rows, note="Sorted", bytes=n, buckets=result.count, chunk=result.chunk)
 
 
-def _weight_kept(view: DemoView, found: Buckets, rounds: int) -> None:
+def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
     left, right = st.columns([1.4, 1], gap="large", vertical_alignment="center")
     with left:
-        rows = tuple((row.rounds, row.caught, row.found, row.pairs) for row in found.rows)
+        rows = tuple((row.rounds, row.caught, row.found, row.pairs) for row in result.rows)
         view.picture(
             "rounds",
             figures.rounds(rows, theme=theme()),
@@ -113,7 +113,7 @@ def _weight_kept(view: DemoView, found: Buckets, rounds: int) -> None:
             ),
         )
     with right:
-        now = next((row for row in found.rows if row.rounds == rounds), found.rows[0])
+        now = next((row for row in result.rows if row.rounds == rounds), result.rows[0])
         view.say(
             "Kept",
             rounds=rounds,

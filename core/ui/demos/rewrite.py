@@ -130,24 +130,24 @@ HEAD = Menu(name="head", label="Head", low=0, high=256, zero="mean", width=110)
 """Both count from 1; 0 is the mean."""
 
 
-def attention_panel(view: DemoView, found: Alignment, step: int) -> tuple[int, figures.Weights, str]:
+def attention_panel(view: DemoView, alignment: Alignment, step: int) -> tuple[int, figures.Weights, str]:
     """The menus and the two rows of tokens; choosing a generated token changes the step.
 
     Returns:
         The step, the weights (T, S) of the chosen layer and head, and their names.
     """
-    layers, heads = found.weights.shape[:2]
+    layers, heads = alignment.weights.shape[:2]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"**{view.words.label('alignment')}**", width="stretch")
         layer = LAYER.with_(options=range(layers + 1), high=layers).draw(view.state)
         head = HEAD.with_(options=range(heads + 1), high=heads).draw(view.state)
-    weights = figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
+    weights = figures.choose(alignment.weights, layer - 1 if layer else None, head - 1 if head else None)
     key = view.state.key("alignment")
     picked = ROWS.sent(key)
-    step = min(step if picked is None else picked.selected, len(found.target) - 1)
+    step = min(step if picked is None else picked.selected, len(alignment.target) - 1)
     data = {
-        "source": [_chip(token, "source token") for token in found.source],
-        "target": [_chip(token, f"step {t}") for t, token in enumerate(found.target, 1)],
+        "source": [_chip(token, "source token") for token in alignment.source],
+        "target": [_chip(token, f"step {t}") for t, token in enumerate(alignment.target, 1)],
         "lines": figures.alignment_lines(weights),
         "selected": step,
         "accent": view.accent,
@@ -158,15 +158,15 @@ def attention_panel(view: DemoView, found: Alignment, step: int) -> tuple[int, f
     return step, weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
 
 
-def attention_map(view: DemoView, found: Alignment, weights: figures.Weights, which: str) -> None:
+def attention_map(view: DemoView, alignment: Alignment, weights: figures.Weights, which: str) -> None:
     """The same weights as a heat map, with its table."""
     view.picture(
         "alignment",
-        figures.alignment_map(found.source, found.target, weights, theme=theme()),
-        figures.alignment_table(found.source, found.target, weights),
+        figures.alignment_map(alignment.source, alignment.target, weights, theme=theme()),
+        figures.alignment_table(alignment.source, alignment.target, weights),
         which=which,
-        target=len(found.target),
-        source=len(found.source),
+        target=len(alignment.target),
+        source=len(alignment.source),
     )
 
 

@@ -121,26 +121,26 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
     return found
 
 
-def _clue(view: DemoView, found: Comparison, sparsity: Sparsity, clue: int) -> str:
+def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int) -> str:
     """By which kind of block, and in how many heads, the mask's block attends to the clue's block."""
     size = sparsity.block_size
-    row, column = found.masks[0].position // size, clue // size
-    heads = [(layer, head) for layer in range(found.layers) for head in range(found.heads)]
-    kinds = [int(sparsity.kinds(found.tokens, layer, head)[row, column]) for layer, head in heads]
+    row, column = comparison.masks[0].position // size, clue // size
+    heads = [(layer, head) for layer in range(comparison.layers) for head in range(comparison.heads)]
+    kinds = [int(sparsity.kinds(comparison.tokens, layer, head)[row, column]) for layer, head in heads]
     attending = [kind for kind in kinds if kind != NONE]
     part = "none" if not attending else "every head" if len(attending) == len(kinds) else "some"
     kind = KIND_NAMES[attending[0]] if attending else ""
     return view.words.part(f"Clue: {part}", kind=kind, heads=len(attending), all=len(kinds))
 
 
-def _below(view: DemoView, found: Comparison, long: LongText, sparsity: Sparsity) -> None:
+def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Sparsity) -> None:
     """Cost against length, formula, the library, how it was measured, and the text."""
     least = 5 + 2 * sparsity.random_blocks
 
     def costs() -> None:
-        growth(view, curve([n for n in LENGTHS if n <= found.positions], sparsity), found.tokens, "sparse")
+        growth(view, curve([n for n in LENGTHS if n <= comparison.positions], sparsity), comparison.tokens, "sparse")
         view.note("Growth")
-        view.note("Measured", passes=found.full.passes, layers=found.layers, heads=found.heads)
+        view.note("Measured", passes=comparison.full.passes, layers=comparison.layers, heads=comparison.heads)
 
     def formula() -> None:
         values = {"global": sparsity.global_blocks, "random": sparsity.random_blocks}

@@ -112,13 +112,13 @@ def _comment(view: DemoView, mask: MaskedWord) -> str:
     return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 
-def _below(view: DemoView, found: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
+def _below(view: DemoView, comparison: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
     """Cost against length, formula, and the text."""
 
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
-        growth(view, counts, found.tokens, "window")
-        view.note("Measured", passes=found.full.passes)
+        growth(view, counts, comparison.tokens, "window")
+        view.note("Measured", passes=comparison.full.passes)
 
     def formula() -> None:
         view.say("Formula", **{"side": side, "both": 2 * side, "global": len(global_at)})

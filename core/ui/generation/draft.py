@@ -81,7 +81,7 @@ class Speculation:
             self.generate,
             lambda: plain(self.draft, self.prompt, tokens, *how, replace(self.common, stop=())),
         )
-        return by_turns(runs, TURNS, told=step)
+        return by_turns(runs, TURNS, notify=step)
 
 
 def speculative_decoding(view: View) -> None:

@@ -44,17 +44,17 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
         _local(trace.decoder, tuple(kinds), int(model.config.window_size), words)
 
 
-def _local(found: AttentionMap, kinds: tuple[str, ...], window: int, words: View) -> None:
+def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, words: View) -> None:
     """How far back each layer of a model with local layers attends, counted in the map above."""
     words.say("Local layers", before=window - 1)
     data_table(
         [
             {"layer": i, "kind": kind, "attends back at most (tokens)": far}
-            for i, (kind, far) in enumerate(zip(kinds, reach(found.weights), strict=True), start=1)
+            for i, (kind, far) in enumerate(zip(kinds, reach(attention_map.weights), strict=True), start=1)
         ],
         "local-layers",
         alt=words.words.label("local"),
     )
-    if len(found.key_tokens) <= window:
-        words.note("Within one window", count=len(found.key_tokens), window=window)
+    if len(attention_map.key_tokens) <= window:
+        words.note("Within one window", count=len(attention_map.key_tokens), window=window)
     words.note("Local layers: source")

@@ -69,9 +69,9 @@ def text_heads(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -
     heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch)
 
 
-def map_name(found: AttentionMap) -> str:
+def map_name(attention_map: AttentionMap) -> str:
     """What a map is called in a menu."""
-    return found.label or KINDS[found.kind]
+    return attention_map.label or KINDS[attention_map.kind]
 
 
 def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> AttentionMap:
@@ -152,17 +152,17 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             _downloads(trace, found, layer, head, view)
 
 
-def _followed(trace: AttentionTrace, found: AttentionMap) -> list[relations.Counted]:
+def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.Counted]:
     """Relations whose best head is more often right than the fixed distance, the clearest first.
 
     They were counted in the map of the text that is read, which is the first.
     """
-    if found is not trace.maps[0]:
+    if attention_map is not trace.maps[0]:
         return []
     fitting = [
         one
         for name, one in rolefiles.measured(trace.checkpoint).items()
-        if name != "any" and one.n >= _LINKS and _margin(one) > 0 and one.right.shape == found.weights.shape[:2]
+        if name != "any" and one.n >= _LINKS and _margin(one) > 0 and one.right.shape == attention_map.weights.shape[:2]
     ]
     return sorted(fitting, key=_margin, reverse=True)
 
@@ -171,13 +171,13 @@ def _margin(one: relations.Counted) -> float:
     return one.interval[0] - one.baseline
 
 
-def _afar(found: AttentionMap, layer: int, head: int) -> float:
+def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
     """The mean weight of this text's words on words that are no neighbors: what no diagonal and no sink shows."""
     rows, columns = (
         np.array([i for i, token in enumerate(tokens) if i and not is_special(token)], dtype=int)
-        for tokens in (found.query_tokens, found.key_tokens)
+        for tokens in (attention_map.query_tokens, attention_map.key_tokens)
     )
-    weights = found.weights[layer, head][np.ix_(rows, columns)]
+    weights = attention_map.weights[layer, head][np.ix_(rows, columns)]
     return float((weights * (abs(rows[:, None] - columns[None, :]) > 1)).sum() / max(1, len(rows)))
 
 
@@ -195,13 +195,13 @@ def _short(token: str) -> str:
     return short(token, 60)
 
 
-def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, view: View) -> None:
-    weights = found.weights[layer, head]
+def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, view: View) -> None:
+    weights = attention_map.weights[layer, head]
     query, key = divmod(int(weights.argmax()), weights.shape[1])
     Panel(
         "heat",
         f"Layer {layer + 1}, head {head + 1}",
-        figures.attention_map(found, layer, head, theme=theme()),
+        figures.attention_map(attention_map, layer, head, theme=theme()),
         view.words.part(
             "Alt: heat map",
             layer=layer + 1,
@@ -210,38 +210,41 @@ def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, view: View)
             keys=weights.shape[1],
             largest=f"{weights[query, key]:.2f}",
         )
-        + f" {_short(found.query_tokens[query])} → {_short(found.key_tokens[key])}",
-        partial(head_table, found, layer, head),
-        note="" if found.computed(layer, head).all() else view.words.part("Not computed"),
+        + f" {_short(attention_map.query_tokens[query])} → {_short(attention_map.key_tokens[key])}",
+        partial(head_table, attention_map, layer, head),
+        note="" if attention_map.computed(layer, head).all() else view.words.part("Not computed"),
         file=f"{stem}-layer{layer + 1}-head{head + 1}",
     ).draw(view.state)
 
 
-def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, view: View) -> None:
-    alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
+def _head_view(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
+    alone = AttentionTrace(trace.checkpoint, **{attention_map.kind: attention_map})
     framed(
         bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme().name, controls=False),
-        height=min(bertviz.height(found), _FRAME_LIMIT),
+        height=min(bertviz.height(attention_map), _FRAME_LIMIT),
         alt=view.words.part("Alt: head view", layer=layer + 1, head=head + 1),
     )
-    shown, there = bertviz.tokens_at_once(found), max(len(found.query_tokens), len(found.key_tokens))
+    shown, there = (
+        bertviz.tokens_at_once(attention_map),
+        max(len(attention_map.query_tokens), len(attention_map.key_tokens)),
+    )
     if shown < there:
         view.note("Cut", shown=shown, there=there)
 
 
-def _keys(found: AttentionMap, layer: int, head: int, count: int, view: View) -> None:
+def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, view: View) -> None:
     """The keys with the largest weights for every query."""
     rows = [
         {name: _short(value) if isinstance(value, str) else value for name, value in row.items()}
-        for row in top_keys(found, layer, head, count)
+        for row in top_keys(attention_map, layer, head, count)
     ]
     weight = st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
-    st.markdown("Strongest keys of each " + ("generated token" if found.kind == "cross" else "token"))
+    st.markdown("Strongest keys of each " + ("generated token" if attention_map.kind == "cross" else "token"))
     data_table(
         rows,
         "strongest-keys",
         alt=view.words.part("Alt: keys", count=count, layer=layer + 1, head=head + 1),
-        key=view.state.key(f"heads.keys.{found.kind}"),
+        key=view.state.key(f"heads.keys.{attention_map.kind}"),
         height=min(38 + 35 * len(rows), 560),
         column_config={
             "#": st.column_config.NumberColumn(width=40),
@@ -250,13 +253,17 @@ def _keys(found: AttentionMap, layer: int, head: int, count: int, view: View) ->
     )
 
 
-def _strongest(found: AttentionMap, layer: int, head: int, view: View) -> None:
+def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
     """The ten largest weights, as a table that is read aloud in order."""
     rows = [
-        (f"{_short(found.query_tokens[i])} ({i + 1})", f"{_short(found.key_tokens[j])} ({j + 1})", f"{weight:.3f}")
-        for i, j, weight in strongest_links(found, layer, head)
+        (
+            f"{_short(attention_map.query_tokens[i])} ({i + 1})",
+            f"{_short(attention_map.key_tokens[j])} ({j + 1})",
+            f"{weight:.3f}",
+        )
+        for i, j, weight in strongest_links(attention_map, layer, head)
     ]
-    query, key = ("Generated", "Source") if found.kind == "cross" else ("Query", "Key")
+    query, key = ("Generated", "Source") if attention_map.kind == "cross" else ("Query", "Key")
     caption = view.words.part("Largest weights", layer=layer + 1, head=head + 1)
     with st.expander(view.words.label("largest")):
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
@@ -295,19 +302,19 @@ def _about(measured: HeadScores, followed: Sequence[relations.Counted], layer: i
     return sentence
 
 
-def _all_heads(found: AttentionMap, layer: int, head: int, color: str, view: View, go: Go) -> None:
+def _all_heads(attention_map: AttentionMap, layer: int, head: int, color: str, view: View, go: Go) -> None:
     """The overview; a click on a thumbnail opens that head."""
-    few = found.weights.size <= MAX_TABLE_ROWS
-    layers, heads = found.layers, found.heads
+    few = attention_map.weights.size <= MAX_TABLE_ROWS
+    layers, heads = attention_map.layers, attention_map.heads
     alt = view.words.part("Alt: overview", layers=layers, heads=heads, layer=layer + 1, head=head + 1)
     panel = Panel(
         "all-heads",
-        f"{map_name(found)}: all heads",
-        figures.overview(found, layer, head, color, theme=theme()),
+        f"{map_name(attention_map)}: all heads",
+        figures.overview(attention_map, layer, head, color, theme=theme()),
         alt if few else f"{alt} {view.words.part('Too many weights')}",
-        partial(map_table, found) if few else None,
+        partial(map_table, attention_map) if few else None,
         note=view.words.part("Overview"),
-        file=f"attention-{found.kind}-all-heads",
+        file=f"attention-{attention_map.kind}-all-heads",
     )
     key = panel.key(view.state)
 
@@ -351,25 +358,27 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
     ).draw(view.state)
 
 
-def _downloads(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, view: View) -> None:
+def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
     state, look = view.state, theme().name
-    stem, title = f"{trace.checkpoint}-{found.kind}", f"Attention of {trace.checkpoint}"
+    stem, title = f"{trace.checkpoint}-{attention_map.kind}", f"Attention of {trace.checkpoint}"
     one, place = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
     wide = state.key("heads.bits")
     bits: Bits = 16 if st.session_state.get(wide) else 8
 
     def picture() -> str:
-        return head_svg(found, layer, head, theme=look, title=f"{title}, {map_name(found).lower()}, {place}")
+        return head_svg(
+            attention_map, layer, head, theme=look, title=f"{title}, {map_name(attention_map).lower()}, {place}"
+        )
 
     def page(name: bertviz.View) -> str:
         return bertviz.render(
-            trace, name, layer=layer, heads=[head], kind=found.kind, theme=look, title=title, bits=bits
+            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=look, title=title, bits=bits
         )
 
     with st.container(horizontal=True, vertical_alignment="center"):
         download_svg(picture, one, state.key("heads.svg"))
-        download_csv(partial(head_table, found, layer, head), one, state.key("heads.csv"))
+        download_csv(partial(head_table, attention_map, layer, head), one, state.key("heads.csv"))
         download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
         download_html(partial(page, "head"), f"{stem}-head-view", state.key("heads.head"), of="head view")
         download_html(partial(page, "model"), f"{stem}-model-view", state.key("heads.model"), of="model view")

@@ -53,14 +53,14 @@ def all_figures(view: View) -> None:
     download_csv(figures_table(selected), "results", view.state.key("csv"))
 
 
-def _offered(found: Collection[Result]) -> dict[str, dict[str, str]]:
+def _offered(figures: Collection[Result]) -> dict[str, dict[str, str]]:
     """What each filter offers, with its name, in alphabetical order; baselines are not among the systems."""
     known = names().systems
     return {
-        "system": _sorted({row.system: known[row.system] for row in found if row.system in known}),
-        "dataset": _sorted({row.measure.dataset: row.measure.dataset for row in found}),
-        "split": _sorted({row.measure.split: row.measure.split for row in found}),
-        "paper": _sorted({row.paper: paper(row.paper) for row in found}),
+        "system": _sorted({row.system: known[row.system] for row in figures if row.system in known}),
+        "dataset": _sorted({row.measure.dataset: row.measure.dataset for row in figures}),
+        "split": _sorted({row.measure.split: row.measure.split for row in figures}),
+        "paper": _sorted({row.paper: paper(row.paper) for row in figures}),
     }
 
 
@@ -68,7 +68,7 @@ def _sorted(options: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(options.items(), key=lambda option: option[1].lower()))
 
 
-def filtered(found: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]:
+def filtered(figures: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]:
     """The figures that fit every choice; a choice that is missing, or “all”, is open."""
 
     def fits(row: Result) -> bool:
@@ -80,7 +80,7 @@ def filtered(found: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]
         }
         return all(value in (EVERY, values[name]) for name, value in wanted.items())
 
-    return [row for row in found if fits(row)]
+    return [row for row in figures if fits(row)]
 
 
 def figures_table(rows: Sequence[Result]) -> Table:

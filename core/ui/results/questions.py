@@ -61,42 +61,44 @@ def _linked(before: str, text: str, href: str) -> None:
     st.html(f'<p style="margin:0 0 .6rem">{escape(before)} {link}.</p>')
 
 
-def _ordered(found: tuple[Result, ...], measure: Measure) -> list[Result]:
+def _ordered(figures: tuple[Result, ...], measure: Measure) -> list[Result]:
     """The rows of a few tables as they stand; those of many papers from the best to the worst."""
-    if len({row.table for row in found}) <= 2:
-        return list(found)
-    return sorted(found, key=lambda row: row.value, reverse=measure.higher)
+    if len({row.table for row in figures}) <= 2:
+        return list(figures)
+    return sorted(figures, key=lambda row: row.value, reverse=measure.higher)
 
 
-def _picture(view: View, case: Case, measure: Measure, found: Sequence[Result], slug: str) -> None:
-    """The picture of ``found``, which are all of ``measure``, by the kind of the case."""
+def _picture(view: View, case: Case, measure: Measure, figures: Sequence[Result], slug: str) -> None:
+    """The picture of ``figures``, which are all of ``measure``, by the kind of the case."""
     axis = f"{measure.title}, {'higher' if measure.higher else 'lower'} is better"
     if case.kind == "scale":
-        points = scale_points(found)
-        figure = scaling(points, axis, _colors(found), theme=theme())
+        points = scale_points(figures)
+        figure = scaling(points, axis, _colors(figures), theme=theme())
         alt = scaling_alt(points, measure.title)
     else:
-        marks = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
+        marks = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](
+            case, measure, figures
+        )
         figure, alt = dots(marks, axis, theme=theme()), dots_alt(marks, measure.title)
-    frozen = f" {view.words.part('Frozen')}" if any("frozen" in row.variant for row in found) else ""
+    frozen = f" {view.words.part('Frozen')}" if any("frozen" in row.variant for row in figures) else ""
     note = view.words.part(f"Picture: {case.kind}", frozen=frozen)
-    Panel(slug, case.title, figure, alt, figures_table(found), note).draw(view.state)
+    Panel(slug, case.title, figure, alt, figures_table(figures), note).draw(view.state)
 
 
-def scale_points(found: Sequence[Result]) -> list[Point]:
+def scale_points(figures: Sequence[Result]) -> list[Point]:
     """One point a row; rows without parameters have no place in the picture."""
     return [
         Point(name(row.system), row.size or row.variant, row.parameters, row.value, row.printed)
-        for row in found
+        for row in figures
         if row.parameters is not None
     ]
 
 
-def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+def part_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
     """The rows as they stand in the table, with the first that is the reference marked as such."""
-    ringed = next((row for row in found if reference(case, row)), None)
-    one = len({row.system for row in found}) == 1
-    alike = len({row.size for row in found}) == 1
+    ringed = next((row for row in figures if reference(case, row)), None)
+    one = len({row.system for row in figures}) == 1
+    alike = len({row.size for row in figures}) == 1
     return [
         Dot(
             _label(row, with_system=not one, with_size=not alike),
@@ -106,13 +108,13 @@ def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot
             reference=row is ringed,
             hollow="frozen" in row.variant,
         )
-        for row in found
+        for row in figures
     ]
 
 
-def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+def version_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
     """One row for each model that both tables list."""
-    former, later = ([row for row in found if row.table == table] for table in case.tables)
+    former, later = ([row for row in figures if row.table == table] for table in case.tables)
     marks = []
     for row in later:
         match = next((old for old in former if (old.system, old.size) == (row.system, row.size)), None)
@@ -131,10 +133,10 @@ def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[
     return marks
 
 
-def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+def leader_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
     """One row a system from the best to the worst, its other figures as rings."""
     by_system: dict[str, list[Result]] = {}
-    for row in found:
+    for row in figures:
         if not row.system.endswith(" best"):  # what was best before a paper is no system, and another in each paper
             by_system.setdefault(row.system, []).append(row)
     best = max if measure.higher else min
@@ -160,10 +162,10 @@ def _color(system: str) -> str:
         return theme().muted
 
 
-def _colors(found: Sequence[Result]) -> dict[str, str]:
+def _colors(figures: Sequence[Result]) -> dict[str, str]:
     """The paper's own system, which is the one with most rows beside its name, in its accent; the others gray."""
-    own = {row.system for row in found if row.system == row.paper} or {found[0].system}
-    return {name(row.system): _color(row.system) if row.system in own else theme().muted for row in found}
+    own = {row.system for row in figures if row.system == row.paper} or {figures[0].system}
+    return {name(row.system): _color(row.system) if row.system in own else theme().muted for row in figures}
 
 
 QUESTIONS = Section("questions", question_panel, (QUESTION, CASE, MEASURE))

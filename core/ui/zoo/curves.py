@@ -77,19 +77,19 @@ def learning(view: View) -> None:
     view.try_and_notice("loss" if "loss" in name else "bytes" if "bits per byte" in name else "")
 
 
-def measures(found: Sequence[Curve]) -> list[str]:
+def measures(learning_curves: Sequence[Curve]) -> list[str]:
     """Texts and measure of everything that was measured, e.g. ``held-out top-1``; what most models have comes first."""
     counts: dict[str, int] = {}
-    for curve in found:
+    for curve in learning_curves:
         for name in dict.fromkeys(f"{point.split} {point.measure}" for point in curve.points):
             counts[name] = counts.get(name, 0) + 1
     return sorted(counts, key=lambda name: (-counts[name], not name.startswith(HELD_OUT), name))
 
 
-def lines_of(found: Sequence[Curve], name: str) -> dict[str, Line]:
+def lines_of(learning_curves: Sequence[Curve], name: str) -> dict[str, Line]:
     """The curves of one measure by slug, in the order of the models."""
     lines: dict[str, Line] = {}
-    for curve in found:
+    for curve in learning_curves:
         points = sorted((p for p in curve.points if f"{p.split} {p.measure}" == name), key=lambda p: p.tokens)
         if points:
             spec = curve.spec
