@@ -20,7 +20,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
 from core.checkpoints.spec import CheckpointSpec
-from core.places import Entry, Text, entries, models
+from core.search_entries import Entry, Text, entries, models
 
 MAX_QUERY = 100
 """Characters of a query that are used; the rest is ignored."""

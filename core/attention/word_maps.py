@@ -58,8 +58,12 @@ class WordAttention:
     @property
     def rest(self) -> Floats:
         """(L, H, n) what of a word's weight goes to no word; 0 for a word in which no token begins."""
-        weights = self.found.weights
-        known = True if self.found.allowed is None else np.broadcast_to(self.found.allowed, weights.shape).any(-1)
+        weights = self.attention_map.weights
+        known = (
+            True
+            if self.attention_map.allowed is None
+            else np.broadcast_to(self.attention_map.allowed, weights.shape).any(-1)
+        )
         return np.where(known, np.clip(1 - weights.sum(-1), 0, 1), 0).astype(np.float32)
 
 
@@ -122,7 +126,7 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     Measured over the treebank where that was done, so that the head stays when the sentence changes; else on this
     sentence.
     """
-    attention_map = attention.found
+    attention_map = attention.attention_map
     grid: Any = rolefiles.roles(attention.slug).get(role)
     if grid is None or grid.shape != (attention_map.layers, attention_map.heads):
         grid = scores(attention_map).grids.get(role)

@@ -58,8 +58,8 @@ def test_the_rest_and_what_was_never_computed() -> None:
     belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
     words = words_of("a b c")
     made = WordAttention("x", in_words(found, words, words, belongs, belongs))
-    assert made.found.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
-    assert made.found.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
+    assert made.attention_map.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
+    assert made.attention_map.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
     assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])
 
 
@@ -67,15 +67,15 @@ def test_the_rest_and_what_was_never_computed() -> None:
 def test_every_branch_has_the_words_of_the_sentence_as_axes(checkpoint_dir: Path, slug: str, kind: str) -> None:
     checkpoint = checkpoints.load(f"dir-tiny-{slug}")
     made = word_attention(checkpoint, TEXT)
-    assert made.found.kind == kind
-    assert made.found.key_tokens == made.found.query_tokens == ("The", "cat", "sat", ".")
-    rows = made.found.weights.sum(-1) + made.rest
-    known = made.found.computed(0, 0).any(1)
+    assert made.attention_map.kind == kind
+    assert made.attention_map.key_tokens == made.attention_map.query_tokens == ("The", "cat", "sat", ".")
+    rows = made.attention_map.weights.sum(-1) + made.rest
+    known = made.attention_map.computed(0, 0).any(1)
     assert rows[..., known] == pytest.approx(1, abs=1e-5)
     trace = capture(checkpoint, TEXT, target=TEXT if slug == "t5" else None)
-    assert made.found.weights.shape[:2] == trace.maps[0].weights.shape[:2]
+    assert made.attention_map.weights.shape[:2] == trace.maps[0].weights.shape[:2]
     upper = np.triu_indices(4, 1)
-    assert made.found.computed(0, 0)[upper].any() == (kind == "encoder")
+    assert made.attention_map.computed(0, 0)[upper].any() == (kind == "encoder")
 
 
 def test_a_tokeniser_without_places_is_told(checkpoint_dir: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
     words = tuple("abcd")
     made = WordAttention("nobody", AttentionMap("encoder", words, words, weights))
     assert strongest(made, "previous") == (0, 1)
-    assert sharpest(made.found) == (0, 1)
+    assert sharpest(made.attention_map) == (0, 1)
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.array([[0.9, 0.1]])})
     assert strongest(made, "previous") == (0, 0)
     monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.zeros((3, 3))})  # of another model

@@ -285,11 +285,12 @@ class Wire:
 
 def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
     """One for each step, in their order."""
-    number = {step.slug: i for i, step in enumerate(steps)}
-    sources = [tuple(number[source] for source in step.sources) for step in steps]
+    number = {entry.slug: i for i, entry in enumerate(steps)}
+    sources = [tuple(number[source] for source in entry.sources) for entry in steps]
     last = {source: i for i, of in enumerate(sources) for source in of}
     lanes: list[int] = []
-    for i, step in enumerate(steps):
+    for i, entry in enumerate(steps):
         taken = {lanes[j] for j in range(i) if last.get(j, -1) > i or (last.get(j) == i and j not in sources[i])}
-        lanes.append(0 if step.residual else next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
-    return tuple(Wire(step.slug, of, step.outside, lane) for step, of, lane in zip(steps, sources, lanes, strict=True))
+        lanes.append(0 if entry.residual else next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
+    zipped = zip(steps, sources, lanes, strict=True)
+    return tuple(Wire(entry.slug, of, entry.outside, lane) for entry, of, lane in zipped)

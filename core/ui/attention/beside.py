@@ -126,7 +126,7 @@ def beside(view: View) -> None:
         return
     _bars(shown, sentence, state)
     shares = (f"{plain(one.spec.name)} {percent(float(np.mean(one.read.rest[one.layer, one.head])))}" for one in shown)
-    decoder = any(one.read.found.kind == "decoder" for one in shown)
+    decoder = any(one.read.attention_map.kind == "decoder" for one in shown)
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
     for one in shown:
         if one.read.cross is not None:
@@ -213,7 +213,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
     read = session.computed("running-the-model", word_attention, spec.slug, text, task)
-    found, best = read.found, strongest(read, role)
+    found, best = read.attention_map, strongest(read, role)
     usual = best or strongest(read, "previous") or (0, 0)
     picture = st.container()
     with st.container(horizontal=True):
@@ -264,8 +264,8 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
         Row(
             one.spec.name,
             accent(one.spec.branch),
-            one.read.found.weights[one.layer, one.head, word],
-            one.read.found.computed(one.layer, one.head)[word],
+            one.read.attention_map.weights[one.layer, one.head, word],
+            one.read.attention_map.computed(one.layer, one.head)[word],
             float(one.read.rest[one.layer, one.head, word]),
         )
         for one in shown

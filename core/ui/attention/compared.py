@@ -116,7 +116,7 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
         raise InputUnusable(view.words.part("Two sentences"))
     note = view.words.part("Less than one")
     ours, theirs = (
-        replace(session.computed("", word_attention, slug, chosen.text, adapters).found, note=note)
+        replace(session.computed("", word_attention, slug, chosen.text, adapters).attention_map, note=note)
         for slug, adapters in ((spec.slug, chosen.adapters), (other.slug, None))
     )
     return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))
