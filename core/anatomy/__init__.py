@@ -1,9 +1,9 @@
-"""Module trees: what a network is made of, with every parameter counted.
+"""Module trees with parameter counts.
 
-``tree("bert")`` reads a kept tree and needs no torch, and so does ``module_tree("bert")``; ``counts("bert")`` gives the
-parameters by size. ``module_tree(model)`` describes any module, ``module_tree("bert", live=True)`` builds the network
-anew. ``explain`` says what a class computes, ``roles`` what its parameters are for, ``notes`` how four trees differ
-from the ones that source 000 prints.
+``tree("bert")`` and ``module_tree("bert")`` read a stored tree and need no torch; ``counts("bert")`` has the parameters
+by size. ``module_tree(model)`` describes any module, ``module_tree("bert", live=True)`` builds the network. ``explain``
+says what a class computes, ``roles`` what its parameters are for, ``notes`` how four trees differ from those that
+source 000 prints.
 """
 
 from __future__ import annotations

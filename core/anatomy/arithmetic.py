@@ -1,7 +1,7 @@
-"""Arithmetic that a page shows with its result: plain expressions in which ``{gpt-2/small}`` is a counted size.
+"""Arithmetic expressions shown with their results; ``{gpt-2/small}`` is the parameter count of a size.
 
-An expression is data of ours, but it is read, not executed: numbers, the four operations, powers, brackets, and the
-functions below. Counts come from the kept trees, so that a figure on a page is the one that the trees give.
+Expressions are parsed, never executed: numbers, the four operations, powers, parentheses, and the functions below.
+Counts come from the stored trees.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {"comb": math.comb, "mean": lambda
 
 
 def value(expression: str) -> float:
-    """What an expression comes to. Raises ValueError for anything but arithmetic, KeyError for an unknown size."""
+    """The value of an expression. Raises ValueError for anything but arithmetic, KeyError for an unknown size."""
     plain = _COUNT.sub(lambda match: str(_count(*match.groups())), expression)
     return _value(ast.parse(plain, mode="eval").body)
 
 
 def shown(expression: str) -> str:
-    """The expression as people write it, with the counts in place: ``174,604,259,328 / 1,557,611,200``."""
+    """The expression for display, with the counts: ``174,604,259,328 / 1,557,611,200``."""
     text = _COUNT.sub(lambda match: f"{_count(*match.groups()):,}", expression)
     text = re.sub(r"(?<![\d.,])\d{5,}(?![\d.])", lambda match: f"{int(match.group()):,}", text)
     text = text.replace("**", "^").replace("*", "×")
@@ -40,7 +40,7 @@ def shown(expression: str) -> str:
 
 
 def is_count(expression: str) -> bool:
-    """True where the expression is one counted size and nothing else."""
+    """Whether the expression is a single count."""
     return _COUNT.fullmatch(expression) is not None
 
 

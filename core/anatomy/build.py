@@ -1,8 +1,8 @@
-"""Live module trees: the real transformers class, built from its configuration on torch's meta device.
+"""Live module trees: the class of transformers, built from its configuration on torch's meta device.
 
-A tensor on the meta device has a shape and no numbers, so GPT-3's 174.6 billion parameters need no memory and a
-fraction of a second. transformers ties weights (input and output embeddings) while it initializes numbers, which does
-not always happen on the meta device; they are tied again after building, else a shared matrix would be counted twice.
+A tensor on the meta device has a shape and no data, so GPT-3's 174.6 billion parameters need no memory and a fraction
+of a second. transformers ties weights (input and output embeddings) during initialization, which does not always happen
+on the meta device; they are tied again after building, so that a shared matrix is not counted twice.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _ONE_LINE = re.compile(r"(\w+)\((.*)\)")
 COPY = "{copy}"
-"""Stands in a tie's path for the copy's own index while neighbors are compared."""
+"""Replaces the copy's own index in the path of a tie while neighbors are compared."""
 
 
 @contextlib.contextmanager
 def of_record(slug: str, size: str) -> Iterator[None]:
-    """Put the record's file and the size before what is said of its fields inside."""
+    """Prefix errors about fields inside with the record's file and the size."""
     try:
         yield
     except RecordUnusable as error:
@@ -35,11 +35,11 @@ def of_record(slug: str, size: str) -> Iterator[None]:
 
 
 def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) -> nn.Module:
-    """An instance of a class (`named`) without weights: its configuration's defaults with ``overrides``.
+    """An instance of a class (`named`) on the meta device: its configuration's defaults with ``overrides``.
 
-    An ``EncoderDecoderModel`` has two configurations: ``overrides`` then holds the tables ``encoder`` and ``decoder``,
+    An ``EncoderDecoderModel`` has two configurations: ``overrides`` then has the tables ``encoder`` and ``decoder``,
     each with the name of its ``config`` class beside the arguments. Raises :class:`core.errors.RecordUnusable`, which
-    begins with the field, where there is no such class or no such argument or where they do not make a network.
+    starts with the field, for an unknown class or argument and where no network can be built.
     """
     import torch
 
@@ -48,7 +48,7 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
     try:
         with torch.device("meta"):
             model = model_class(settings)
-    except Exception as error:  # whatever a class of another's says of values that do not go together
+    except Exception as error:  # classes of transformers raise anything for inconsistent values
         raise RecordUnusable(f"overrides: {architecture} cannot be built from them: {_first_line(error)}") from error
     with contextlib.suppress(NotImplementedError, AttributeError):  # some classes have nothing to tie
         model.tie_weights()
@@ -57,9 +57,9 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
 
 
 def named(name: str, field: str = "architecture") -> Any:
-    """The class of that name: transformers' own, or one that it lacks and a module ``core.anatomy.own…`` has.
+    """The class of that name, from transformers or a module ``core.anatomy.own…``.
 
-    Raises :class:`core.errors.RecordUnusable`, which begins with ``field``, where neither has it.
+    Raises :class:`core.errors.RecordUnusable`, which starts with ``field``, for an unknown name.
     """
     import transformers
 
@@ -79,12 +79,12 @@ def named(name: str, field: str = "architecture") -> Any:
 
 
 def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = None) -> Any:
-    """The configuration of a size: its class's defaults with ``overrides``, in two halves where it has two.
+    """The configuration of a size: its class's defaults with ``overrides``.
 
     Args:
-        model_class: what is built from it, which may read arguments that the configuration does not know.
+        model_class: the class to build, whose code may read arguments that the configuration lacks.
 
-    Raises :class:`core.errors.RecordUnusable`, which begins with the field.
+    Raises :class:`core.errors.RecordUnusable`, which starts with the field.
     """
     import transformers
 
@@ -111,9 +111,9 @@ def _configuration(field: str, arguments: dict[str, Any], model_class: Any) -> A
 
 
 def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
-    """Arguments that neither a configuration (``usual``) nor the code of the class has: (path, what is wrong).
+    """Arguments that neither the configuration (``usual``) nor the code of the class has: (path, fault).
 
-    A configuration of transformers keeps what it does not know without a word; a misspelt size would count as another.
+    A configuration of transformers accepts unknown arguments silently, so a misspelled size would be ignored.
     """
     for name, value in arguments.items():
         part = getattr(usual, name, None)
@@ -125,7 +125,7 @@ def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[
 
 
 def _source(model_class: Any) -> str:
-    """The code of the file that a class stands in; empty where there is none."""
+    """The source of a class's module; may be empty."""
     import inspect
     import sys
 
@@ -137,19 +137,19 @@ def _source(model_class: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """What an error of another's says, short, with its kind."""
+    """The first line of an error, shortened, with its type."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}{f': {text[:200]}' if text else ''}"
 
 
 def describe(model: nn.Module) -> ModuleNode:
-    """The tree of a module that is already built; the numbers in its tensors are not looked at."""
+    """The tree of a module; the data of its tensors are not read."""
     owners: dict[int, str] = {}
     return _describe(model, "", "", owners)
 
 
 def _describe(module: nn.Module | None, name: str, path: str, owners: dict[int, str]) -> ModuleNode:
-    """One module and all below it. ``owners`` maps a tensor's identity to the path where it was met first."""
+    """One module and all below it. ``owners`` maps the identity of a tensor to its first path."""
     if module is None:
         return ModuleNode(name, "NoneType", "")
     tensors, ties = [], []
@@ -176,7 +176,7 @@ def _describe(module: nn.Module | None, name: str, path: str, owners: dict[int, 
 
 
 def _printed(module: nn.Module) -> tuple[str, str]:
-    """What torch prints for the module itself: (class, text in the brackets)."""
+    """What torch prints for the module itself: (class, text in parentheses)."""
     from torch import nn
 
     if type(module).__repr__ is not nn.Module.__repr__:  # transformers' Conv1D prints itself its own way
@@ -187,7 +187,7 @@ def _printed(module: nn.Module) -> tuple[str, str]:
 
 
 def _collapse(children: list[ModuleNode]) -> tuple[ModuleNode, ...]:
-    """Neighbors that are equal in everything but their index become one node with ``repeat``."""
+    """Merges consecutive nodes that are equal but for their index into one with ``repeat``."""
     runs: list[tuple[ModuleNode, list[ModuleNode]]] = []
     for child in children:
         form = _retied(replace(child, name=""), child.name, COPY)
@@ -206,7 +206,7 @@ def _collapse(children: list[ModuleNode]) -> tuple[ModuleNode, ...]:
 
 
 def _retied(node: ModuleNode, old: str, new: str) -> ModuleNode:
-    """The node with one step of its ties' paths renamed: layer 3 of a decoder may share layer 3 of the encoder."""
+    """The node with one step renamed in the paths of its ties: layer 3 of a decoder can share that of the encoder."""
     if not node.ties and not node.children:
         return node
     ties = tuple(

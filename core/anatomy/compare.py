@@ -1,11 +1,11 @@
-"""Two trees laid side by side by meaning: what both have, what differs in size, what only one of them has.
+"""Comparison of two module trees by component: which both have, which differ in size, which only one has.
 
-Parts come from `core.anatomy.meaning`. Where one network keeps in one matrix what the other keeps in several (GPT-2's
-``c_attn`` against BERT's ``query``, ``key`` and ``value``), the parts that meet there are one row. A network of one
-stack is laid beside the stack of its kind: BERT beside T5's encoder, GPT-2 beside T5's decoder; two networks of one
-stack are laid beside each other whatever they are. Heads belong to no stack.
+Components come from `core.anatomy.meaning`. Where one network has one matrix for several of the other (GPT-2's
+``c_attn`` for BERT's ``query``, ``key`` and ``value``), they are one row. A network of one stack is compared with the
+stack of its kind: BERT with T5's encoder, GPT-2 with T5's decoder; two networks of one stack with each other, whatever
+their kinds. Heads belong to no stack.
 
-Every parameter of either tree is in exactly one row, so that the rows add up to both totals. No torch here.
+Every parameter of both trees is in exactly one row, so that the rows add up to both totals. No torch here.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from core.content import content
 Pieces = tuple[Piece, ...]
 Names = tuple[str, str]
 _RMS = ("T5LayerNorm", "MT5LayerNorm")
-"""Called layer norms, and yet they take no mean away and have no bias."""
+"""RMS norms that are called layer norms."""
 _LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 
 
 def words(part: str, /, **values: str | int) -> str:
-    """A part of the words of two trees."""
+    """A part of the content file of this section."""
     return content("compare", "trees").part(part, **values)
 
 
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
-    """Short phrases on one row, most telling first; ``names`` are what the two networks are called in them."""
+    """Short phrases on one row, the most important first, with the ``names`` of the two networks."""
     phrases = [piece.part.remark for piece in (*left, *right) if piece.part.remark]
     for tell in (_fusion, _kind, _norm_place, _biases, _layers, _storage):
         if left and right:
@@ -45,7 +45,7 @@ def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
 
 
 def kinds(pieces: Pieces) -> frozenset[str]:
-    """What kind of norm, of activation, of positions these are; empty for what has one kind only."""
+    """The kinds of norms, activations or positions; empty for components of one kind."""
     names = set()
     for piece in pieces:
         if piece.part.bare:
@@ -89,7 +89,7 @@ def _biases(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
 
 
 def _bias(pieces: Pieces) -> bool | None:
-    """Whether the matrices of layers have biases; None where some have and some have not, or there is none."""
+    """Whether the matrices of layers have biases; None where some do, or there is no matrix."""
     values = {
         any(name == "bias" for name, _ in piece.tensors)
         for piece in pieces
@@ -105,7 +105,7 @@ def _layers(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
 
 
 def _copies(pieces: Pieces) -> int:
-    """In how many layers the part is, those of one name added up."""
+    """The number of layers with the component, summed over equal names."""
     copies: dict[tuple[str, ...], int] = {}
     for piece in pieces:
         leaf = (piece.path.rpartition(".")[2], *(name for name, _ in piece.tensors))
@@ -158,17 +158,17 @@ class Row:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What else is to be said of it, as short phrases."""
+        """Further differences, as short phrases."""
         return remarks(self.left, self.right, self.names)
 
     @property
     def norm(self) -> bool:
-        """Whether it is a layer norm, or its like."""
+        """Whether it is a norm."""
         return all(piece.part.norm for piece in (*self.left, *self.right))
 
     @property
     def parameters(self) -> tuple[int, int]:
-        """Left and right, all copies, shared tensors left out."""
+        """Parameters left and right, in all copies, without shared tensors."""
         return sum(piece.parameters for piece in self.left), sum(piece.parameters for piece in self.right)
 
 
@@ -183,7 +183,7 @@ class Section:
 
     @property
     def parameters(self) -> tuple[int, int]:
-        """Left and right."""
+        """Parameters left and right."""
         pairs = [row.parameters for row in self.rows]
         return sum(left for left, _ in pairs), sum(right for _, right in pairs)
 
@@ -194,7 +194,7 @@ class Section:
 
     @property
     def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
-        """How many rows have each verdict, in the order of :data:`VERDICTS`."""
+        """The number of rows with each verdict, in the order of :data:`VERDICTS`."""
         counts = Counter(row.verdict for row in self.rows)
         return tuple((verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict])
 
@@ -207,7 +207,7 @@ class Layers:
     stored: int
     """Layers that have parameters of their own."""
     used: int
-    """Layers that a text passes through; more than are stored where layers share their parameters."""
+    """Layers that a text passes through; more than stored where layers share parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class Side:
     parameters: int
     layers: tuple[Layers, ...]
     short: str
-    """The shortest name that tells it from the other one: the system's, with the size where both are one system."""
+    """The system's name, with the size where both are one system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +241,9 @@ class Comparison:
 
 @lru_cache(maxsize=128)
 def compare(left: str, right: str, left_size: str | None = None, right_size: str | None = None) -> Comparison:
-    """Two systems of the catalogue at one of their sizes each, at their default sizes without one.
+    """Two systems of the catalogue at one size each, by default their default sizes.
 
-    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it.
+    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue does.
     """
     trees = tree(left, left_size), tree(right, right_size)
     alone = left != right
@@ -285,7 +285,7 @@ def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
 
 
 def _stored(pieces_of_side: Iterable[Piece], stack: str) -> int:
-    """Layers of a stack with parameters of their own, by the matrix that ends what mixes the places in each."""
+    """Layers of a stack with parameters of their own, counted by the output projection of their mixer."""
     return sum(
         piece.copies
         for piece in pieces_of_side
@@ -294,10 +294,10 @@ def _stored(pieces_of_side: Iterable[Piece], stack: str) -> int:
 
 
 def _places(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """For each side the place of every stack by its slug; stacks of one place are laid side by side.
+    """For each side the section name of every stack by its slug; stacks of one name are compared.
 
-    Beside a network of one stack, what an encoder-decoder has outside of its stacks (the vectors that both share) goes
-    with the stack that finds a partner.
+    Beside a network of one stack, an encoder-decoder's modules outside of its stacks (shared embeddings) belong to the
+    stack with a partner.
     """
     if len(left) == len(right) == 1:
         return {left[0].slug: ""}, {right[0].slug: ""}
@@ -323,7 +323,7 @@ def _at(name: str, order: Sequence[str]) -> int:
 
 
 def _place(piece: Piece, names: dict[str, str]) -> str:
-    """Where a piece stands; a network of one stack has everything but its head in that stack."""
+    """The section name of a piece; in a network of one stack everything but the head belongs to the stack."""
     if piece.part.group == HEAD:
         return ""
     return names.get(piece.stack, "")
@@ -336,7 +336,7 @@ def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str])
         left_row, right_row = (
             tuple(piece for piece in side if slugs >= set(piece.part.slugs)) for side in (left, right)
         )
-        # an activation is a module in some classes and a function in others: no module says nothing
+        # An activation is a module in some classes and a function in others, so a missing module is no difference.
         if slugs == {"activation"} and not (left_row and right_row):
             continue
         name = _name(slugs, [*left_row, *right_row])
@@ -345,7 +345,7 @@ def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str])
 
 
 def _meeting(members: Sequence[Piece]) -> list[set[str]]:
-    """The parts of a group, those that some matrix keeps together as one; in the order of the data file."""
+    """The components of a group, merged where one matrix has several; in the order of the data file."""
     sets: list[set[str]] = []
     for piece in members:
         joined = set(piece.part.slugs)
@@ -378,7 +378,7 @@ def _verdict(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> Verdict:
 
 
 def _forms(pieces_of_side: Iterable[Piece]) -> Counter[Form]:
-    """Copies by what one copy holds: its shapes, stored either way round, and whether another module owns them."""
+    """Copies by the shapes of one copy, transposed or not, and whether another module owns them."""
     forms: Counter[Form] = Counter()
     for piece in pieces_of_side:
         shapes = sorted(_plain(extent, piece.cls) for _, extent in piece.tensors)
@@ -387,7 +387,7 @@ def _forms(pieces_of_side: Iterable[Piece]) -> Counter[Form]:
 
 
 def _plain(extent: tuple[int, ...], cls: str) -> tuple[int, ...]:
-    """A shape as Linear would have it: Conv1D keeps (in, out), XLNet keeps (in, heads, width of a head)."""
+    """The shape in Linear's order: Conv1D has (in, out), XLNet has (in, heads, head dimension)."""
     if cls == "Conv1D":
         return tuple(reversed(extent))
     if cls == "XLNetRelativeAttention" and len(extent) == 3 and extent[0] > 2:

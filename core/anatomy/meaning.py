@@ -1,9 +1,8 @@
-"""What each tensor of a tree means, whatever its class calls it: BERT's ``query``, T5's ``q``, a third of GPT-2's
-``c_attn``.
+"""The component that each tensor of a tree belongs to, whatever its name: BERT's ``query``, T5's ``q``, a third of
+GPT-2's ``c_attn``.
 
-Two networks can only be laid side by side part by part when the parts have one name. The names of the classes are data,
-``meaning.toml``; here they are matched. What no name fits is a part of its own under "Other parts", called as its class
-calls it, so that nothing is lost and two networks that both have it still meet. No torch here.
+The names are data, ``meaning.toml``; here they are matched. A tensor without a match is a component of its own in
+"Other parts", under its own name, so that two networks that both have it are still compared. No torch here.
 """
 
 from __future__ import annotations
@@ -26,38 +25,38 @@ EMBEDDINGS = "embeddings"
 
 _NUMBER = re.compile(r"\d+(-\d+)?")
 _PLAIN = ("weight", "bias", "weights")
-"""Names of tensors that say nothing beyond their module's name."""
+"""Names of tensors that are identified by their module alone."""
 
 Step = tuple[str, str]
-"""Name and class of a module on the way from the root."""
+"""Name and class of a module on a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Parts that belong together, in the order in which they are shown."""
+    """A group of components, in display order."""
 
     slug: str
     name: str
     role: str
-    """What its parameters are for, as `core.anatomy.roles` calls it."""
+    """The role of its parameters in `core.anatomy.roles`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What tensors can be for, inside a group. ``holds`` names the parts whose numbers one matrix keeps together."""
+    """A component of a group. Several slugs: one matrix for several components."""
 
     group: str
     slugs: tuple[str, ...]
     name: str
     bare: bool = False
-    """True where the module has no parameters and yet means something."""
+    """Whether the module is a component without parameters."""
     norm: bool = False
     remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Layers that read one input: a network has one such stack, an encoder-decoder two."""
+    """A stack of layers: an encoder-decoder has two, other networks one."""
 
     slug: str
     """Path of the stack's module; empty for a network of one stack."""
@@ -68,7 +67,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Tensors of one module that mean the same, in all copies."""
+    """The tensors of one module for one component, in all copies."""
 
     path: str
     cls: str
@@ -76,19 +75,19 @@ class Piece:
     tensors: tuple[tuple[str, tuple[int, ...]], ...]
     """(name, shape) in torch's order, in one copy."""
     parameters: int
-    """In all copies, shared tensors left out."""
+    """In all copies, without shared tensors."""
     shares: str
-    """Path of the tensor that owns the numbers of one of these; empty where all are its own."""
+    """Path of the tensor that one of these is tied to; empty without ties."""
     stack: str
-    """Slug of the stack it stands in; empty outside of all, and in a network of one."""
+    """Slug of its stack; empty outside of all, and in a network of one."""
     part: Part
     before: bool | None = None
-    """For a norm: whether it stands before its sub-layer; None where the class is not known."""
+    """For a norm: whether it is before its sub-layer (pre-norm); None for unknown classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name of the data file: the steps at a path's end that it fits."""
+    """A pattern of the data file for the last steps of a path."""
 
     steps: tuple[str, ...]
     part: Part
@@ -96,19 +95,19 @@ class _Name:
 
 @lru_cache(maxsize=1)
 def groups() -> tuple[Group, ...]:
-    """All groups, in the order in which they are shown."""
+    """All groups, in display order."""
     return tuple(Group(row["slug"], row["name"], row["role"]) for row in _data()["group"])
 
 
 @lru_cache(maxsize=1)
 def parts() -> tuple[Part, ...]:
-    """All parts that have names of their own, in the order in which they are shown."""
+    """All single components, in display order."""
     return tuple(dict.fromkeys(part for part in _parts_by_name().values() if len(part.slugs) == 1))
 
 
 def stacks(root: ModuleNode) -> tuple[Stack, ...]:
-    """The stacks of a network: two where siblings of the known names stand side by side, else one."""
-    # stacks stand at the root or one step below it
+    """The stacks of a network: two where siblings have the known names, else one."""
+    # Stacks are at the root or one step below it.
     near = [("", root), *((child.name, child) for child in root.children)]
     for row in _data()["stacks"]:
         for path, node in near:
@@ -124,7 +123,7 @@ def stacks(root: ModuleNode) -> tuple[Stack, ...]:
 
 
 def pieces(root: ModuleNode) -> tuple[Piece, ...]:
-    """Every tensor of a tree with its meaning, and the modules that mean something without one.
+    """All tensors of a tree with their components, and the components without tensors.
 
     The parameters of all pieces add up to ``root.total``.
     """
@@ -132,9 +131,9 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
     return tuple(_pieces(root, "", (("", root.cls),), 1, both if len(both) > 1 else (), None))
 
 
-@lru_cache(maxsize=4096)  # some forty ways in a tree, and layers of one class have the same in every tree
+@lru_cache(maxsize=4096)  # about forty paths per tree, and layers of one class have the same in all trees
 def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
-    """The part that a module, or one of its tensors, means; the root is the first step, without a name."""
+    """The component of a module, or of one of its tensors; the root is the first step, without a name."""
     names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)
     best: _Name | None = None
     for known in _candidates(names[-1]):
@@ -186,7 +185,7 @@ def _fits(pattern: str, step: Step) -> bool:
 
 
 def _candidates(last: Step) -> Iterator[_Name]:
-    """The names that can end with this step."""
+    """The patterns that can end with this step."""
     keys = (last[0], f"<{last[1]}>", *(("#",) if _NUMBER.fullmatch(last[0]) else ()))
     for key in keys:
         yield from _names().get(key, ())
@@ -199,13 +198,13 @@ def _data() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _order() -> dict[str, bool]:
-    """For each class of a layer whether its norms stand before the sub-layers."""
+    """For each class of a layer, whether its norms are before the sub-layers."""
     return {cls: order == "before" for order, classes in _data()["norms"].items() for cls in classes}
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[_Name, ...]]:
-    """All names by their last step."""
+    """All patterns by their last step."""
     by_last: dict[str, list[_Name]] = {}
     for steps, part in _parts_by_name().items():
         by_last.setdefault(steps[-1], []).append(_Name(steps, part))
@@ -214,7 +213,7 @@ def _names() -> dict[str, tuple[_Name, ...]]:
 
 @lru_cache(maxsize=1)
 def _parts_by_name() -> dict[tuple[str, ...], Part]:
-    """The part of every name, in the file's order. Raises ValueError when one name means two parts."""
+    """The component of each pattern, in the file's order. Raises ValueError for a pattern of two components."""
     under = {row["slug"]: row.get("under", []) for row in _data()["group"]}
     called = {
         (group, row["slug"]): row["name"] for row in _data()["part"] if "slug" in row for group in _list(row["group"])

@@ -1,7 +1,7 @@
-"""A module tree as small data: what torch prints, with parameters counted. No torch here.
+"""A module tree as data: what torch prints, with parameter counts. No torch here.
 
-A tree names every module of a network once; a run of equal neighbors in a list (the twelve layers of BERT) is one node
-with ``repeat`` = 12. Shapes are in torch's order: ``Linear`` keeps (out, in), transformers' ``Conv1D`` keeps (in, out).
+Consecutive equal modules of a list (the twelve layers of BERT) are one node with ``repeat`` = 12. Shapes are in torch's
+order: ``Linear`` has (out, in), ``Conv1D`` of transformers has (in, out).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ LISTS = frozenset({"ModuleList"})
 
 @dataclass(frozen=True, slots=True)
 class ModuleNode:
-    """A module of an architecture, or a run of equal ones (``repeat`` > 1, ``name`` is then ``"0-11"``).
+    """A module, or consecutive equal ones (``repeat`` > 1; then ``name`` is ``"0-11"``).
 
-    ``parameters`` counts everything below *one* copy; a tensor shared with another module is counted once in the
-    whole tree, at the first place where it stands, and ``ties`` says where else.
+    ``parameters`` counts all of *one* copy; a tied tensor is counted at its first occurrence in the tree, and ``ties``
+    has the others.
     """
 
     name: str
     cls: str
     extra: str
-    """What the class prints in its brackets, e.g. ``in_features=768, out_features=768, bias=True``."""
+    """What the class prints in parentheses, e.g. ``in_features=768, out_features=768, bias=True``."""
     children: tuple[ModuleNode, ...] = ()
     repeat: int = 1
     tensors: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -33,9 +33,9 @@ class ModuleNode:
     parameters: int = 0
     """Parameters of one copy, shared tensors once."""
     ties: tuple[tuple[str, str], ...] = ()
-    """Own tensors that are counted elsewhere: (name, path of the tensor that owns the numbers)."""
+    """Own tensors that are tied: (name, path of the tensor that is counted)."""
     buffers: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Its own tensors that are computed and never trained (position numbers, sinusoids): (name, shape)."""
+    """Its own buffers, which are not trained (position ids, sinusoids): (name, shape)."""
 
     @property
     def total(self) -> int:
@@ -44,16 +44,16 @@ class ModuleNode:
 
     @property
     def own(self) -> int:
-        """Parameters in this node's own tensors (one copy), without what is shared and without its children."""
+        """Parameters of its own tensors in one copy, without tied ones and without its children."""
         tied = {name for name, _ in self.ties}
         return sum(prod(shape) for name, shape in self.tensors if name not in tied)
 
     def counted(self) -> ModuleNode:
-        """This node with ``parameters`` added up from its own tensors and its children."""
+        """This node with ``parameters`` summed from its own tensors and its children."""
         return replace(self, parameters=self.own + sum(child.total for child in self.children))
 
     def walk(self, path: str = "", copies: int = 1) -> Iterator[tuple[str, ModuleNode, int]]:
-        """Every node from here downwards, parents first: (dotted path, node, how many copies the network holds)."""
+        """This node and all below it, parents first: (dotted path, node, copies in the network)."""
         copies *= self.repeat
         yield path, self, copies
         for child in self.children:
@@ -70,7 +70,7 @@ class ModuleNode:
         return node
 
     def nearest(self, path: str) -> str:
-        """The deepest path of this tree that follows ``path``; a run may be longer or shorter here.
+        """The deepest matching prefix of ``path`` in this tree, which may have more or fewer layers.
 
         ``encoder.layer.0-11.attention`` of a base size is ``encoder.layer.0-23.attention`` of a large one.
         """
@@ -104,10 +104,9 @@ class ModuleNode:
         return lines
 
     def _printed(self) -> list[tuple[str, int, list[str]]]:
-        """The children as (name, repeat, lines); in a list, neighbors that print the same become one, as in torch.
+        """The children as (name, repeat, lines); in a list, equal consecutive lines are one, as in torch.
 
-        Two neighbors may print the same and yet be two nodes here, because they differ in what torch does not print:
-        one owns a tensor that the other shares.
+        Two nodes can print the same and differ in ties, which torch does not print.
         """
         printed: list[tuple[str, int, list[str]]] = []
         for child in self.children:

@@ -30,23 +30,23 @@ TEXTS = Path(__file__).with_name("classes.toml")
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one class computes."""
+    """An explanation of a class."""
 
     text: str
     formula: str | None
-    """LaTeX, without dollar signs; ``\\\\`` begins a new line."""
+    """LaTeX, without dollar signs; ``\\\\`` is a line break."""
     where: str | None
-    """What the formula's letters stand for."""
+    """The formula's symbols."""
 
 
 def explain(cls: str) -> Explanation | None:
-    """What modules of this class compute; None for a class that no text was written for."""
+    """The explanation of a class; None without one."""
     return explanations().get(cls)
 
 
 @lru_cache(maxsize=1)
 def explanations() -> dict[str, Explanation]:
-    """Every explained class. Raises ValueError when the data file explains a class twice."""
+    """All explanations by class. Raises ValueError for a duplicate."""
     by_class: dict[str, Explanation] = {}
     for entry in tomllib.loads(TEXTS.read_text(encoding="utf-8"))["entry"]:
         for cls in entry["classes"]:
@@ -58,7 +58,7 @@ def explanations() -> dict[str, Explanation]:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A tree that source 000 prints: its class, its configuration, and the differences from today's, in sentences."""
+    """A tree that source 000 prints: class, configuration, and the differences from today's, in sentences."""
 
     cls: str
     config: str
@@ -68,7 +68,7 @@ class Printed:
 
 @lru_cache(maxsize=1)
 def printed() -> dict[str, Printed]:
-    """The four trees by system. A system's own tree may be another class (with a head) or begin at another size."""
+    """The four printed trees by system. Class and size may differ from those of the system's own tree."""
     rows = tomllib.loads(TEXTS.with_name("printed.toml").read_text(encoding="utf-8"))
     return {slug: Printed(**row | {"notes": tuple(row["notes"])}) for slug, row in rows.items()}
 
@@ -91,19 +91,18 @@ def size_of(slug: str, size: str | None = None) -> Size:
 
 FOLDER = Path(__file__).parent / "data"
 SOURCE = "source-000"
-"""Stem of the file of the four trees which source 000 prints, by slug."""
+"""Stem of the file with the four trees that source 000 prints, by slug."""
 _SLUG = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 Packed = dict[str, Any]
 
 
 def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool = False) -> ModuleNode:
-    """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
+    """The tree of a system of the catalogue at one of its sizes (by default its default size), or of any module.
 
-    A system's tree is the stored one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
-    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks,
-    :class:`core.errors.OutOfRange` for a size that the system lacks and :class:`core.errors.NoArchitecture` for a
-    system that has none because its architecture was never published.
+    A system's tree is the stored one, which needs no torch; ``live`` builds it. Raises
+    :class:`core.errors.UnknownSystem` for an unknown slug, :class:`core.errors.OutOfRange` for an unknown size and
+    :class:`core.errors.NoArchitecture` for a system whose architecture was not published.
     """
     if not isinstance(source, str):
         return describe(source)
@@ -115,11 +114,11 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
 
 
 def tree(slug: str, size: str | None = None) -> ModuleNode:
-    """The stored tree of a system at one of its sizes (its default size without one).
+    """The stored tree of a system at one of its sizes (by default its default size).
 
-    A system that was added since the trees were written is built live, which imports torch, once a process. Raises
+    A system without a stored tree is built live, which imports torch, once per process. Raises
     :class:`core.errors.UnknownSystem`, :class:`core.errors.OutOfRange` or :class:`core.errors.NoArchitecture`, as the
-    catalogue has it, and :class:`core.errors.RecordUnusable` where the record makes no network.
+    catalogue does, and :class:`core.errors.RecordUnusable` where no network can be built from the record.
     """
     chosen = size_of(slug, size)
     stored = _stored(slug)
@@ -133,7 +132,7 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
 
 @lru_cache(maxsize=256)
 def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
-    """A tree that is not stored, or why there is none; ``built_of`` makes another record of that name another tree."""
+    """A tree that is not stored, or why it cannot be built; ``built_of`` is part of the cache key alone."""
     try:
         return module_tree(slug, name, live=True)
     except RecordUnusable as error:
@@ -141,17 +140,17 @@ def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
 
 
 def printed_tree(slug: str) -> ModuleNode | None:
-    """The stored tree of the very class and size that source 000 prints for this system; None where it prints none."""
+    """The stored tree of the class and size that source 000 prints for this system, if any."""
     return _stored(SOURCE).get(slug)
 
 
 def counts(slug: str) -> dict[str, int]:
-    """Parameters of every size of a system, shared tensors once, in the catalogue's order; none where none is built."""
+    """Parameters by size of a system, tied tensors once, in the catalogue's order; may be empty."""
     return {name: node.parameters for name, node in trees(slug).items()}
 
 
 def trees(slug: str) -> dict[str, ModuleNode]:
-    """Every size of a system in the catalogue's order, without those of which :func:`faults` tells."""
+    """The trees of a system by size, in the catalogue's order, without those in :func:`faults`."""
     by_size = {}
     for size in catalogue.get(slug).sizes:
         with contextlib.suppress(RecordUnusable):
@@ -160,7 +159,7 @@ def trees(slug: str) -> dict[str, ModuleNode]:
 
 
 def faults() -> tuple[str, ...]:
-    """A sentence for every size that its record does not make: the file, the field, the reason. Usually none."""
+    """A sentence for each size that cannot be built from its record: file, field, reason. Usually none."""
     sentences = []
     for system in catalogue.systems():
         for size in system.sizes:
@@ -172,7 +171,7 @@ def faults() -> tuple[str, ...]:
 
 
 def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
-    """Build every size of every system and write the stored trees; returns the counts by slug and size."""
+    """Build all sizes of all systems and write the stored trees; returns the counts by slug and size."""
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, int]] = {}
     for system in (system for system in catalogue.systems() if system.sizes):
@@ -188,13 +187,13 @@ def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
 
 
 def dump(trees: dict[str, ModuleNode]) -> str:
-    """The text of a system's file: one line a size, so that a change of one size is one changed line."""
+    """The text of a system's file: one line per size, for small diffs."""
     rows = [f"{json.dumps(name)}: {json.dumps(pack(node), separators=(',', ':'))}" for name, node in trees.items()]
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def pack(node: ModuleNode) -> Packed:
-    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids); no empty ones."""
+    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids), if not empty."""
     packed: Packed = {"n": node.name, "c": node.cls, "x": node.extra, "r": node.repeat}
     packed |= {"t": dict(node.tensors), "s": dict(node.ties), "b": dict(node.buffers)}
     packed["k"] = [pack(child) for child in node.children]
@@ -202,7 +201,7 @@ def pack(node: ModuleNode) -> Packed:
 
 
 def unpack(packed: Packed) -> ModuleNode:
-    """The node that :func:`pack` stored, with its parameters counted again from its shapes."""
+    """The inverse of :func:`pack`; parameters are counted from the shapes."""
     children = tuple(unpack(child) for child in packed.get("k", ()))
     tensors = tuple((name, tuple(shape)) for name, shape in packed.get("t", {}).items())
     node = ModuleNode(
@@ -220,7 +219,7 @@ def unpack(packed: Packed) -> ModuleNode:
 
 @lru_cache(maxsize=64)
 def _stored(slug: str) -> dict[str, ModuleNode]:
-    """The stored trees of a system by size; empty where nothing is stored."""
+    """The stored trees of a system by size; may be empty."""
     path = FOLDER / f"{slug}.json"
     if not _SLUG.fullmatch(slug) or not path.is_file():
         return {}

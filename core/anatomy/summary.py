@@ -1,4 +1,4 @@
-"""A comparison of two trees in a few sentences: the sum, what is new, what is gone, what changed, what stayed."""
+"""A comparison of two trees in sentences: totals, new, missing, changed and equal components."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from core.anatomy.compare import IN_LAYERS, Comparison, Row, Section, Side, word
 from core.anatomy.meaning import Piece
 
 _MOST = 6
-"""So many parts are named in one sentence; the rest is counted."""
+"""The most components named in one sentence; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Sentences; empty where there is nothing to say."""
+    """Sentences; each may be empty."""
 
     headline: str
     new: str
@@ -24,7 +24,7 @@ class Summary:
 
 
 def summarize(comparison: Comparison) -> Summary:
-    """What the right network changes in the left one."""
+    """The differences from the left network to the right one."""
     left, right = comparison.left, comparison.right
     return Summary(
         headline=_headline(comparison),
@@ -51,7 +51,7 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _only(comparison: Comparison, verdict: str, side: Side) -> str:
-    """What one side has alone: a whole stack, a whole section, single parts."""
+    """The components of one side alone: whole stacks, whole sections, single components."""
     at = 0 if verdict == "left" else 1
     named = []
     places = dict.fromkeys(section.place for section in comparison.sections if section.place)
@@ -82,7 +82,7 @@ def _only(comparison: Comparison, verdict: str, side: Side) -> str:
 
 
 def _changed(comparison: Comparison) -> str:
-    """Layers, then parts of another size or kind."""
+    """Layers, then components of another size or kind."""
     named = _layers(comparison)
     for section in comparison.sections:
         for row in section.rows:
@@ -125,7 +125,7 @@ def _joined(row: Row) -> str:
 
 
 def _sizes(row: Row) -> str:
-    """From which shape to which, where each side has one table."""
+    """The two shapes, where each side has one matrix."""
     if row.verdict != "size" or not (len(row.left) == len(row.right) == 1):
         return f" ({row.remarks[0]})" if row.remarks else ""
     left_shape, right_shape = (_shape(side[0]) for side in (row.left, row.right))
@@ -152,7 +152,7 @@ def _same(comparison: Comparison) -> str:
 
 
 def _called(row: Row, section: Section) -> str:
-    """A part with enough beside it to be understood alone."""
+    """A component with its section and stack."""
     where = f" in the {section.place.lower()}" if section.place else ""
     return _within(row, section) + where
 

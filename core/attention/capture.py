@@ -1,19 +1,17 @@
-"""Run a checkpoint over a text and keep every attention weight that it computed.
+"""Captures all attention weights of a checkpoint over a text.
 
     A = softmax(Q Kᵀ / √d_k)
 
-Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
-gives three as well: the whole text known, and its two streams. Sparse, hashed and remembered attention comes in its
-true shape (:mod:`core.attention.architectures.shapes`). In a cross map row i belongs to the token that is *predicted*
-at step i, so that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i
-(the start token first, the last generated token never).
+Encoders have one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
+has three: over the whole text, and its two streams. Sparse, hashed and segment-recurrent attention has its own shapes
+(:mod:`core.attention.architectures.shapes`). Row i of a cross map is the token *predicted* at step i, so that "chat"
+attends to "cat"; row i of the decoder's own map is the *input* token of step i (the start token first, the last
+generated token never).
+
+Generation is greedy, so the map is a function of the text. A decoder processes prompt and continuation as one text,
+which has the same rows as the steps of the generation.
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
-
-Attention over generated text: a decoder's continuation, an encoder-decoder's answer to a task.
-
-Both generate greedily, so the same text gives the same map. A decoder reads prompt and continuation once more as one
-text, which gives the rows that the steps of the generation computed.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
 
 MAX_NEW_TOKENS = 64
-"""How much an encoder-decoder generates where no target is given."""
+"""The most tokens that an encoder-decoder generates without a target."""
 
 
 def capture(
@@ -55,17 +53,16 @@ def capture(
     vectors: bool = False,
     adapters: str | None = None,
 ) -> AttentionTrace:
-    """Every attention weight of ``checkpoint`` over ``text``.
+    """The attention of ``checkpoint`` over ``text``.
 
-    ``text_b`` is a second sentence for an encoder. ``target`` is the output that an encoder-decoder reads; without it,
-    its own greedy output is used. With ``vectors`` the maps have their queries and keys, for which the model runs once
-    more. ``adapters`` is the task whose adapters run, of a model that has some; by default none do. The shared model is
-    not changed.
+    ``text_b`` is a second segment for an encoder. ``target`` is an encoder-decoder's output, by default its own greedy
+    one. With ``vectors`` the maps have queries and keys, from a second pass. ``adapters`` is the task whose adapters
+    are used, by default none. The shared model is not changed.
 
     Raises:
-        InputEmpty: there is no text, or no token is left of it.
+        InputEmpty: there is no text, or no token of it.
         InputTooLong: more tokens than the model has positions or than ``ATLAS_MAX_ATTENTION_TOKENS``.
-        NoAttentionMatrix: the architecture computes no attention matrix, or its queries and keys are not known.
+        NoAttentionMatrix: the architecture has no attention matrix, or its queries and keys are not known.
         OutOfRange: there are no adapters for this task.
     """
     import torch
@@ -98,10 +95,10 @@ def capture(
 
 
 def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple[Token, ...]:
-    """The tokens of ``text``, which are those of the trace's own map.
+    """The tokens of ``text``, which must be those of the trace's own map.
 
     Raises:
-        NoAttentionMatrix: the map has others.
+        NoAttentionMatrix: the map has other tokens.
     """
     tokens = tokenize(checkpoint, text)
     if len(tokens) != len(trace.own.key_tokens):
@@ -172,10 +169,10 @@ def capture_pair(
     *,
     vectors: bool = False,
 ) -> AttentionTrace:
-    """The three maps of an encoder-decoder that reads ``source`` and generates ``generated``, all as ids.
+    """The three maps of an encoder-decoder for ``source`` and the output ``generated``, all as ids.
 
-    ``prompt`` is what the decoder starts from: the start token, and a language where one is forced. The last generated
-    token is predicted but never read; the first token of the prompt is read but never predicted.
+    ``prompt`` has the decoder's initial ids: the start token, and a forced language token. The last generated token is
+    never an input, the first token of the prompt never predicted.
 
     Raises:
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
@@ -206,7 +203,7 @@ def capture_pair(
 def _tokenize(
     checkpoint: Checkpoint, text: str, text_b: str | None = None
 ) -> tuple[dict[str, torch.Tensor], int | None]:
-    """``input_ids`` and their companions, shape (1, n), and where the second text begins."""
+    """The tokenizer's inputs, shape (1, n), and the first token of the second text."""
     import torch
 
     newlines = checkpoint.spec.offers("continues")
@@ -221,7 +218,7 @@ def _tokenize(
 
 
 def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
-    """Where the second of two texts begins; tokenizers in Python do not tell, so that its tokens are searched for."""
+    """The first token of the second text; for slow tokenizers its tokens are searched for."""
     if encoding.is_fast:
         halves = encoding.sequence_ids()
         return halves.index(1) if 1 in halves else None
@@ -231,7 +228,7 @@ def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
 
 
 def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
-    """``ids``, unless they are too many for the model or for the picture."""
+    """``ids``, unless they are too many for the model or the figure."""
     check_length(checkpoint, len(ids))
     if len(ids) > (most := settings().max_attention_tokens):
         raise InputTooLong(
@@ -249,7 +246,7 @@ def _map(
     keys: tuple[str, ...],
     start: int = 0,
 ) -> AttentionMap:
-    """One tensor of shape (1, H, Q, K) for each layer, checked and stacked, without the rows before ``start``."""
+    """The map of one tensor (1, H, Q, K) per layer, checked, without the rows before ``start``."""
     layers = [layer[:, :, start:] if start else layer for layer in weights_of_layers(model, attentions)]
     shape = (1, layers[0].shape[1], len(queries), len(keys))
     if any(tuple(layer.shape) != shape for layer in layers):
@@ -264,7 +261,7 @@ def _map(
 
 
 def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
-    """The decoder's map over ``text`` and the ``count`` tokens that it generates after it; fewer where its text ends.
+    """The decoder's map over ``text`` and at most ``count`` generated tokens.
 
     Raises:
         OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
@@ -288,10 +285,10 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
 def rewritten(
     checkpoint: Checkpoint, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
-    """The three maps of an encoder-decoder over ``text`` and its answer to ``task``.
+    """The three maps of an encoder-decoder over ``text`` and its output for ``task``.
 
     Args:
-        like: another text, whose answer is read in place of its own.
+        like: another text whose output is used instead.
 
     Raises:
         UnknownTask, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix: in sentences, as usual.

@@ -1,4 +1,4 @@
-"""Maps made of maps: differences, one map for many heads, and attention followed down through the layers.
+"""Maps computed from maps: differences, means and maxima over heads, attention rollout and flow.
 
     mean, maximum       over the heads of a layer; after a maximum rows sum to more than one
     overall             the mean over the heads of all layers
@@ -8,10 +8,10 @@
                         in which the edge from i above a layer to j below it has the capacity Â[i, j] of that layer
 
 Rollout and flow: Abnar & Zuidema 2020, "Quantifying Attention Flow in Transformers", arXiv:2005.00928. The ½ stands for
-the residual connection, which carries a token past the attention. Rollout multiplies along paths and adds them up; flow
-is how much gets through where each edge carries no more than its weight.
+the residual connection. Rollout multiplies weights along paths and sums over paths; flow limits each edge to its
+weight.
 
-Every result is an `AttentionMap`, so whatever draws a map draws it. numpy alone, but for `flow`, which needs scipy.
+Every result is an `AttentionMap`. Only `flow` needs scipy.
 Legend: L layers, H heads, Q query tokens, K key tokens, n tokens of a text with self-attention.
 """
 
@@ -27,10 +27,10 @@ from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.turns import turns
 
 MOST_FOR_FLOW = 32
-"""Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² flows."""
+"""The most tokens for flow, which takes a network of (L + 1)·n nodes and L·n² edges, and n² maximum flows."""
 
 UNITS = 2**28
-"""Capacity of an edge of weight one. scipy takes whole 32-bit numbers, so each weight is rounded to 1 / UNITS."""
+"""Capacity of an edge of weight one. scipy takes 32-bit integers, so each weight is rounded to 1 / UNITS."""
 
 
 def part(attention_map: AttentionMap, *, layer: int | None = None, head: int | None = None) -> AttentionMap:
@@ -54,9 +54,9 @@ def part(attention_map: AttentionMap, *, layer: int | None = None, head: int | N
 
 
 def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
-    """``first`` minus ``second``, between -1 and 1, where both computed a weight; elsewhere 0 and not allowed.
+    """``first`` minus ``second``, between -1 and 1, where both have a weight; elsewhere 0 and not allowed.
 
-    Layers and heads are taken pair by pair; a map with one of them is taken from all of the other.
+    Layers and heads are paired; a map with a single one is broadcast.
 
     Raises:
         InputUnusable: the tokens, or the numbers of layers and heads, do not fit together.
@@ -81,13 +81,13 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
 
 
 def mean(attention_map: AttentionMap) -> AttentionMap:
-    """The mean over the heads of each layer, (L, 1, Q, K); its rows sum to what theirs sum to."""
+    """The mean over the heads of each layer, (L, 1, Q, K); the sums of rows are unchanged."""
     weights = attention_map.weights.mean(axis=1, keepdims=True, dtype=np.float32)
     return _new(attention_map, weights, _anywhere(attention_map, (1,)), attention_map.note)
 
 
 def overall(attention_map: AttentionMap) -> AttentionMap:
-    """The mean over all heads of all layers, (1, 1, Q, K); its rows sum to what theirs sum to."""
+    """The mean over all heads of all layers, (1, 1, Q, K); the sums of rows are unchanged."""
     weights = attention_map.weights.mean(axis=(0, 1), keepdims=True, dtype=np.float32)
     return _new(attention_map, weights, _anywhere(attention_map, (0, 1)), attention_map.note)
 
@@ -99,9 +99,9 @@ def maximum(attention_map: AttentionMap) -> AttentionMap:
 
 
 def rollout(attention_map: AttentionMap) -> AttentionMap:
-    """Attention rolled out, (L, 1, n, n): above each layer, how much of every token of the input a token holds.
+    """Attention rollout (L, 1, n, n): the share of each input token in each token after each layer.
 
-    Rows sum to one. ``allowed`` says what a token can reach through the layers up to this one.
+    Rows sum to one. ``allowed`` is the receptive field through the layers up to this one.
 
     Raises:
         NoAttentionMatrix: not self-attention over one text.
@@ -116,11 +116,10 @@ def rollout(attention_map: AttentionMap) -> AttentionMap:
 
 
 def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
-    """The flow of attention from above ``layer`` (from 0; the last when not given) down to the input, (1, 1, n, n).
+    """Attention flow (1, 1, n, n) from after ``layer`` (from 0; by default the last) down to the input.
 
-    No flow is more than one; rows sum to more than one, because each pair has a flow of its own. Weights are rounded to
-    1 / `UNITS`: that moves a flow by at most half of that for each edge that a cut goes through, which for 12 layers
-    of 32 tokens is less than 0.00003.
+    A flow is at most one; rows sum to more than one, because each pair has its own flow. Rounding weights to 1 /
+    `UNITS` changes a flow by at most half of that per edge of a cut: for 12 layers of 32 tokens less than 0.00003.
 
     Raises:
         InputTooLong: more than `MOST_FOR_FLOW` tokens.
@@ -156,7 +155,7 @@ def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
 
 
 def _with_residual(attention_map: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
-    """(L, n, n) the mean over heads with its residual, rows summing to one; and where an edge is."""
+    """The mean over heads plus the residual (L, n, n), rows summing to one; and the mask of its edges."""
     if attention_map.kind not in ("encoder", "decoder") or attention_map.query_tokens != attention_map.key_tokens:
         raise NoAttentionMatrix(
             "Attention flow and rollout need self-attention. Between two texts, or in "
@@ -170,19 +169,19 @@ def _with_residual(attention_map: AttentionMap) -> tuple[np.ndarray, Bools]:  # 
 
 
 def _known(attention_map: AttentionMap) -> Bools:
-    """(L or 1, H or 1, Q, K) where a weight was computed."""
+    """The attention mask (L or 1, H or 1, Q, K)."""
     known = computed(attention_map)
     return np.ones((1, 1, *attention_map.weights.shape[2:]), np.bool_) if known is None else known
 
 
 def _anywhere(attention_map: AttentionMap, axes: tuple[int, ...]) -> Bools:
-    """Where a weight was computed in any of the layers (0) or heads (1)."""
+    """The union of the attention masks over layers (axis 0) or heads (1)."""
     known: Bools = np.logical_or.reduce(_known(attention_map), axis=axes, keepdims=True)
     return known
 
 
 def _stored(known: Bools) -> Bools | None:
-    """``known`` as a map stores it: None where everything was computed."""
+    """``known`` as stored in a map: None for everywhere."""
     return None if known.all() else known
 
 

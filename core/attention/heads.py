@@ -1,22 +1,20 @@
-"""What each head of a map does, as plain numbers between 0 and 1.
+"""Scores of each head of a map between 0 and 1.
 
-For most scores a table says which keys of a query count; the score is the weight on them, averaged over the queries
-that have such a key and may attend to it.
+For most scores a mask selects keys for each query; the score is the weight on them, averaged over the queries that have
+such a key and may attend to it.
 
     previous      A[i, i-1]            self    A[i, i]
-    next          A[i, i+1]            first   A[i, 0], the row of the first token left out
+    next          A[i, i+1]            first   A[i, 0], without the row of the first token
     same token    other copies of token i
-    induction     tokens that stand after an earlier copy of token i (maps of decoders)
+    induction     tokens after an earlier copy of token i (maps of decoders)
     marks         special tokens other than the first ([SEP], </s>, ...)
-    separators    of these, the ones that close a text
+    separators    of these, the ones that end a text
     punctuation   tokens of punctuation marks only
     spread        entropy of the row, divided by the entropy of an even row over the allowed keys
 
 A head that attends evenly to all tokens scores 1/n for one token of n, and 1 for spread. Induction heads are those of
-Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on tokens drawn at random. Scores
-describe weights; what the head contributes to the output also depends on its values, which weights do not show.
-
-How far back a layer reaches is counted in its map of weights, whatever the architecture promises.
+Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on random tokens. Scores describe
+weights; a head's contribution to the output also depends on its values.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
@@ -38,13 +36,13 @@ from core.content import content
 SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
 )
-"""How the vocabularies of the catalogue write their frame; a trace keeps labels only."""
+"""Special tokens of the catalogue's vocabularies; a trace has labels alone."""
 
 _LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z]{2}")
-"""How M2M-100 and mBART write the language that a text opens with."""
+"""Language tokens of M2M-100 and mBART."""
 
 SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
-"""Those that stand at the end of a text, or between two."""
+"""Special tokens at the end of a text, or between two."""
 
 UNKNOWN = frozenset({"<unk>", "[UNK]"})
 
@@ -65,7 +63,7 @@ SCORES = (
 """Every score of a head, by its key."""
 
 LABELS = {score: score for score in SCORES} | {"same place": "same position"}
-"""What a page calls each score; the bundled files and links keep its key."""
+"""The label of each score on pages; bundled files and links use its key."""
 
 
 def meaning(score: str) -> str:
@@ -84,7 +82,7 @@ class HeadScores:
 
     grids: dict[str, Grid]
     rows: dict[str, int] = field(default_factory=dict)
-    """How many rows each score is a mean over."""
+    """The number of rows in the mean of each score."""
 
     def strongest(self, name: str, count: int = 3) -> tuple[tuple[int, int, float], ...]:
         """The ``count`` heads with the highest score ``name`` as (layer, head, score), from 0, highest first."""
@@ -94,17 +92,17 @@ class HeadScores:
 
 
 class HeadSums:
-    """The scores of several maps of one model together: each a mean over the rows of all of them."""
+    """Scores over several maps of one model: means over the rows of all maps."""
 
     def __init__(self) -> None:
         self._sums: dict[str, NDArray[np.float64]] = {}
         self._rows: dict[str, int] = {}
 
     def add(self, attention_map: AttentionMap) -> None:
-        """Take in a map of the same number of layers and heads as those before."""
+        """Add a map with the same numbers of layers and heads."""
         patterns = _patterns(attention_map)
         where = np.stack([*patterns.values()])  # (scores, Q, K)
-        # One product of matrices for all scores is tens of times as fast as a masked sum for each.
+        # One matrix product for all scores is tens of times faster than a masked sum for each.
         weights = np.asarray(attention_map.weights, dtype=np.float32).reshape(
             attention_map.layers * attention_map.heads, -1
         )
@@ -123,16 +121,16 @@ class HeadSums:
         self._rows[name] = self._rows.get(name, 0) + rows
 
     def scores(self) -> HeadScores:
-        """The means so far; ``spread`` is always there, another score where some row has it."""
+        """The means so far: ``spread``, and the scores that some row has."""
         named = [name for name in SCORES if name == "spread" or self._rows.get(name)]
         grids = {name: (self._sums[name] / max(1, self._rows[name])).astype(np.float32) for name in named}
         return HeadScores(grids, {name: self._rows[name] for name in named})
 
 
 def scores(attention_map: AttentionMap) -> HeadScores:
-    """The scores that make sense for this kind of map and these tokens; ``spread`` is always there.
+    """The scores that are defined for this kind of map and these tokens, among them always ``spread``.
 
-    ``separators`` is left out where it would say the same as ``marks``.
+    ``separators`` is left out where it equals ``marks``.
     """
     sums = HeadSums()
     sums.add(attention_map)
@@ -151,7 +149,7 @@ def _separators(attention_map: AttentionMap) -> list[int]:
 
 
 def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
-    """For each score but ``spread`` the keys of each query that count."""
+    """For each score but ``spread``, the mask of its keys (Q, K)."""
     queries, keys = attention_map.weights.shape[2:]
     everywhere = np.ones((queries, keys), dtype=np.bool_)
     at = np.arange(keys)
@@ -188,14 +186,14 @@ def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
 
 
 def _start(attention_map: AttentionMap) -> int:
-    """The column of the first row's own token: not 0 where the queries are a part of the text."""
+    """The column of the first row's own token: not 0 where the queries are only a part of the text."""
     rows, columns = attention_map.query_tokens, attention_map.key_tokens
     starts = range(len(columns) - len(rows) + 1)
     return next((start for start in starts if columns[start : start + len(rows)] == rows), 0)
 
 
 def _copies(attention_map: AttentionMap) -> Where:
-    """(Q, K) where query and key are the same token of the vocabulary, special ones aside."""
+    """(Q, K) True where query and key are the same token, special ones excepted."""
     labels = {label: number for number, label in enumerate(attention_map.key_tokens) if not is_special(label)}
     queries = np.array([labels.get(label, -1) for label in attention_map.query_tokens])
     keys = np.array([labels.get(label, -2) for label in attention_map.key_tokens])
@@ -204,17 +202,17 @@ def _copies(attention_map: AttentionMap) -> Where:
 
 
 def is_punctuation(label: str) -> bool:
-    """Whether a token's label is of punctuation marks only."""
+    """Whether a token is punctuation."""
     text = label.removeprefix("␣")
     text = text[2:] if text.startswith("##") and len(text) > 2 else text
     return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)
 
 
 def spread(weights: NDArray[np.floating[Any]], allowed: Bools | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Of each head the mean over its rows of entropy / log(keys that the row may attend to), and how many rows count.
+    """For each head, the mean over its rows of entropy / log(allowed keys), and the number of rows.
 
-    :param weights: (..., Q, K), rows sum to one; a row with a single key says nothing about a head and is left out.
-    :param allowed: what broadcasts to their shape, True where a key may be attended to; None for everywhere.
+    :param weights: (..., Q, K), rows sum to one; rows with a single allowed key are left out.
+    :param allowed: the attention mask, broadcastable to their shape; None for everywhere.
     """
     weights = weights.astype(np.float64)
     keys = np.broadcast_to(weights.shape[-1] if allowed is None else allowed.sum(-1), weights.shape[:-1])
@@ -227,17 +225,17 @@ def spread(weights: NDArray[np.floating[Any]], allowed: Bools | None) -> tuple[N
 
 
 def specials(tokens: Sequence[str]) -> tuple[int, ...]:
-    """Where special tokens stand. An unknown word is a word of the text, though its token is on the list."""
+    """The positions of special tokens, without unknown tokens, which are words of the text."""
     return tuple(i for i, token in enumerate(tokens) if is_special(token) and token not in UNKNOWN)
 
 
 def is_special(token: str) -> bool:
-    """Whether a label is that of a special token: of a frame, or of a language."""
+    """Whether a label is that of a special or language token."""
     return token in SPECIAL or _LANGUAGE.fullmatch(token) is not None
 
 
 def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
-    """For each layer the largest i - j with a weight above zero in any head; 0 where all attend to themselves alone.
+    """For each layer, the largest distance i - j with a weight above zero in any head.
 
     :param weights: (L, H, n, n), rows are queries.
     """

@@ -1,18 +1,16 @@
-"""Tokens as labels of rows and columns: readable, with the vocabulary's marks still visible.
+"""Token labels of rows and columns, and attention between words.
 
-``␣`` stands for a space before the token (``Ġ`` and ``▁`` in vocabularies); a WordPiece continuation keeps its ``##``.
-
-Attention from word to word, where a model's tokens are pieces of words.
+In labels, ``␣`` is a space before the token (``Ġ`` and ``▁`` in vocabularies); a WordPiece continuation has its ``##``.
 
 Clark et al. 2019 (arXiv 1906.04341, section 4.1): attention *to* a split word is the sum over its pieces, attention
 *from* a split word the mean over its pieces,
 
     W[i, j] = 1/|i| Σ_{q in word i} Σ_{k in word j} A[q, k]
 
-so that a row still sums to one, or to less by what went to special tokens, which belong to no word.
+so that a row sums to one minus the weight on special tokens, which belong to no word.
 
-A token belongs to the word that it begins in. Where a tokeniser cuts otherwise than the treebank ("do" + "n't" against
-"don", "'", "t") a token's weight is thus counted once; a word in which no token begins has no weights.
+A token belongs to the word that it starts in. So each token's weight counts once where the tokenizer and the treebank
+split differently ("do" + "n't" against "don", "'", "t"); a word in which no token starts has no weights.
 
 Legend: L layers, H heads, T tokens, n words.
 """
@@ -36,12 +34,12 @@ if TYPE_CHECKING:
 
 
 def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
-    """One label for each id, in order."""
+    """The labels of ``ids``."""
     return tuple(label(token) for token in describe(tokenizer, ids))
 
 
 def label(token: Token) -> str:
-    """A token as a label of one line; never empty."""
+    """The label of a token, in one line; never empty."""
     if token.special:
         return visible(token.piece)
     mark = "␣" if token.leading_space else "##" if token.piece.startswith("##") and token.continuation else ""
@@ -49,16 +47,16 @@ def label(token: Token) -> str:
 
 
 def short(token: str, most: int) -> str:
-    """``token`` within ``most`` columns, of which a wide character takes two; what leaves no ink is drawn.
+    """``token`` truncated to ``most`` columns (a wide character takes two), with unprintable characters made visible.
 
-    Marks that turn the direction of a text leave no ink: drawn, they cannot turn what stands beside them.
+    Among these are the marks of text direction, which would affect the text beside them.
     """
-    # A token of a pathological text may have any length, and no more than this can be shown.
+    # A token of a pathological text can have any length.
     shown = visible(token[: most + 1])
     room = most
     for at, character in enumerate(shown):
         room -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if room < (at + 1 < len(shown)):  # the last column is kept for the sign that something is left out
+        if room < (at + 1 < len(shown)):  # the last column is for the ellipsis
             return shown[:at] + "…"
     return shown
 
@@ -67,12 +65,12 @@ Membership = NDArray[np.float32]  # (n, T)
 
 
 def align(sentence: Sentence, tokens: Sequence[Token]) -> Membership:
-    """(n, T), 1 where a token of ``sentence.text`` begins in a word; special tokens begin in none."""
+    """(n, T) 1 where a token of ``sentence.text`` starts in a word; special tokens are in none."""
     return belonging([start for start, _ in sentence.spans], tokens)
 
 
 def belonging(starts: Sequence[int], tokens: Sequence[Token]) -> Membership:
-    """As :func:`align`, for words of any text that begin at ``starts``; a token before the first belongs to none."""
+    """:func:`align` for words of any text with these ``starts``; tokens before the first are in none."""
     membership = np.zeros((len(starts), len(tokens)), dtype=np.float32)
     for index, token in enumerate(tokens):
         if starts and token.start >= starts[0] and not token.special:
@@ -83,7 +81,7 @@ def belonging(starts: Sequence[int], tokens: Sequence[Token]) -> Membership:
 def word_weights(
     weights: NDArray[np.float32], belongs: Membership, key_membership: Membership | None = None
 ) -> NDArray[np.float32]:
-    """(L, H, n, n) from ``weights`` of shape (L, H, T, T); rows of words without a token are zero.
+    """Word weights (L, H, n, n) from token weights (L, H, T, T); rows of words without a token are zero.
 
     ``key_membership`` is the membership of the keys where they are of another text: (L, H, n, m) from (L, H, T, S).
     """

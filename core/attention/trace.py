@@ -26,12 +26,12 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 
 def map_note(name: str, **values: str | int) -> str:
-    """What is particular to a map: a part of ``assets/content/attention/all.md``."""
+    """A note on a map: a part of ``assets/content/attention/all.md``."""
     return content("attention", "all").part(f"Map: {name}", **values)
 
 
 def frozen(values: Array) -> Array:
-    """The same array, read-only from here on: results are shared between visitors."""
+    """The same array, made read-only, since visitors share results."""
     values.setflags(write=False)
     return values
 
@@ -45,17 +45,17 @@ class AttentionMap:
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
     weights: Floats  # (L, H, Q, K)
-    """0 where nothing was computed."""
+    """0 where no weight is computed."""
     allowed: Bools | None = None
-    """Where a weight was computed, of a shape that broadcasts to that of ``weights``; None for everywhere."""
+    """The attention mask, broadcastable to ``weights``: True where a weight is computed; None for everywhere."""
     second: int | None = None
-    """The first token of the second sentence, where two were read."""
+    """The first token of the second segment, if any."""
     label: str = ""
-    """What this attention is called where ``kind`` says too little; empty otherwise."""
+    """A name that is more precise than ``kind``; may be empty."""
     note: str = ""
-    """A sentence on what rows and columns are, or why a row does not sum to one; empty where nothing is unusual."""
+    """A sentence on unusual rows and columns, or on rows that do not sum to one; may be empty."""
     queries: Floats | None = None  # (L, H, Q, d)
-    """The query vectors as they enter the score (rotated by RoPE, not scaled), where they were captured."""
+    """The query vectors as in the score (rotated by RoPE, not scaled), if captured."""
     keys: Floats | None = None  # (L, H, K, d)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class AttentionMap:
         return int(self.weights.shape[1])
 
     def computed(self, layer: int, head: int) -> Bools:
-        """(Q, K) where this head computed a weight; layer and head from 0."""
+        """The attention mask (Q, K) of a head; layer and head from 0."""
         shape = self.weights.shape
         if self.allowed is None:
             return np.ones(shape[2:], dtype=np.bool_)
@@ -86,7 +86,7 @@ class AttentionMap:
 
 
 def check_place(attention_map: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
-    """Raises :class:`OutOfRange` for a layer or head, from 0, that a map does not have."""
+    """Raise :class:`OutOfRange` for a layer or head (from 0) that the map does not have."""
     for name, number, size in (("layer", layer, attention_map.layers), ("head", head, attention_map.heads)):
         if number is not None and not 0 <= number < size:
             raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} here.")
@@ -94,7 +94,7 @@ def check_place(attention_map: AttentionMap, layer: int | None = None, head: int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionTrace:
-    """Everything a checkpoint attended to over one text: one to three maps."""
+    """The attention of a checkpoint over one text: one to three maps."""
 
     checkpoint: str
     encoder: AttentionMap | None = None
@@ -108,12 +108,12 @@ class AttentionTrace:
         return tuple(m for m in (self.encoder, self.decoder, self.cross, self.query) if m is not None)
 
     def of_kind(self, kind: MapKind) -> AttentionMap:
-        """The map of that kind, which must be there."""
+        """The map of that kind, which must exist."""
         return next(attention_map for attention_map in self.maps if attention_map.kind == kind)
 
     @property
     def own(self) -> AttentionMap:
-        """The map of the text that is read: the encoder's, or of a decoder alone its own."""
+        """The self-attention over the input text: the encoder's, or a decoder-only model's."""
         attention_map = self.encoder or self.decoder
         assert attention_map is not None
         return attention_map

@@ -1,19 +1,18 @@
-"""One sentence in words, for models that tokenize it differently: their maps with the same axes.
+"""Attention between the words of a sentence, so that models with different tokenizers have maps with the same axes.
 
-Words are those of `core.language.side_by_side.split`: letters and digits together, every mark for itself. A token's
-weight goes to the word that it begins in (`core.attention.tokens`); what special tokens get, and the words of a
-task that stand before the sentence, belongs to no word and is counted apart:
+Words are those of `core.language.side_by_side.split`. A token's weight belongs to the word that it starts in
+(`core.attention.tokens`); the weight on special tokens and on a task prefix belongs to no word:
 
     rest[i] = 1 - Σ_j W[i, j]
 
-Two encoder-decoders put tasks of their own before a text, tokenize it with vocabularies of their own and generate
-answers of their own. What they have in common are the words of the sentence and, once both read one answer, its words:
+Two encoder-decoders have different task prefixes, vocabularies and outputs. With one output for both, their maps share
+the words of the sentence and of the output:
 
     encoder     words of the sentence x words of the sentence
-    decoder     words of the answer x words of the answer
-    cross       words of the answer, each as it is about to be generated, x words of the sentence
+    decoder     words of the output x words of the output
+    cross       predicted words of the output x words of the sentence
 
-A model that reads another's answer is led, word by word, where it might not have gone by itself.
+For one of them that is teacher forcing with an output that it might not have generated.
 
 Legend: L layers, H heads, n words.
 """
@@ -42,22 +41,22 @@ from core.language.types import Decoding
 MAX_CHARS = 600
 MOST_WORDS = 40
 ROLES = ("previous", "next", "self", "same token", "first", "punctuation")
-"""What a head may be the strongest at."""
+"""The scores that a head can be the strongest at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordAttention:
-    """How one model attends over a sentence, in words."""
+    """A model's attention between the words of a sentence."""
 
     slug: str
     attention_map: AttentionMap
-    """Over the words; ``allowed`` is False where no token of one word may attend to a token of the other."""
+    """Between words; ``allowed`` is False where no token of one word may attend to a token of the other."""
     cross: AttentionMap | None = None
-    """From the words that an encoder-decoder generated to those of the sentence."""
+    """Cross-attention of an encoder-decoder, from the words of its output to those of the sentence."""
 
     @property
     def rest(self) -> Floats:
-        """(L, H, n) what of a word's weight goes to no word; 0 for a word in which no token begins."""
+        """(L, H, n) the weight of each word on no word; 0 for a word in which no token starts."""
         weights = self.attention_map.weights
         known = (
             True
@@ -68,10 +67,10 @@ class WordAttention:
 
 
 def words_of(text: str) -> tuple[Word, ...]:
-    """The words and marks of ``text``, which is cleaned first.
+    """The words and punctuation marks of the cleaned ``text``.
 
     Raises:
-        InputEmpty, InputTooLong: nothing readable, or more than fits side by side.
+        InputEmpty, InputTooLong: nothing readable, or more than `MOST_WORDS`.
     """
     words = split(clean(text, MAX_CHARS))
     if len(words) > MOST_WORDS:
@@ -80,7 +79,7 @@ def words_of(text: str) -> tuple[Word, ...]:
 
 
 def part_of(text: str, first: int, last: int) -> str:
-    """The words and marks ``first`` to ``last`` of ``text``, from 1, as they stand in it; at most `MOST_WORDS`."""
+    """The substring of words ``first`` to ``last`` of ``text``, from 1; at most `MOST_WORDS`."""
     cleaned = clean(text)
     words = split(cleaned)
     begin = min(max(first, 1), len(words)) - 1
@@ -89,13 +88,13 @@ def part_of(text: str, first: int, last: int) -> str:
 
 
 def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordAttention:
-    """Run ``checkpoint`` over ``text``.
+    """The attention of ``checkpoint`` between the words of ``text``.
 
     Args:
-        task: what an encoder-decoder is to do, or whose adapters run; no other model uses it.
+        task: of an encoder-decoder, or whose adapters are used.
 
     Raises:
-        InputUnusable: its tokenizer does not say where its tokens stand.
+        InputUnusable: its tokenizer has no offsets.
         InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.capture` and `translate`.
     """
     words, spec = words_of(text), checkpoint.spec
@@ -112,7 +111,7 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
 
 
 def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
-    """Raises :class:`InputUnusable` where tokens cannot be assigned to words."""
+    """Raise :class:`InputUnusable` where tokens cannot be assigned to words."""
     if not able:
         raise InputUnusable(
             f"The tokenizer of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
@@ -121,10 +120,10 @@ def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
 
 
 def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
-    """Layer and head, from 0, with the highest score ``role``; None where the model cannot attend there.
+    """Layer and head, from 0, with the highest score ``role``; None where it is not defined for this map.
 
-    Measured over the treebank where that was done, so that the head stays when the sentence changes; else on this
-    sentence.
+    From the precomputed scores over the treebank, if any, so that the head does not depend on the sentence; else on
+    this sentence.
     """
     attention_map = attention.attention_map
     grid: Any = rolefiles.roles(attention.slug).get(role)
@@ -134,7 +133,7 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
 
 
 def sharpest(attention_map: AttentionMap) -> tuple[int, int]:
-    """Layer and head, from 0, whose rows are spread least."""
+    """Layer and head, from 0, with the least spread."""
     grid = scores(attention_map).grids["spread"]
     return _place(grid, int(grid.argmin()))
 
@@ -145,10 +144,10 @@ def _place(grid: Any, index: int) -> tuple[int, int]:
 
 
 def answer_of(checkpoint: Checkpoint, text: str, task: str) -> str:
-    """What the model generates for ``text``, greedily, without special tokens: its first `MOST_WORDS` words.
+    """The first `MOST_WORDS` words of the model's greedy output for ``text``.
 
     Raises:
-        As `core.language.translate.rewrite`; InputUnusable: it generates nothing.
+        As `core.language.translate.rewrite`; InputUnusable: the output is empty.
     """
     answer = _answer(checkpoint, text, task)
     if not answer:
@@ -159,18 +158,18 @@ def answer_of(checkpoint: Checkpoint, text: str, task: str) -> str:
 
 
 def _answer(checkpoint: Checkpoint, text: str, task: str) -> str:
-    decoding = Decoding(max_new_tokens=MAX_NEW_TOKENS - 4)  # the tokens that open and end it are read with it
+    decoding = Decoding(max_new_tokens=MAX_NEW_TOKENS - 4)  # room for the tokens that start and end it
     steps = translate.rewrite(checkpoint, clean(text, MAX_CHARS), task, decoding)
     answer = str(checkpoint.tokenizer.decode([step.token.id for step in steps], skip_special_tokens=True)).strip()
     return answer[: split(answer)[:MOST_WORDS][-1].end] if answer else ""
 
 
 def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> AttentionTrace:
-    """The maps of an encoder-decoder that reads ``text`` for ``task`` and generates ``answer``; the encoder's alone
-    where the answer is empty.
+    """The maps of an encoder-decoder for ``text``, ``task`` and the output ``answer``; the encoder's alone if that is
+    empty.
 
     Raises:
-        InputUnusable: its tokenizer does not say where its tokens stand.
+        InputUnusable: its tokenizer has no offsets.
         InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.word_maps.word_attention`.
     """
     tokenizer: Any = checkpoint.tokenizer
@@ -190,7 +189,7 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
     encoder = in_words(trace.encoder, words, words, columns, columns)
     if not answer_words:
         return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
-    # The decoder reads its prompt first, and never the last token that is generated.
+    # The decoder's input starts with its prompt and lacks the last generated token.
     read = _padded(rows, len(request.prompt), trace.decoder.weights.shape[2])
     predicted = _padded(rows, 0, trace.cross.weights.shape[2])
     return AttentionTrace(
@@ -202,7 +201,7 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
 
 
 def _end(checkpoint: Checkpoint) -> list[int]:
-    """The token that ends an answer, so that the last word is read as well; empty where none does."""
+    """The end token, so that the last word is an input as well; may be empty."""
     model: Any = checkpoint.model
     candidates = (
         model.generation_config.eos_token_id,
@@ -214,7 +213,7 @@ def _end(checkpoint: Checkpoint) -> list[int]:
 
 
 def _padded(belongs: Membership, before: int, length: int) -> Membership:
-    """(m, length): ``before`` tokens of no word, then those of ``belongs``, then again of none, or cut off."""
+    """(m, length): ``before`` tokens of no word, then those of ``belongs``, padded or truncated."""
     out = np.zeros((len(belongs), length), dtype=np.float32)
     fitting = belongs[:, : length - before]
     out[:, before : before + fitting.shape[1]] = fitting
@@ -224,7 +223,7 @@ def _padded(belongs: Membership, before: int, length: int) -> Membership:
 def in_words(
     attention_map: AttentionMap, queries: Sequence[Word], keys: Sequence[Word], rows: Membership, columns: Membership
 ) -> AttentionMap:
-    """``attention_map`` from words to words; ``rows`` and ``columns`` say which token belongs to which word."""
+    """``attention_map`` between words; ``rows`` and ``columns`` are the memberships of tokens."""
     weights = word_weights(attention_map.weights, rows, columns)
     shape = attention_map.weights.shape[2:]
     computed = np.ones(shape, np.float32) if attention_map.allowed is None else attention_map.allowed.astype(np.float32)

@@ -1,6 +1,6 @@
-"""One text under the tasks of an encoder with adapters, through the adapters and by a head alone.
+"""Classification of a text by an encoder with adapters, and by the head alone.
 
-The tasks share one loaded encoder (`core.checkpoints.adapters`): choosing another one loads nothing.
+The tasks share one loaded encoder (`core.checkpoints.adapters`).
 """
 
 from __future__ import annotations
@@ -26,55 +26,55 @@ _MARKS = " .?!…\"'”’"
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """What a task asks, and its answers as people read them."""
+    """A task with its question and the labels of its classes."""
 
     slug: str
     name: str
     question: str
     answers: tuple[str, ...]
     without_mark: bool
-    """True where it asks about the first sentence of a text, without the mark at its end."""
+    """Whether its input is the first sentence of a text, without its final punctuation."""
     trained: int
-    """Numbers that its adapters, norms and head have."""
+    """Parameters of its adapters, norms and head."""
     trained_alone: int
-    """Numbers of its head alone."""
+    """Parameters of its head alone."""
 
 
 class TaskInput(NamedTuple):
-    """One text as a task is asked about it."""
+    """The input of a task."""
 
     task: TaskInfo
     read: str
-    """The text that is asked about, or the part of it."""
+    """The text, or the part of it that is the input."""
     inputs: dict[str, Tensor]
-    """One row, named as the encoder takes it."""
+    """One row, by the encoder's argument names."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPrediction:
-    """The probability of each answer to one task's question, in the order of ``task.answers``."""
+    """The probabilities of a task's classes, in the order of ``task.answers``."""
 
     task: TaskInfo
     read: str
-    """The text that was asked about, or the part of it."""
+    """The text, or the part of it that was the input."""
     adapted: tuple[float, ...]
     alone: tuple[float, ...]
     updates: tuple[float, ...]
-    """For attention and feed-forward of each layer, by turns, the mean over tokens of |W_up f(W_down h)| / |h|."""
+    """Mean over tokens of |W_up f(W_down h)| / |h|, for attention and feed-forward of each layer."""
 
     @property
     def answer(self) -> str:
-        """The likeliest answer through the adapters."""
+        """The most probable class with the adapters."""
         return self.task.answers[self.adapted.index(max(self.adapted))]
 
     @property
     def answer_alone(self) -> str:
-        """The likeliest answer of the head alone."""
+        """The most probable class of the head alone."""
         return self.task.answers[self.alone.index(max(self.alone))]
 
 
 def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
-    """The tasks of a checkpoint, in the order of its card where that names them."""
+    """The tasks of a checkpoint, those of its card first, in their order."""
     model: Any = checkpoint.model
     settings: dict[str, dict[str, Any]] = model.config.adapter_tasks
     ordered = {slug: settings[slug] for slug in (*checkpoint.spec.tasks, *settings) if slug in settings}
@@ -93,9 +93,9 @@ def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
 
 
 def without_mark(text: str) -> str:
-    """The first sentence of a text without the marks at its end.
+    """The first sentence of a text without its final punctuation.
 
-    :raises InputEmpty: nothing else is left of it.
+    :raises InputEmpty: there is nothing else.
     """
     text = text.lstrip(_MARKS)
     end = _END.search(text)
@@ -106,9 +106,7 @@ def without_mark(text: str) -> str:
 
 
 def through(checkpoint: Checkpoint, task: str | None, twin: Any = None) -> AbstractContextManager[None]:
-    """Within the block a pass of the model, or of a twin, goes through the adapters of ``task``; through none for None.
-
-    With a ``twin`` through the twin's own modules of them, so that they can be looked at.
+    """Within the block, passes of the model (or of its ``twin``, with the twin's modules) use the adapters of ``task``.
 
     :raises OutOfRange: the checkpoint has no such task.
     """
@@ -128,7 +126,7 @@ def _task(checkpoint: Checkpoint, task: str) -> TaskInfo:
 
 
 def prepare(checkpoint: Checkpoint, text: str, task: str) -> TaskInput:
-    """``text``, or of it what the task asks about, as the encoder takes it.
+    """The encoder's input for ``text`` and a task.
 
     :raises OutOfRange: the checkpoint has no such task.
     :raises InputEmpty: the text has no readable character.
@@ -143,7 +141,7 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> TaskInput:
 
 
 def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
-    """What the task's adapters and its head alone say of ``text``, or of what the task asks about.
+    """Classify ``text`` with the task's adapters and with its head alone.
 
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
     """
@@ -160,7 +158,7 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
 
 
 def swap_seconds(checkpoint: Checkpoint, rounds: int = 2_000) -> float:
-    """Seconds that it takes to put one task's adapters in the place of another's, the mean of many swaps."""
+    """Mean seconds of a switch between two tasks' adapters."""
     from core.checkpoints.adapters import running
 
     model: Any = checkpoint.model

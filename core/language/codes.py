@@ -27,20 +27,20 @@ from core.language.tokens import max_tokens
 
 MAX_CHARS = 2_000
 _AT_ONCE = 1024
-"""Tokens that the model reads together: each has a score for every word of the vocabulary."""
+"""Tokens per pass, since each has logits over the whole vocabulary."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class CodePrediction:
-    """What a model says about a text; one entry a code, in the card's order."""
+    """The codes of a text by Bayes' rule; one entry per code, in the card's order."""
 
     labels: tuple[str, ...]
     probabilities: tuple[float, ...]
     """Of each code, given the text; they sum to one."""
     bits: tuple[float, ...]
-    """Bits per byte that the text costs under each code."""
+    """Bits per byte of the text under each code."""
     tokens: int
 
     @property
@@ -50,12 +50,12 @@ class CodePrediction:
 
 
 def listed(spec: CheckpointSpec) -> dict[str, str]:
-    """Label and token of each code of a checkpoint, from its card; empty where it has none."""
+    """Label and token of each code of a checkpoint, from its card; may be empty."""
     return dict(spec.card.extra.get("codes", {})) if spec.card else {}
 
 
 def codes_of(checkpoint: Checkpoint) -> dict[str, int]:
-    """Label and token id of each code; empty where the checkpoint has none."""
+    """Label and token id of each code; may be empty."""
     tokenizer: Any = checkpoint.tokenizer
     return {label: int(tokenizer.convert_tokens_to_ids(token)) for label, token in listed(checkpoint.spec).items()}
 
@@ -88,7 +88,7 @@ def posterior(logs: Floats) -> Floats:
 
 
 def classify(checkpoint: Checkpoint, text: str) -> CodePrediction:
-    """Which code ``text`` has.
+    """The probabilities of the codes of ``text``.
 
     :raises InputUnusable: the checkpoint has no codes.
     :raises InputEmpty: nothing readable in the text.

@@ -1,8 +1,8 @@
-"""Whether two people mean the same word: a typed guess against the word that stood there.
+"""Comparison of a visitor's guess with the original word.
 
-Case, accents, marks, blanks and an article before the word do not count; nor, in words of five letters and more, two
-neighboring letters that changed places or one that was doubled or left single. A different letter does: *house* is
-not *horse*, and *dogs* is not *dog*.
+Case, accents, punctuation, spaces and a leading article are ignored, and in words of at least five letters two swapped
+adjacent letters or one doubled or undoubled letter. Any other letter counts: *house* is not *horse*, *dogs* is not
+*dog*.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 MAX_CHARS = 60
-"""The longest guess that is read; what follows is passed over."""
+"""The most characters of a guess; the rest is ignored."""
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
 _NO_LETTER = re.compile(r"[^\w\s]|_")
 _LONG = 5
 
 
 def plain_word(text: str) -> str:
-    """``text`` as it is compared; empty where nothing in it can be read."""
+    """``text`` normalized for comparison; may be empty."""
     flat = unicodedata.normalize("NFKD", text[: 4 * MAX_CHARS]).casefold()
     flat = "".join(c for c in flat if not unicodedata.combining(c))
     flat = " ".join(_NO_LETTER.sub("", flat).split())[:MAX_CHARS].strip()
@@ -28,10 +28,10 @@ def plain_word(text: str) -> str:
 
 
 def same_word(typed: str, word: str) -> bool:
-    """Whether ``typed`` is ``word``, slips forgiven."""
+    """Whether ``typed`` is ``word``, typing errors allowed."""
     guess, target = plain_word(typed), plain_word(word)
     if not guess or not target:
-        # A mark has nothing left: it is itself or nothing.
+        # Punctuation has no normalized form: it must be equal.
         return bool(word.strip()) and typed.strip() == word.strip()
     if guess == target:
         return True
@@ -41,17 +41,17 @@ def same_word(typed: str, word: str) -> bool:
 
 
 def among(typed: str, words: Iterable[str]) -> int | None:
-    """The index of the first of ``words`` that ``typed`` is; None where it is none of them."""
+    """The index of the first of ``words`` that ``typed`` matches; None without a match."""
     return next((index for index, word in enumerate(words) if same_word(typed, word)), None)
 
 
 def in_order(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many words of one text stand in the other, in their order."""
+    """How many words two texts share, in the same order."""
     return sum(block.size for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks())
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of ``text`` as they are compared; marks alone are none."""
+    """The normalized words of ``text``, without punctuation."""
     return [word for part in text.split() if (word := plain_word(part))]
 
 

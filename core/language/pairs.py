@@ -1,11 +1,11 @@
-"""Two segments and the question that an encoder was trained to answer about them.
+"""Sentence-pair classification by an encoder: next sentence, or sentence order.
 
-From the pooled vector of ``[CLS]``, :math:`u = \\tanh(W h_0 + b)`, a head of two outputs gives
+From the pooled state of ``[CLS]``, :math:`u = \\tanh(W h_0 + b)`, a head with two outputs computes
 
     p(own order | A, B) = softmax(V u + c)_0
 
-For BERT (Devlin et al., 2019) the other answer means that B comes from elsewhere, for ALBERT (Lan et al., 2020) that
-the two have changed places.
+For BERT (Devlin et al., 2019) the other class means that B is from another text, for ALBERT (Lan et al., 2020) that
+the two are swapped.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class PairProbability:
 
 
 def question(checkpoint: Checkpoint) -> Question:
-    """What the head of this ``pairs`` part was trained to tell."""
+    """The task of the head of this ``pairs`` part."""
     return "order" if has(checkpoint.model.config, "sentence order") else "next"
 
 
 def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor) -> Tensor:
-    """(2,) scores of the two answers for one pair, ids and segments (1, n)."""
+    """The logits (2,) of one pair, ids and segments (1, n)."""
     import torch
 
     with torch.inference_mode():

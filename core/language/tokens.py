@@ -1,25 +1,19 @@
-"""Tokens as a person should see them, whatever the tokeniser.
+"""Readable tokens of any tokenizer, the largest number of input tokens, and language embeddings.
 
-Four ways of writing pieces occur, and each says differently where a word begins:
+Vocabularies mark the boundaries of words in four ways:
 
-* WordPiece (BERT): ``##`` opens a piece that continues a word; spaces are forgotten.
-* byte-level BPE (GPT-2, RoBERTa): every byte has a printable stand-in, ``Ġ`` is the space before a word.
-* SentencePiece, unigram or BPE (T5, XLM-R, Llama): ``▁`` is the space before a word. With byte fallback, what has no
-  piece is written byte by byte: ``<0x0A>`` is a newline.
-* BPE with an end-of-word mark (GPT, XLM): ``</w>`` closes a word, a piece without it is continued.
+* WordPiece (BERT): ``##`` starts a token that continues a word; spaces are not encoded.
+* byte-level BPE (GPT-2, RoBERTa): every byte is a printable character, ``Ġ`` is the space before a word.
+* SentencePiece, Unigram or BPE (T5, XLM-R, Llama): ``▁`` is the space before a word. With byte fallback, characters
+  outside the vocabulary are bytes: ``<0x0A>`` is a newline.
+* BPE with an end-of-word mark (GPT, XLM): ``</w>`` ends a word; a token without it is continued.
 
-How a tokeniser's ids read, remembered for the length of one generation.
+Learned positions are a table with a row for each input token. RoBERTa and its relatives count positions from
+``padding_idx + 1``, so their table has two more rows. Models with relative positions alone (T5) have no such limit; the
+length of the tokenizer or the checkpoint applies, if there is one.
 
-How many tokens a model can take.
-
-Learned positions are a table with as many rows as the longest input. RoBERTa and its relatives number positions from
-``padding_idx + 1``, so that their table is two rows longer than the longest input. Models with relative positions only
-(T5) have no such bound; there the length that the tokeniser or the checkpoint states holds, if one does.
-
-Vectors of languages: XLM adds one to every token, so it has to be told which language it reads.
-
-A text alone is read in the language that the configuration names (``lang_id``, a number in ``lang2id``). Lample &
-Conneau 2019, arXiv 1901.07291.
+XLM adds a language embedding to every token: that of ``lang_id`` in the configuration, a value of ``lang2id``, for a
+single text (Lample & Conneau 2019, arXiv 1901.07291).
 """
 
 from __future__ import annotations
@@ -51,11 +45,11 @@ DECODERS: dict[str, Style] = {
     "Metaspace": "sentencepiece",
     "BPEDecoder": "end-of-word",
 }
-"""How a piece is written, by the class of the library's decoder that reads it."""
+"""The style of a vocabulary by the class of its decoder in the tokenizers library."""
 
 
 def byte_alphabet() -> dict[str, int]:
-    """Byte-level BPE's stand-ins and their bytes: printable ones are themselves, the rest U+0100 onwards, in order."""
+    """The characters of byte-level BPE with their bytes: printable ones unchanged, the others from U+0100, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
@@ -68,13 +62,13 @@ _FALLBACKS = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 
 @dataclass(frozen=True, slots=True)
 class _Vocabulary:
-    """What reading a piece takes to know of a tokeniser, asked of it once."""
+    """The cached properties of a tokenizer that reading a token needs."""
 
     style: Style
     special: frozenset[int]
     """All special tokens."""
     frame: frozenset[int]
-    """Special tokens but that of an unknown word, which is a word of the text, unless it frames the text as well."""
+    """Special tokens without the unknown token, which is a word of the text, unless it also begins or ends texts."""
 
 
 _known: WeakKeyDictionary[PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDictionary()
@@ -90,7 +84,7 @@ def _vocabulary(tokenizer: PreTrainedTokenizerBase) -> _Vocabulary:
 
 
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:
-    """How ``tokenizer`` writes its pieces."""
+    """The style of the vocabulary of ``tokenizer``."""
     return _vocabulary(tokenizer).style
 
 
@@ -121,11 +115,7 @@ def _style(tokenizer: PreTrainedTokenizerBase) -> Style:
 
 @lru_cache(maxsize=16_384)
 def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
-    """``(text, leading space, continuation mark)`` of one piece of the vocabulary.
-
-    A byte of a SentencePiece vocabulary reads as its character; bytes that are no whole character by themselves read as
-    ``‹f0 9f›``.
-    """
+    """``(text, leading space, continuation mark)`` of a vocabulary entry; an incomplete character is ``‹f0 9f›``."""
     if kind == "wordpiece":
         return (piece[2:], False, True) if piece.startswith("##") and len(piece) > 2 else (piece, False, False)
     if kind == "sentencepiece":
@@ -146,21 +136,21 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
 
 
 def leaves_bytes(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether ``tokenizer`` has pieces for bytes and its own decoder leaves them as ``<0x0A>`` in the text."""
+    """Whether ``tokenizer`` has byte tokens that its decoder leaves as ``<0x0A>`` in the text."""
     newline = tokenizer.convert_tokens_to_ids("<0x0A>")
     return newline not in (None, tokenizer.unk_token_id) and tokenizer.decode([newline]) == "<0x0A>"
 
 
 def join_bytes(text: str) -> str:
-    """``text`` with its runs of ``<0x0A>`` as the characters that those bytes are."""
-    return _FALLBACKS.sub(lambda run: bytes.fromhex(_FALLBACK.sub(r"\1", run[0])).decode("utf-8", "replace"), text)
+    """``text`` with sequences of ``<0x0A>`` decoded to characters."""
+    return _FALLBACKS.sub(lambda match: bytes.fromhex(_FALLBACK.sub(r"\1", match[0])).decode("utf-8", "replace"), text)
 
 
 def tokenize(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tuple[Token, ...]:
-    """The tokens that the checkpoint's model gets for ``text``; ``special`` adds the tokeniser's own frame."""
+    """The input tokens of ``text``, with or without ``special`` tokens."""
     tokenizer = checkpoint.tokenizer
     if tokenizer.is_fast:
-        # A warning about the model's length would go to the log only; callers check it and say so on the page.
+        # verbose=False: callers check the length themselves, with a message on the page.
         encoded: Any = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
         return describe(tokenizer, encoded["input_ids"], text, encoded["offset_mapping"], encoded.word_ids())
     return describe(tokenizer, tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
@@ -173,7 +163,7 @@ def describe(
     offsets: Sequence[tuple[int, int]] | None = None,
     words: Sequence[int | None] | None = None,
 ) -> tuple[Token, ...]:
-    """Tokens for ``ids``; ``offsets`` and ``words`` (word numbers) as a fast tokeniser gives them, where known."""
+    """The tokens of ``ids``; ``offsets`` and ``words`` (word numbers) come from a fast tokenizer."""
     kind, frame = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame
     pieces = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
     tokens: list[Token] = []
@@ -190,7 +180,7 @@ def describe(
             continue
         shown, leading, marked = read_piece(piece, kind)
         if not shown:
-            start = end = -1  # a space alone, perhaps one that the tokeniser put before the text
+            start = end = -1  # a space alone, perhaps one that the tokenizer added before the text
         before = tokens[-1] if tokens else None
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
         goes_on = marked or continues(kind, before, shown, leading, same)
@@ -199,7 +189,7 @@ def describe(
 
 
 def words(tokens: Sequence[Token]) -> tuple[int, ...]:
-    """For each token the number of its word: pieces that continue a word share its number."""
+    """The word number of each token; tokens of one word share it."""
     numbers: list[int] = []
     for token in tokens:
         numbers.append(numbers[-1] if token.continuation and numbers else (numbers[-1] + 1 if numbers else 0))
@@ -207,7 +197,7 @@ def words(tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
-    """One vocabulary entry as a short label: ``the``, ``##ing``, ``⏎``; an empty piece reads ``␣``."""
+    """The short label of a vocabulary entry: ``the``, ``##ing``, ``⏎``; that of an empty one is ``␣``."""
     if token_id in _vocabulary(tokenizer).special:
         return str(tokenizer.convert_ids_to_tokens(token_id))
     text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
@@ -215,18 +205,18 @@ def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
 
 
 def likeliest(
-    tokenizer: PreTrainedTokenizerBase, positions: Sequence[int], chances: Tensor, k: int
+    tokenizer: PreTrainedTokenizerBase, positions: Sequence[int], probabilities: Tensor, k: int
 ) -> tuple[MaskPrediction, ...]:
-    """The ``k`` most probable tokens at each of M ``positions``, by their probabilities (M, V)."""
-    best = chances.topk(min(k, chances.shape[-1]))
+    """The ``k`` most probable tokens at each of M ``positions``, from probabilities (M, V)."""
+    best = probabilities.topk(min(k, probabilities.shape[-1]))
     return tuple(
-        MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(probabilities), tuple(ids))
-        for position, ids, probabilities in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
+        MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(values), tuple(ids))
+        for position, ids, values in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
     )
 
 
 def visible(text: str) -> str:
-    """``text`` with a leading space and everything that leaves no ink drawn, so that a bar's label shows it."""
+    """``text`` with visible signs for a leading space and for unprintable characters."""
     if text.startswith(" "):
         text = "␣" + text[1:]
     if text.isprintable():
@@ -235,7 +225,7 @@ def visible(text: str) -> str:
 
 
 def continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
-    """Whether a piece without a mark of its own goes on with the word before it."""
+    """Whether a token without a continuation mark continues the word before it."""
     if before is None or before.special or leading:
         return False
     if kind == "end-of-word":
@@ -244,14 +234,14 @@ def continues(kind: Style, before: Token | None, text: str, leading: bool, same_
         return same_word or (text.startswith("‹") and before.text.endswith("›"))
     if kind == "sentencepiece":
         if before.leading_space and not before.text:
-            return True  # the space before a word, standing as a piece of its own
-        # "fork," is one word to SentencePiece; a reader who masks "fork" means the letters.
+            return True  # the space before a word as a token of its own
+        # "fork," is one word for SentencePiece; a visitor who masks "fork" means the letters.
         return bool(text and before.text) and text[0].isalnum() and before.text[-1].isalnum()
     return False
 
 
 class Wording:
-    """How a tokeniser's ids read, remembered for the length of one generation."""
+    """The text of token ids, cached for one generation."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -260,7 +250,7 @@ class Wording:
         self._known: dict[int, str] = {}
 
     def token(self, token_id: int) -> str:
-        """One token as it reads, a leading space included."""
+        """The text of a token, with its leading space."""
         if token_id not in self._known:
             piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
             text, leading, marked = (piece, False, False)
@@ -270,21 +260,21 @@ class Wording:
         return self._known[token_id]
 
     def text(self, ids: Sequence[int]) -> str:
-        """All of ``ids`` as text, without special tokens and without half a character at the end."""
+        """The text of ``ids``, without special tokens and without an incomplete character at the end."""
         text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return (join_bytes(text) if self._leaves_bytes else str(text)).rstrip("\ufffd")
 
 
 _UNSTATED = 1_000_000
-"""transformers writes an astronomical number into ``model_max_length`` where no length is known."""
+"""transformers sets ``model_max_length`` to a huge number where no length is known."""
 
 
 def max_tokens(checkpoint: Checkpoint) -> int | None:
-    """The largest number of input tokens, special ones included; None where nothing bounds it."""
+    """The largest number of input tokens, special ones included; None without a limit."""
     config = checkpoint.model.config
     limits = [int(n) for n in (checkpoint.spec.max_positions, checkpoint.tokenizer.model_max_length) if n]
     for part in (config, getattr(config, "encoder", None), getattr(config, "decoder", None)):
-        # T5's n_positions is a training length, not a table: its attention has relative biases only.
+        # n_positions of T5 is a training length, not a table.
         if part is not None and not hasattr(part, "relative_attention_num_buckets"):
             limits.append(positions_of({"model_type": part.model_type, **vars(part)}) or 0)
     limits = [n for n in limits if 0 < n < _UNSTATED]
@@ -303,7 +293,7 @@ def check_length(checkpoint: Checkpoint, count: int) -> None:
 
 
 def speaks(model: Any) -> bool:
-    """Whether the model adds a vector of its language to every token."""
+    """Whether the model adds a language embedding to every token."""
     config = model.config
     return bool(has(config, "languages") and config.use_lang_emb and config.n_langs > 1)
 

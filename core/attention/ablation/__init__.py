@@ -1,1 +1,1 @@
-"""Head ablation: the prediction of a model without some of its heads."""
+"""Head ablation: the effect of heads on a model's prediction."""

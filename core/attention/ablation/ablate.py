@@ -1,31 +1,30 @@
-r"""Ablated heads, and what the model's answer loses without them.
+r"""Head ablation and its effect on the model's prediction.
 
-With p the model's probabilities of all answers and q those without some heads, the effect is the bits that are lost by
-coding with q where p is true:
+With p the model's distribution and q that without some heads, the effect is the divergence in bits:
 
 .. math:: \mathrm{KL}(p \,\|\, q) = \sum_y p(y) \log_2 \frac{p(y)}{q(y)}
 
-A map of attention says what a head attends to; whether anything depends on it, the map does not say (Jain & Wallace
-2019, arXiv 1902.10186). Beside its effect every head therefore has its sharpness, the mean over the rows of its map of
+Attention weights do not show whether a prediction depends on a head (Jain & Wallace 2019, arXiv 1902.10186). Beside its
+effect, every head has its sharpness, the mean over the rows of its map of
 
 .. math:: 1 - \frac{-\sum_j A_{ij} \log A_{ij}}{\log n_i}
 
-with :math:`n_i` keys that row i may attend to: 1 where every row has one key, 0 where all keys are alike. A sharp head
-without an effect is no contradiction.
+with :math:`n_i` allowed keys of row i: 1 where every row has one key, 0 where all weights are equal. A sharp head can
+be without effect.
 
-A head is ablated by its mask: its part of the joined heads is set to zero before the output's projection reads it.
+A head mask sets the output of a head to zero before the output projection:
 
 .. math:: \mathrm{out} = [\,g_1 o_1; \dots; g_H o_H\,]\, W_O + b_O, \qquad o_h = A_h V_h,\; g_h \in \{0, 1\}
 
-which is the same as zeros in the rows of :math:`W_O` that head h would meet (Michel et al. 2019, arXiv 1905.10650). Of
-a layer with all heads ablated the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
-a mask of its own, so that one pass tries as many choices as it has rows.
+which equals zeros in the rows of :math:`W_O` of head h (Michel et al. 2019, arXiv 1905.10650). A layer without heads
+outputs the bias :math:`b_O` and the residual. Every row of a batch has its own mask, so that one pass evaluates as many
+masks as it has rows.
 
-Of an architecture that stands in no table (`core.attention.architectures.hooks`) the zeros are put where the heads
-leave the attention: what a model does with them before it projects, a gate or a norm of all heads, meets zeros.
+For an architecture without a blueprint (`core.attention.architectures.hooks`) the zeros are set in the output of the
+attention function, before a gate or a norm over all heads.
 
-XLNet's two streams run through the same heads, so there are three ways to be without one: in both streams (the kind
-``encoder``), in the content stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
+XLNet's two streams use the same heads, so a head can be ablated in both streams (the kind ``encoder``), in the content
+stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
 
 Legend: R rows, H heads, n tokens, d width of a head.
 """
@@ -52,12 +51,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AT_ONCE = 1_024
-"""Tokens of all rows of one pass."""
+"""The most tokens of one pass, over all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One answer with all heads, and without some."""
+    """The probability of one answer with all heads and without some."""
 
     token: str
     id: int
@@ -67,46 +66,46 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What an answer becomes without some heads."""
+    """A prediction with all heads and without some."""
 
     off: tuple[Head, ...]
     before: MaskPrediction
     after: MaskPrediction
     changes: tuple[Change, ...]
-    """The answers that are among the best before or after, most probable before first."""
+    """The answers among the best before or after, by probability before."""
     bits: float
     """KL(before ‖ after)."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadEffect:
-    """What an answer becomes without one head."""
+    """The prediction without one head."""
 
     head: Head
     bits: float
     """KL(before ‖ after)."""
     before: float
-    """Probability of the best answer of the whole model."""
+    """Probability of the top answer of the whole model."""
     after: float
-    """Of the same answer, without the head."""
+    """Probability of the same answer without the head."""
     answer: str
-    """The best answer without the head."""
+    """The top answer without the head."""
     sharpness: float | None
-    """Of its attention to this text, that of the content stream where it is off in two; None without a map."""
+    """Of its attention over this text, that of the content stream if ablated in both; None without a map."""
 
 
 def switch_off(
     checkpoint: Checkpoint, text: str, off: Collection[Head] = (), *, task: str | None = None, k: int = 5
 ) -> Ablation:
-    """The answer to ``text`` with all heads, and without those of ``off``.
+    """The prediction for ``text`` with all heads, and without those of ``off``.
 
     Args:
         task: as for `core.attention.ablation.question.prepare_question`.
         k: answers to report.
 
     Raises:
-        OutOfRange: a head that the model does not have.
-        NoAttentionMatrix: it is not known where the architecture's heads are.
+        OutOfRange: an unknown head.
+        NoAttentionMatrix: the heads of the architecture are not known.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.attention.ablation.question.prepare_question`.
     """
     question = prepare_question(checkpoint, text, task)
@@ -134,7 +133,7 @@ def switch_off(
 
 
 def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
-    """Every head's effect on the answer to ``text``, one ablated at a time; the largest first.
+    """The effect of each head, ablated alone, on the prediction for ``text``; the largest first.
 
     Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`switch_off`.
     """
@@ -177,13 +176,13 @@ def lost(before: Tensor, after: Tensor) -> Tensor:
 
 
 def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
-    """(H,) 1 - `core.attention.heads.spread` of a map (H, Q, K); 0 for a head all of whose rows have a single key."""
+    """(H,) 1 - `core.attention.heads.spread` of a map (H, Q, K); 0 for a head whose rows all have a single key."""
     means, rows = spread(weights.numpy(), None if allowed is None else allowed.numpy())
     return tuple(1 - float(mean) if count else 0.0 for mean, count in zip(means, rows, strict=True))
 
 
 def _sharpness(question: Question) -> dict[Head, float]:
-    """Of every head over the question's text; empty where there are no maps."""
+    """The sharpness of all heads over the question's text; empty without maps."""
     try:
         with through(question.checkpoint, question.task):
             scores_by_kind = each(question.checkpoint, question.inputs)
@@ -204,7 +203,7 @@ STREAMS: tuple[MapKind, ...] = ("decoder", "query")
 
 
 class Head(NamedTuple):
-    """One head of a model; layer and head from 0. Encoder-decoders and XLNets have three kinds, other models one."""
+    """A head; layer and head from 0. Encoder-decoders and XLNets have three kinds, other models one."""
 
     kind: MapKind
     layer: int
@@ -212,16 +211,16 @@ class Head(NamedTuple):
 
 
 def heads_of(checkpoint: Checkpoint) -> tuple[Head, ...]:
-    """All heads of a checkpoint: encoder, decoder, cross or query, from below.
+    """All heads of a checkpoint by kind, from the first layer on.
 
     Raises:
-        NoAttentionMatrix: it is not known where the architecture's heads are.
+        NoAttentionMatrix: the heads of the architecture are not known.
     """
     return tuple(Head(*layer, head) for layer, heads in _counts(checkpoint).items() for head in range(heads))
 
 
 def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
-    """How many heads each layer has, by kind and layer."""
+    """The number of heads by kind and layer."""
     counts = {
         (layer.kind, layer.layer): layer.heads for layers in attention_layers(checkpoint).values() for layer in layers
     }
@@ -231,7 +230,7 @@ def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
 
 
 class HeadMask:
-    """Ablates heads of a twin; at first none."""
+    """The head mask of a twin; initially no head is ablated."""
 
     def __init__(self, model: Any, checkpoint: Checkpoint) -> None:
         every = attention_layers(checkpoint).values()
@@ -243,10 +242,10 @@ class HeadMask:
             for layer in layers:
                 by_path.setdefault(layer.path(layer.names.out) if layer.names.out else layer.module, []).append(layer)
         for path, shared in by_path.items():
-            self._hang(model.get_submodule(path), path, shared)
+            self._register(model.get_submodule(path), path, shared)
 
-    def _hang(self, module: Any, path: str, shared: Sequence[AttentionLayer]) -> None:
-        """``shared`` are the layers that use this module, in the order of their calls."""
+    def _register(self, module: Any, path: str, shared: Sequence[AttentionLayer]) -> None:
+        """Register hooks on a module; ``shared`` are the layers that use it, in the order of their calls."""
         if shared[0].names.score == "hooked":
 
             def hook(call: AttentionCall) -> Tensor:
@@ -257,21 +256,21 @@ class HeadMask:
             return
         if shared[0].names.out:
             module.register_forward_pre_hook(
-                lambda _, given: (self._gated(given[0], self._next(path, shared)), *given[1:])
+                lambda _, inputs: (self._gated(inputs[0], self._next(path, shared)), *inputs[1:])
             )
             return
-        # XLNet projects inside a method, once for each of its streams; heads are an axis of what it is given
+        # XLNet projects in a method, once per stream; heads are an axis of its argument.
         project, own = module.post_attention, shared[0]
-        asking: list[Tensor | None] = [None]  # what came into the query stream
+        query_input: list[Tensor | None] = [None]
 
-        def gated(came: Tensor, mixed: Tensor, residual: bool = True) -> Tensor:
-            for kind in {own.kind, "query" if came is asking[0] else "decoder"}:
+        def gated(states: Tensor, context: Tensor, residual: bool = True) -> Tensor:
+            for kind in {own.kind, "query" if states is query_input[0] else "decoder"}:
                 if (gate := self._ablated.get((kind, own.layer))) is not None:  # type: ignore[arg-type]
-                    mixed = mixed * gate[None, :, :, None]
-            after: Tensor = project(came, mixed, residual)
-            return after
+                    context = context * gate[None, :, :, None]
+            output: Tensor = project(states, context, residual)
+            return output
 
-        module.register_forward_pre_hook(lambda _, given: asking.__setitem__(0, given[1]))
+        module.register_forward_pre_hook(lambda _, inputs: query_input.__setitem__(0, inputs[1]))
         module.post_attention = gated
 
     def _next(self, path: str, shared: Sequence[AttentionLayer]) -> AttentionLayer:
@@ -283,7 +282,7 @@ class HeadMask:
         return self._ablated.get((layer.kind, layer.layer))
 
     def _gated(self, joined: Tensor, layer: AttentionLayer) -> Tensor:
-        """(R, n, H d) with the parts of heads that are off set to zero."""
+        """(R, n, H d) with the outputs of ablated heads set to zero."""
         gate = self._gate(layer)
         if gate is None:
             return joined
@@ -292,7 +291,7 @@ class HeadMask:
         return through.flatten(-2)
 
     def ablate(self, off: Sequence[Collection[Head]]) -> None:
-        """From now on row r of every batch runs without the heads ``off[r]``."""
+        """From now on, row r of every batch is computed without the heads ``off[r]``."""
         import torch
 
         self._ablated.clear()

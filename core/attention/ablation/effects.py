@@ -1,25 +1,21 @@
-"""What each head is worth over a fixed set of texts: the bits that a prediction loses when it is ablated, on average.
+"""The mean effect of ablating each head over a fixed set of texts, in bits.
 
-The set is twenty sentences of ``assets/cloze``, each with the word that belongs in it and one that does not. Models of
-every kind read the same sentences, each in the way it can answer:
+The set has twenty sentences of ``assets/cloze``, each with the original word and a wrong one. Each kind of model has
+its own form of them:
 
-    one that fills gaps           the sentence with its gap; the masked word is predicted
-    one that continues            the sentence up to the gap; the answer is the next token
-    one that finds wrong words    the sentence with the wrong word; the answer is whether the most suspicious is wrong
-    an encoder-decoder            the sentence with the right word, for the first of its tasks; the answer is the third
-                                  token of its output, whose beginning is often the same for every source
-    one with adapters             the sentence with the right word, under each of its tasks; the answers are their
-                                  classes. Heads that matter to one task hardly matter to another, so that none of them
-                                  could stand for all
+    masked language model     the sentence with a mask; the masked word is predicted
+    causal model              the sentence up to the mask; the next token is predicted
+    discriminator             the sentence with the wrong word; the class of the token with the highest probability
+    encoder-decoder           the sentence with the original word, for its first task; the third token of the output,
+                              since the first ones are often the same for every source
+    model with adapters       the sentence with the original word, for each task; its class
 
-The bits are those of `core.attention.ablation.ablate`, so a head's mean is how much worse the answers become without
-this one head, all others being on. An XLNet has three numbers for each head: off in both streams (``encoder``), in the
-content stream alone (``decoder``), in the query stream alone (``query``). Nothing reads what the content stream has
-after the last layer, so that heads off there alone cost nothing. Twenty texts tell heads that matter often from those
-that never do, and no more than that.
+The effect is that of `core.attention.ablation.ablate`, with all other heads on. An XLNet has three values per head:
+ablated in both streams (``encoder``), in the content stream (``decoder``), in the query stream (``query``). The content
+stream after the last layer is not used, so its heads have no effect there. Twenty texts separate heads that often
+matter from those that never do, not more.
 
-One tidy file for each model, ``effects/SLUG.csv``; layers and heads count from 1 in it, and texts as often as they are
-asked about:
+One tidy file per model, ``effects/SLUG.csv``, with layers and heads from 1:
 
     attention, layer, head, texts, mean bits, largest bits
 """
@@ -48,14 +44,14 @@ COLUMNS = ("attention", "layer", "head", "texts", "mean bits", "largest bits")
 KINDS: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "query")
 GAP = "[MASK]"
 STEP = 2
-"""Which token of an encoder-decoder's output is predicted, from 0."""
+"""The predicted token of an encoder-decoder's output, from 0."""
 
 Lost = dict[Head, list[float]]
-"""The bits of every text that could be run, by head."""
+"""The effects on all texts that could be run, by head."""
 
 
 class Sentence(NamedTuple):
-    """A sentence with a gap, the word that belongs there, and one that does not."""
+    """A sentence with a mask, the original word, and a wrong one."""
 
     gap: str
     right: str
@@ -64,7 +60,7 @@ class Sentence(NamedTuple):
 
 @lru_cache(maxsize=1)
 def sentences() -> tuple[Sentence, ...]:
-    """The set that comes with the app."""
+    """The bundled set."""
     with TEXTS.open(encoding="utf-8", newline="") as file:
         return tuple(
             Sentence(row["sentence"], row["right"], row["odd"]) for row in csv.DictReader(file, delimiter="\t")
@@ -72,7 +68,7 @@ def sentences() -> tuple[Sentence, ...]:
 
 
 def texts(family: ModelFamily) -> tuple[str, ...]:
-    """The set for a family: with a mask, up to the gap, with a wrong word, or the whole sentence."""
+    """The texts for a family: with a mask, up to the mask, with the wrong word, or the whole sentence."""
     if "predicts masked tokens" in family.offers:
         return tuple(sentence.gap for sentence in sentences())
     if "continues" in family.offers:
@@ -84,11 +80,11 @@ def texts(family: ModelFamily) -> tuple[str, ...]:
 
 
 def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Lost:
-    """Every head's bits over ``texts``; one that the model cannot run is left out. ``done`` follows each text.
+    """The effects of all heads over ``texts``, without those that the model cannot run; ``done`` is called after each.
 
     Raises:
-        InputUnusable: the model can run none of the texts, with the last reason why.
-        NoAttentionMatrix: it is not known where the architecture's heads are.
+        InputUnusable: the model can run none of the texts, with the last reason.
+        NoAttentionMatrix: the heads of the architecture are not known.
     """
     lost: Lost = {}
     reason = ""
@@ -108,18 +104,18 @@ def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], obj
 
 
 def rows(lost: Lost) -> Iterator[Row]:
-    """The rows of ``effects/SLUG.csv``, from below."""
+    """The rows of ``effects/SLUG.csv``, from the first layer on."""
     for head, bits in sorted(lost.items(), key=lambda item: (KINDS.index(item[0].kind), item[0])):
         yield (head.kind, head.layer + 1, head.head + 1, len(bits), f"{fmean(bits):.4f}", f"{max(bits):.4f}")
 
 
 def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
-    """Measure models over the set, print the heads that matter most and keep all numbers.
+    """Measure models, print the heads with the largest effects, and write the files.
 
-    A model that cannot be measured is named with the reason, and the others go on.
+    A model that cannot be measured is reported with the reason.
 
     Raises:
-        AtlasError: a model is not there, or none of them could be measured.
+        AtlasError: a model is unknown, or none of them could be measured.
     """
     from tqdm import tqdm  # type: ignore[import-untyped]
 

@@ -1,10 +1,8 @@
-"""What a model predicts: a masked token, the next one, one of the output, which one is replaced, or a class.
+"""The prediction of a model: a masked token, the next token, a token of the output, a replaced token, or a class.
 
-Code that changes a model and measures what that does to its prediction starts here: :func:`prepare_question` prepares a
-text as the demo of its kind does, a :class:`Reader` is a twin that computes the probabilities, for one row or for many.
-
-A model with adapters answers with the classes of a task, which its head reads from the mean state of all tokens.
-Code that reads its layers runs it within `core.language.adapters.through`, with the task's adapters in the encoder.
+Interventions on a model start here: :func:`prepare_question` prepares a text as the demo of its kind does, a
+:class:`Reader` is a twin that computes the probabilities, for one row or for many. A model with adapters predicts the
+classes of a task from the mean state of all tokens; its layers run within `core.language.adapters.through`.
 
 Legend: R rows, n tokens, V possible answers.
 """
@@ -36,40 +34,40 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VERDICTS = ("replaced", "original")
-"""The two answers of a discriminator of replaced tokens."""
+"""The two classes of a discriminator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """One text, ready for one model."""
+    """A text prepared for a model's prediction."""
 
     checkpoint: Checkpoint
     inputs: dict[str, Tensor]
-    """One row, named as the forward pass takes it."""
+    """One row, by the argument names of the forward pass."""
     position: int
-    """Where the answer is read among ``tokens``; 0 where it is read from all of them."""
+    """The position in ``tokens`` that the head reads; 0 where it reads all of them."""
     tokens: tuple[str, ...]
-    """Labels of what is read on the side that answers: the decoder's, of an encoder-decoder."""
+    """Labels of the input tokens; of an encoder-decoder, those of the decoder."""
     source: tuple[str, ...] = ()
-    """Labels of what an encoder-decoder's encoder reads."""
+    """Labels of an encoder-decoder's source tokens."""
     answers: tuple[str, ...] = ()
-    """What the answers are called; empty where they are the tokens of the vocabulary."""
+    """Names of the classes; empty for the vocabulary."""
     task: str | None = None
-    """Whose adapters run; None for a model without."""
+    """The task whose adapters are used, if any."""
 
 
 def prepare_question(checkpoint: Checkpoint, text: str, task: str | None = None, step: int = 0) -> Question:
-    """Prepares ``text``: its first mask, its most suspicious token, its end, or its class is what is predicted.
+    """Prepare ``text``: its first mask, its most probably replaced token, its next token, or its class is predicted.
 
     Args:
-        task: of an encoder-decoder, or whose adapters run; by default the first of a model's tasks.
-        step: the token of an encoder-decoder's output, from 0; those before it are the model's own.
+        task: of an encoder-decoder, or whose adapters are used; by default the model's first task.
+        step: the predicted token of an encoder-decoder's output, from 0, after its own greedy output.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model or the settings allow.
-        InputUnusable: there is no mask to fill.
-        OutOfRange: a step that is not there, or adapters.
-        UnknownTask: the checkpoint does not offer it.
+        InputUnusable: there is no mask.
+        OutOfRange: an unknown step or unknown adapters.
+        UnknownTask: the checkpoint has no such task.
     """
     offers = checkpoint.spec.offers
     if offers("predicts masked tokens"):
@@ -95,7 +93,7 @@ def row_of(ids: Sequence[int]) -> Tensor:
 
 
 def check_size(checkpoint: Checkpoint, count: int) -> None:
-    """Raises :class:`InputTooLong` for more tokens than are analyzed; of a Transformer-XL one segment."""
+    """Raise :class:`InputTooLong` above the limit of tokens, which for a Transformer-XL is one segment."""
     most = SEGMENT if has_memory(checkpoint.model) else settings().max_attention_tokens
     if count > most:
         why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
@@ -128,10 +126,10 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
 
 
 def _verdict(checkpoint: Checkpoint, text: str) -> Question:
-    judged = detect(checkpoint, text)
-    ids = [token.id for token in judged.after]
-    ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
-    position = max(ordinary, key=judged.probabilities.__getitem__)
+    detection = detect(checkpoint, text)
+    ids = [token.id for token in detection.after]
+    ordinary = [i for i, token in enumerate(detection.after) if not token.special] or list(range(len(ids)))
+    position = max(ordinary, key=detection.probabilities.__getitem__)
     tokens = labels(checkpoint.tokenizer, ids)
     return Question(checkpoint, {"input_ids": row_of(ids)}, position, tokens, answers=VERDICTS)
 
@@ -161,7 +159,7 @@ def _output(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question
 
 
 class Reader:
-    """A model of one's own that answers one question; only its output at the question's position is computed."""
+    """A private twin that computes one prediction; only the output at its position is computed."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -178,7 +176,7 @@ class Reader:
 
     @property
     def backbone(self) -> Any:
-        """What gives the states that the head reads; the decoder alone of an encoder-decoder, which lies within."""
+        """The module that computes the head's input; of an encoder-decoder the decoder."""
         module = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
         return getattr(module, "decoder", module) if self.question.checkpoint.spec.offers("continues") else module
 
@@ -189,11 +187,11 @@ class Reader:
         return back
 
     def answers(self, rows: int = 1) -> Tensor:
-        """(R, V) logarithms of the probabilities of each answer, natural, float32."""
+        """Natural log-probabilities (R, V) of the answers, float32."""
         return self._answers(rows, None)
 
     def answers_of(self, states: Tensor) -> Tensor:
-        """(R, V) the same for states (R, w) that the head reads, whatever layer they come from."""
+        """:meth:`answers` for states (R, w) of any layer as the head's input."""
         substitute = _Given((states[:, None],))
         backbone = self.backbone
         backbone.forward = lambda *_, **__: substitute
