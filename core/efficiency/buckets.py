@@ -1,12 +1,12 @@
-"""What the page of Reformer shows of a text: buckets, the sorted order, who meets whom, what is caught and found.
+"""LSH attention of a Reformer over a text: buckets, the sorted order, the pairs that attend, and the weight covered.
 
-Everything comes from the model's own query-key vectors at one layer and head, and from rotations of a stated seed.
+Everything comes from the model's own query-key vectors at one layer and head, and from rotations of a given seed.
 
-    caught   Σ_j w_ij over the keys j that i meets, w the weights of full attention with the same vectors
-    found    1 where the key with the largest weight is among them
-    pairs    the share of all causal pairs that share a bucket: what caught would be if hashing were blind to content
+    covered             Σ_j w_ij over the keys j that i attends to, w the full attention weights of the same vectors
+    strongest_covered   1 where the key with the largest weight is among them
+    expected            share of all causal pairs that attend: ``covered`` if hashing were independent of content
 
-The first two chunks of the text are left out of all three: there nearly every pair shares a bucket in any order.
+All three leave out the first two chunks, where nearly every pair attends in any order.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from core.language.tokens import label
 from core.sparse import hashing, reformer
 
 LEAST = 160
-"""Bytes that a text needs, so that something is left to leave out."""
+"""Bytes that a text needs, more than the two chunks that the averages leave out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What so many rounds of hashing catch; shares from 0 to 1."""
+    """How much of full attention a number of hashing rounds covers; shares from 0 to 1."""
 
     rounds: int
-    caught: float
-    found: float
-    pairs: float
+    covered: float
+    strongest_covered: float
+    expected: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +45,11 @@ class Buckets:
     labels: tuple[str, ...]
     """Each byte as a character or a code."""
     buckets: NDArray[np.int64]  # (r, n)
-    order: NDArray[np.int64]  # (r, n'): sorted positions, filling (n and above) last
+    order: NDArray[np.int64]  # (r, n'): sorted positions, padding (n and above) last
     same_bucket: NDArray[np.bool_]  # (n, n): query by key, over all rounds
     chunk: int
     count: int
-    """Buckets that there are."""
+    """Number of buckets."""
     rows: tuple[Rounds, ...]
     """By number of rounds."""
 
@@ -71,12 +71,12 @@ def prepare(checkpoint: Checkpoint, text: str, least: int = 1) -> tuple[int, ...
 
 
 def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, rounds: int, seed: int) -> Buckets:
-    """Buckets of one hashing layer and head over a text of at least :data:`LEAST` bytes.
+    """Buckets of one LSH layer and head over a text of at least :data:`LEAST` bytes.
 
     Args:
         checkpoint: a Reformer that continues texts; it is only read.
         ids: from :func:`prepare`.
-        layer: counted from 0, a hashing one.
+        layer: counted from 0, one with LSH attention.
         head: counted from 0.
         rounds: of hashing; the model runs with as many.
         seed: of the rotations.
@@ -95,7 +95,7 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
     weights = hashing.full_weights(vectors)
 
     def drawn(number: int) -> Tensor:
-        """(number, n) buckets that so many rounds with this seed give these vectors."""
+        """(number, n) buckets of these vectors in that many rounds with this seed."""
         rotation = hashing.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
         return hashing.buckets_of(vectors[None, None], rotation)[0, 0]
 
@@ -103,7 +103,7 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
         labels=tuple(label(checkpoint.tokenizer, i) for i in ids),
         buckets=buckets.numpy(),
         order=hashing.order_of(buckets, chunk).numpy(),
-        same_bucket=hashing.seen(buckets, chunk).numpy(),
+        same_bucket=hashing.attended(buckets, chunk).numpy(),
         chunk=chunk,
         count=count,
         rows=tuple(_row(weights, drawn(number), chunk) for number in reformer.ROUNDS),
@@ -112,15 +112,15 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
 
 def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
     n = len(weights)
-    same_bucket = hashing.seen(buckets, chunk)
+    same_bucket = hashing.attended(buckets, chunk)
     late = slice(min(2 * chunk, n - 1), n)
     best = weights.argmax(-1, keepdim=True)
-    expected = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
+    shares = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
     return Rounds(
         rounds=len(buckets),
-        caught=float(hashing.caught(weights, same_bucket)[late].mean()),
-        found=float(same_bucket.gather(1, best)[late].float().mean()),
-        pairs=float(expected[late].mean()),
+        covered=float(hashing.covered_weight(weights, same_bucket)[late].mean()),
+        strongest_covered=float(same_bucket.gather(1, best)[late].float().mean()),
+        expected=float(shares[late].mean()),
     )
 
 

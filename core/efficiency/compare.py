@@ -1,14 +1,14 @@
-"""One long text through several kinds of attention of the same model: cost, time, memory, and the predictions.
+"""Cost, time, memory and predictions of several attention patterns of one model on one long text.
 
-Of a BigBird these are sparse and full attention. Of a Longformer they are four on the same weights: full, the window
-with the global tokens that were chosen, with the first token alone (as in training), and with none. Full attention
-there means the window's own projections with a window as wide as the text; global tokens keep theirs.
+A BigBird compares sparse and full attention. A Longformer compares four patterns on the same weights: full, the window
+with the chosen global tokens, with the first token alone (as in training), and with none. Its full attention uses the
+projections of the window, with a window as wide as the text; global tokens keep their own projections.
 
-Seconds are the median of the passes in this process, taken in turn (sparse, full, sparse, …) so that a busy moment of
-the machine hits both; texts that take long are passed once. Memory is measured for one head, since the heads are
-computed one after the other here. The scores are counted, not measured.
+Seconds are the median over the passes in this process, which alternate (sparse, full, sparse, …) so that a busy moment
+of the machine affects both; a slow text is passed once. Memory is measured for one head, since the heads are computed
+one after the other here. Scores are counted, not measured.
 
-How far two predictions are apart is their total variation distance, from 0 (the same) to 1 (nothing in common):
+Two predictions are compared by their total variation distance, from 0 (equal) to 1 (disjoint):
 
     TV(p, q) = ½ Σ_w |p(w) − q(w)|        p, q the two distributions over the vocabulary's words w
 """
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from core.sparse.encoder import Run
 
 Progress = Callable[[float, str], None]
-"""Told the share done, from 0 to 1, and what is being done; what it raises stops the comparison."""
+"""Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""
 
 MAX_MASKS = 4
-_QUICK_SECONDS = 1.5  # when the timed passes together take less, each is repeated twice; longer ones keep one waiting
-WAYS = {
+_QUICK_SECONDS = 1.5  # timed passes that take less together are repeated twice; a visitor is waiting for longer ones
+VARIANTS = {
     "full": "full attention",
     "chosen": "window and your global tokens",
     "start": "window and the first token",
     "none": "window alone",
 }
-"""The kinds of attention that are compared on a Longformer, and their names."""
+"""The attention patterns that are compared on a Longformer, and their names."""
 MOST_WORDS = 8
 
 
@@ -83,14 +83,14 @@ class MaskedWord:
     context: str
     """The words around it, the mask written as ``[MASK]``."""
     answers: tuple[Answer, ...]
-    """Every word that is among the best of some kind, by falling probability under one of them."""
+    """The top words of every pattern, by decreasing probability under one of them."""
     distance: float
     """Total variation distance between two of the distributions over the vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that the page shows."""
+    """Predictions and costs of the compared patterns."""
 
     tokens: int
     positions: int
@@ -105,7 +105,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class LongText:
-    """A text as the model gets it."""
+    """A tokenized text with its masks."""
 
     ids: tuple[int, ...]
     masks: tuple[int, ...]
@@ -140,7 +140,7 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
     """Positions of the first token, where wanted, and of every occurrence of words, separated by commas.
 
     Raises:
-        InputUnusable: a word does not stand in the text, or more words or tokens than fit.
+        InputUnusable: a word that does not occur in the text, or too many words or tokens.
     """
     queries = [word.strip() for word in words.split(",") if word.strip()]
     if len(queries) > MOST_WORDS:
@@ -169,7 +169,7 @@ def compare(
         long: from :func:`prepare`.
         sparsity: the settings of the sparse side.
         k: how many of the best words of each side are listed.
-        progress: told how far it is.
+        progress: is called after each layer.
     """
     from core.sparse.bigbird import attention_peak, forward, shape_of
 
@@ -192,7 +192,7 @@ def compare(
         )
         for variant, setting in settings.items()
     )
-    masks = _masked_words(checkpoint, long, [runs["sparse"][0], runs["full"][0]], k, by=1, apart=(0, 1))
+    masks = _masked_words(checkpoint, long, [runs["sparse"][0], runs["full"][0]], k, by=1, compared=(0, 1))
     return Comparison(n, positions, layers, heads, masks, sparse, full)
 
 
@@ -205,7 +205,7 @@ def compare_windows(
     k: int = 4,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run all `WAYS` over ``long``; otherwise as :func:`compare`.
+    """Run all `VARIANTS` over ``long``; otherwise as :func:`compare`.
 
     Args:
         checkpoint: a Longformer with a masked-word head; it is only read.
@@ -224,15 +224,17 @@ def compare_windows(
         )
 
     forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
-    names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in WAYS.items()}
+    names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
     runs = _passes(names, ("chosen", "full"), run, progress)
     window, full = (
         _measured(runs[variant], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
         for variant, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
     )
-    ways = list(WAYS)
-    apart = (ways.index("chosen"), ways.index("none"))
-    masks = _masked_words(checkpoint, long, [runs[variant][0] for variant in WAYS], k, by=apart[0], apart=apart)
+    order = list(VARIANTS)
+    compared = (order.index("chosen"), order.index("none"))
+    masks = _masked_words(
+        checkpoint, long, [runs[variant][0] for variant in VARIANTS], k, by=compared[0], compared=compared
+    )
     return Comparison(n, positions, layers, heads, masks, window, full)
 
 
@@ -242,7 +244,7 @@ def _passes(
     run: Callable[[str, LayerProgress], Run],
     progress: Progress | None,
 ) -> dict[str, list[Run]]:
-    """A pass of each way in ``names``; of the ``timed`` ones three, by turns, where they are quick."""
+    """One pass of each variant in ``names``, and three alternating passes of the ``timed`` ones if they are quick."""
     passes = 0
 
     def run_once(variant: str) -> Run:
@@ -274,9 +276,9 @@ def _measured(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> M
 
 
 def _masked_words(
-    checkpoint: Checkpoint, long: LongText, runs: Sequence[Run], k: int, by: int, apart: tuple[int, int]
+    checkpoint: Checkpoint, long: LongText, runs: Sequence[Run], k: int, by: int, compared: tuple[int, int]
 ) -> tuple[MaskedWord, ...]:
-    """The masks, their words ordered by run number ``by``, with the distance of the two runs ``apart``."""
+    """The masks, their words ordered by run number ``by``, with the distance between the two runs ``compared``."""
     from scipy.special import softmax
 
     masks = []
@@ -285,7 +287,7 @@ def _masked_words(
         listed = {int(i) for own in p for i in np.argsort(-own)[:k]}
         answers = [Answer(label(checkpoint.tokenizer, i), tuple(p[:, i].tolist())) for i in listed]
         answers.sort(key=lambda answer: (-answer.probabilities[by], answer.text))
-        distance = float(np.abs(p[apart[0]] - p[apart[1]]).sum() / 2)
+        distance = float(np.abs(p[compared[0]] - p[compared[1]]).sum() / 2)
         masks.append(MaskedWord(position, _context(checkpoint, long.ids, position), tuple(answers), distance))
     return tuple(masks)
 

@@ -1,4 +1,4 @@
-"""How long it takes to train on so many tokens, and what energy that takes.
+"""Time and energy of training on a number of tokens.
 
     seconds = operations for a token · tokens / (devices · peak rate · utilization)
     energy  = devices · power of one · seconds
@@ -18,7 +18,7 @@ from core.costs.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What one run over ``tokens`` tokens takes."""
+    """Operations, time and energy of training on ``tokens`` tokens."""
 
     tokens: float
     by_token: float
@@ -52,18 +52,22 @@ def epoch(
     watts: float | None = None,
     recompute: str = "none",
 ) -> Epoch:
-    """The time for ``tokens`` tokens in texts of ``length``.
+    """Operations, time and energy for ``tokens`` tokens in texts of ``length``.
 
     Args:
-        teraflops: peak rate of one device, in 10¹² operations a second.
-        utilization: share of it that is reached, above 0 and at most 1.
-        tokens: of an encoder-decoder, those that it reads and those that it writes, half and half.
+        tokens: for an encoder-decoder, half of them are source and half target tokens.
+        teraflops: peak rate of one device, in 10¹² operations per second.
+        utilization: share of the peak rate that is reached, above 0 and at most 1.
+        watts: power of one device.
+        recompute: which activations are computed again: ``none``, ``selective`` or ``full``.
     """
     two_sided = shape.kind == "encoder-decoder"
     work = forward(shape, root, length, length if two_sided else 0)
     by_text = 2 * length if two_sided else length
-    there = work.total / by_text
-    again = {"none": 0.0, "selective": work.attention / by_text, "full": there}[recompute]
-    operations = (TRAINING * there + again) * tokens
+    forward_pass = work.total / by_text
+    recomputed = {"none": 0.0, "selective": work.attention / by_text, "full": forward_pass}[recompute]
+    operations = (TRAINING * forward_pass + recomputed) * tokens
     seconds = operations / (devices * teraflops * 1e12 * utilization)
-    return Epoch(tokens, TRAINING * there, operations, seconds, None if watts is None else devices * watts * seconds)
+    return Epoch(
+        tokens, TRAINING * forward_pass, operations, seconds, None if watts is None else devices * watts * seconds
+    )

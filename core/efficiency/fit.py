@@ -1,16 +1,15 @@
-"""The memory of one device: when several train one model, and whether a model fits at all.
+"""The memory of one device for inference and for training, with data, tensor and pipeline parallelism and ZeRO.
 
-Of G = D · t · p devices, t share every matrix (tensor parallelism), p share the layers (pipeline), and D train on
-different texts (data parallelism). A device then holds N / (t p) parameters. ZeRO (Rajbhandari et al. 2020) divides
-what all D hold alike by D: from stage 1 on the optimizer's numbers, from 2 on the gradients, in 3 the weights.
+G = D · t · p devices: t split every matrix (tensor parallelism), p split the layers (pipeline parallelism), and D train
+on different texts (data parallelism). A device holds N / (t p) parameters. ZeRO (Rajbhandari et al. 2020) divides by D
+what the D replicas hold alike: optimizer states from stage 1 on, gradients from stage 2 on, weights in stage 3.
 
-Activations follow Korthikanti et al. 2022: tensor parallelism divides most of them, a pipeline none on its first
-device, which holds as many micro-batches as there are stages. Left out: what libraries and buffers take, the layer that
-ZeRO-3 gathers while it is used, and that the first and the last stage hold the embeddings.
+Activations follow Korthikanti et al. 2022: tensor parallelism divides most of them; a pipeline divides none on its
+first device, which holds as many micro-batches as there are stages. Left out: the layer that ZeRO-3 gathers while it is
+used, and that the first and the last stage hold the embeddings.
 
-To run, a device holds the weights and the key-value cache; to train, weights, gradients, optimizer and activations.
-What else a program holds (buffers, the library itself, fragments that cannot be used) comes on top; ``RESERVE`` of the
-memory is kept for it.
+Inference holds weights and the key-value cache; training holds weights, gradients, optimizer states and activations.
+``RESERVE`` of the memory is left for everything else: buffers, the library itself, fragmentation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-r"""What a token costs as the text grows, with the keys and values of what was read before and without them.
+r"""The cost of generating a token as the text grows, with and without the key-value cache.
 
-A layer of width d makes of every token a query, a key and a value, mixes, and passes it through the feed-forward part.
+A layer of width d projects every token to a query, a key and a value, attends, and applies its feed-forward network.
 For the token after n others:
 
 ==================  ==================================  ===============================================
@@ -11,11 +11,11 @@ products of d × d   a constant number                   the same number for eac
 scores a head       n + 1                               (n + 1)²
 ==================  ==================================  ===============================================
 
-So over a text of N tokens the work on vectors falls from :math:`N (N + 1) / 2` tokens to N, and the memory grows by
-:math:`2 L d_{kv}` numbers a token, with L layers and keys as wide as :math:`d_{kv}`.
+Over a text of N tokens the cache reduces the tokens computed from :math:`N (N + 1) / 2` to N, and takes
+:math:`2 L d_{kv}` numbers of memory per token, with L layers and keys of width :math:`d_{kv}`.
 
-Both ways read the same ids by turns, so that whatever else the machine does meets both; the median of several turns
-counts. A model with a memory of states (Transformer-XL) reads on from the memory instead of a cache.
+Both measurements alternate over the same ids, so that other load on the machine affects both; the median of several
+rounds is reported. A model with a segment memory (Transformer-XL) uses that memory instead of a cache.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Point:
 
     @property
     def times(self) -> float:
-        """How many times as long it takes without the cache."""
+        """Ratio of the seconds without the cache to those with it."""
         return self.whole / self.cached
 
 
@@ -63,18 +63,18 @@ def lengths(most: int) -> tuple[int, ...]:
 
 
 def caches(model: Any) -> bool:
-    """Whether the model hands on what it read: keys and values, or states."""
+    """Whether the model passes keys and values, or states, on to the next step."""
     import inspect
 
-    if has(model.config, "hashing"):  # it hashes what it reads anew at every step
+    if has(model.config, "hashing"):  # it hashes the whole text again at every step
         return False
     return has_memory(model) or "past_key_values" in inspect.signature(model.forward).parameters
 
 
 def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
-    """Bytes by which the keys and values of the decoder grow with a token, counted in the cache itself.
+    """Bytes of keys and values per token, measured in the decoder's cache.
 
-    None for a model that keeps states, whose number does not grow for ever.
+    None without a cache, and for a model with a segment memory, whose size is bounded.
     """
     import torch
 
@@ -102,7 +102,7 @@ def measure(
         clock: seconds; replaced in tests.
 
     Raises:
-        InputUnusable: the model keeps nothing of what it read.
+        InputUnusable: the model has neither a cache nor a memory.
     """
     if not caches(checkpoint.model):
         raise InputUnusable(

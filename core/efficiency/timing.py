@@ -1,11 +1,11 @@
-"""How long one forward pass of a model takes on this machine, measured now.
+"""Seconds of one forward pass of a model on this machine, measured now.
 
-A fixed text is cut by the model's own tokeniser and read up to its 32nd token, special tokens included. Encoders and
-decoders read these 32 tokens; an encoder-decoder reads them with its encoder, and the same 32 with its decoder. Nothing
-is cached between the passes, and the threads are those that the app computes with. The first passes are not counted:
-they pay for starting threads and for memory. The median of the others is given, with the fastest and the slowest.
+The model's own tokenizer tokenizes a fixed text, of which the model reads the first 32 tokens, special tokens included.
+An encoder-decoder reads them with its encoder and the same 32 with its decoder. Nothing is cached between the passes,
+and the number of threads is the app's. The first passes are warm-up: they start threads and allocate memory. The median
+of the others is reported, with the fastest and the slowest.
 
-Two models are timed on one sentence by turns, so that whatever else the machine does meets both.
+Two models on one sentence are timed alternately, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS = 32
 WARM_UP = 2
 RUNS = 9
 FEW_RUNS = 3
-_SLOW_SECONDS = 1.0  # a model whose pass takes longer is passed only a few times: someone is waiting
+_SLOW_SECONDS = 1.0  # a slower model is passed only a few times: a visitor is waiting
 TEXT = (
     "In the morning the old ferry left the harbour with nine passengers, two dogs and a box of letters. The wind came "
     "from the north, and the captain, who had made this crossing every day for thirty years, looked at the sky, said "
@@ -33,7 +33,7 @@ TEXT = (
 )
 
 Progress = Callable[[float, str], None]
-"""Told the share done, from 0 to 1, and what is being done; what it raises stops the measuring."""
+"""Called with the share done, from 0 to 1, and the current step; an exception from it stops the measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
 
 
 def tokens_of(checkpoint: Checkpoint) -> tuple[int, ...]:
-    """The ids that are read: the first :data:`TOKENS` of the fixed text, or as many as the model has positions for."""
+    """The first :data:`TOKENS` ids of the fixed text, or as many as the model has positions for."""
     most = min(TOKENS, checkpoint.spec.max_positions or TOKENS)
     return tuple(int(i) for i in checkpoint.tokenizer(TEXT, verbose=False)["input_ids"][:most])
 
@@ -120,10 +120,13 @@ def by_turns(
     clock: Callable[[], float] = perf_counter,
     notify: Callable[[], None] | None = None,
 ) -> tuple[float, ...]:
-    """Median seconds of each run; the runs take turns ``count`` times, after `FIRST` rounds that are not counted.
+    """Median seconds of each run; the runs alternate ``count`` times, after `FIRST` warm-up rounds.
 
-    :param clock: seconds; replaced in tests.
-    :param told: called after every run, off the clock; what it raises ends the measuring.
+    Args:
+        runs: the functions to time.
+        count: rounds that are measured.
+        clock: seconds; replaced in tests.
+        notify: called after every run, outside the measured time; an exception from it ends the measurement.
     """
     taken: list[list[float]] = [[] for _ in runs]
     for repetition in range(FIRST + count):

@@ -1,15 +1,15 @@
 r"""Locality-sensitive hashing of attention (Reformer: Kitaev et al., 2020, arXiv 2001.04451), as transformers does it.
 
-Queries and keys share one projection. A vector's bucket comes from a random rotation :math:`R` (d x b/2); vectors that
-point alike fall into one bucket more often than not:
+Queries and keys share one projection. A random rotation :math:`R` (d x b/2) assigns a vector to a bucket; similar
+vectors are likely to share one:
 
 .. math:: h(x) = \arg\max\,[xR;\,-xR]
 
-Positions are sorted by bucket, then by position, and cut into chunks of m. A query attends to the keys of its own
-chunk and of the one before, to itself only where nothing else is left, and never to a later position. With several
-rounds each has its own rotation; a pair counts where any round has it, and the rounds are joined by their weights.
-The rounds stand end to end: before the first chunk of a round comes the last one of the round before, and before the
-very first chunk the very last.
+Positions are sorted by bucket, then by position, and split into chunks of m. A query attends to the keys of its own
+chunk and of the previous one, to itself only if it attends to nothing else, and never to a later position. Every
+hashing round has its own rotation; a query attends to a key if they share chunks in any round, and the rounds are
+combined by their weights. The rounds are concatenated, so the previous chunk of a round's first chunk is the last chunk
+of the round before, and that of the very first chunk is the very last one.
 
 transformers lets a query attend to both whole chunks, whatever the buckets in them.
 
@@ -23,11 +23,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 ITSELF = -1e5
-"""Score of a token with itself, as in transformers: it counts only where everything else is forbidden."""
+"""Score of a token with itself, as in transformers: it matters only where every other key is masked."""
 
 
 def rotations(heads: int, width: int, rounds: int, buckets: int, seed: int) -> Tensor:
-    """(H, d, r, b/2) standard normal numbers, those that transformers draws with ``hash_seed``."""
+    """(H, d, r, b/2) standard normal numbers, equal to those that transformers samples with ``hash_seed``."""
     return torch.randn(heads, width, rounds, buckets // 2, generator=torch.Generator().manual_seed(seed))
 
 
@@ -38,16 +38,16 @@ def buckets_of(vectors: Tensor, rotation: Tensor) -> Tensor:
 
 
 def order_of(buckets: Tensor, chunk: int) -> Tensor:
-    """(..., r, n) buckets to (..., r, n') positions sorted by bucket, then by place; n' is a whole number of chunks.
+    """(..., r, n) buckets to (..., r, n') positions sorted by bucket, then by position; n' is a multiple of m.
 
-    Positions from n on are filling; it has a bucket of its own and comes last.
+    Positions from n on are padding, which has a bucket of its own and comes last.
     """
     fill = -buckets.shape[-1] % chunk
     return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
 
 
-def counts(buckets: Tensor, chunk: int) -> Tensor:
-    """(..., r, n) buckets to (..., n, n): in how many rounds a query (row) meets a key before it.
+def count_shared_rounds(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n): the number of rounds in which a query (row) attends to an earlier key.
 
     A text of one chunk is not hashed.
     """
@@ -61,35 +61,36 @@ def counts(buckets: Tensor, chunk: int) -> Tensor:
     return (held.mT @ (held + held.roll(1, -2)))[..., :n, :n] * before
 
 
-def seen(buckets: Tensor, chunk: int) -> Tensor:
-    """(..., r, n) buckets to (..., n, n) True where a query (row) meets a key in some round; causal.
+def attended(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n) True where a query (row) attends to a key in some round; causal.
 
-    Itself is left out, but for a position that meets nothing else, as the first.
+    The diagonal is False, except at a position that attends to no other, such as the first.
     """
-    return with_itself(counts(buckets, chunk)) > 0
+    return with_itself(count_shared_rounds(buckets, chunk)) > 0
 
 
 def with_itself(same_bucket: Tensor) -> Tensor:
-    """(..., n, n) counts of meetings, with one of itself for a position that meets nothing else."""
+    """(..., n, n) counts of shared rounds, with 1 on the diagonal of a position that attends to no other."""
     return same_bucket + torch.diag_embed((~(same_bucket > 0).any(-1)).to(same_bucket))
 
 
 def weights(vectors: Tensor, same_bucket: Tensor) -> Tensor:
-    r"""(..., n, d) shared vectors and (..., n, n) meetings, :func:`with_itself`, to the weights of all rounds together.
+    r"""(..., n, d) query-key vectors and (..., n, n) counts of :func:`with_itself` to (..., n, n) weights of all
+    rounds.
 
-    Rounds are joined by their sums, so that a key that shares the bucket in m rounds counts m times:
+    The rounds are combined by their sums, so that a key that is attended to in m rounds counts m times:
 
     .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
     """
-    # few numbers, which are looked up: logarithms of n² numbers take long
+    # a lookup table: the counts are small integers, and logarithms of n² numbers take long
     logs = torch.arange(int(same_bucket.max()) + 1).log()
     return torch.softmax(_scores(vectors) + logs[same_bucket.long()], dim=-1)
 
 
 def full_weights(vectors: Tensor) -> Tensor:
-    """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention, itself last of all.
+    """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention.
 
-    Keys are brought to unit mean square and divided by the root of d.
+    Keys are scaled to unit mean square and divided by the square root of d; a token's own score is :data:`ITSELF`.
     """
     n = len(vectors)
     scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
@@ -103,11 +104,11 @@ def _scores(vectors: Tensor) -> Tensor:
     return scores
 
 
-def caught(weights: Tensor, same_bucket: Tensor) -> Tensor:
-    """(n,) share of each position's full attention weight (n, n) on keys that it meets."""
+def covered_weight(weights: Tensor, same_bucket: Tensor) -> Tensor:
+    """(n,) share of each position's full attention weight (n, n) on the keys that hashing lets it attend to."""
     return (weights * same_bucket).sum(-1)
 
 
-def scores(n: int, chunk: int, rounds: int) -> int:
-    """Scores of one hashing head over n tokens in whole chunks: each meets two chunks in every round."""
+def count_scores(n: int, chunk: int, rounds: int) -> int:
+    """Scores of one hashing head over n tokens, padded to whole chunks: two chunks of keys for each query and round."""
     return n * n if n <= chunk else rounds * (-(-n // chunk)) * chunk * 2 * chunk

@@ -1,12 +1,12 @@
 r"""Reformer run over its own modules, with rounds and seed of the hashing chosen before each call.
 
-transformers seeds torch's generator for all when a configuration names a ``hash_seed``, and fills a text up to whole
-chunks. A model that many visitors share must not throw their dice: here the buckets are computed from rotations of our
-own generator (:mod:`core.sparse.hashing`) and given to the library's layers, which do the rest. Filling comes last
-in every order: it has a bucket of its own, and no real position attends ahead. The numbers are the library's; a test
-holds both together.
+transformers seeds torch's global generator when a configuration names a ``hash_seed``, and pads a text to whole chunks.
+Visitors share a model, so that would change the random numbers of others: here the buckets are computed from rotations
+of a generator of their own (:mod:`core.sparse.hashing`) and passed to the library's layers, which do the rest. Padding
+is last in every order: it has a bucket of its own, and no real position attends to a later one. The numbers are the
+library's; a test compares both.
 
-Layers are reversible: from a layer's two outputs its inputs come back,
+Layers are reversible: a layer's inputs follow from its two outputs,
 
 .. math:: x_2 = y_2 - \mathrm{feedforward}(y_1), \qquad x_1 = y_1 - \mathrm{attention}(x_2)
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
-from core.sparse.hashing import buckets_of, counts, rotations, with_itself
+from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
 from core.sparse.hashing import weights as weights_of
 
 ROUNDS = (1, 2, 4, 8)
@@ -33,18 +33,22 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hashed:
-    """What one hashing layer saw of a text."""
+    """The query-key vectors and buckets of one LSH layer over a text."""
 
     vectors: Tensor  # (H, n, d): queries, which are keys too
     buckets: Tensor  # (H, r, n)
 
     def first(self, n: int) -> Hashed:
-        """Of several rows the first one, without what fills it up."""
+        """The first row of a batch, without padding."""
         return Hashed(self.vectors[0, :, :n].clone(), self.buckets[0, :, :, :n].clone())
 
 
 def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
-    """(hashing layers counted from 0, heads, chunk, positions); raises :class:`NoAttentionMatrix` for other models."""
+    """(LSH layers from 0, heads, chunk length, positions).
+
+    Raises:
+        NoAttentionMatrix: for other models.
+    """
     config = model.config
     if getattr(config, "model_type", "") != "reformer" or not hasattr(model, "lm_head") or not config.is_decoder:
         raise NoAttentionMatrix("Buckets can be shown for a Reformer that continues a text only.")
@@ -66,14 +70,14 @@ def states(
     seed: int = SEED,
     keep: dict[int, Hashed] | None = None,
 ) -> Tensor:
-    """(R, n) ids to (R, n, 2 w) states that the output layer reads.
+    """(R, n) ids to (R, n, 2 w) states, the input of the output layer.
 
     Args:
         model: the shared instance, in evaluation mode.
         ids: rows of one length.
         rounds: of hashing; the model's own by default.
         seed: of the rotations; equal in every layer, as in transformers.
-        keep: takes what each hashing layer saw of the first row, by the layer's number from 0.
+        keep: is filled with the vectors and buckets of each LSH layer for the first row, by the layer's number from 0.
 
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
@@ -88,7 +92,7 @@ def states(
 
 
 def _checked(model: Any, ids: Tensor) -> int:
-    """n, unless the model cannot read so many."""
+    """The number of tokens n; raises when it is 0 or above the number of positions."""
     limit = shape_of(model)[-1]
     n = int(ids.shape[1])
     if n == 0:
@@ -99,7 +103,7 @@ def _checked(model: Any, ids: Tensor) -> int:
 
 
 class _Run:
-    """The attention of one pass: its filling, its rotations."""
+    """The attention of one forward pass, with its padding and rotations."""
 
     def __init__(self, model: Any, n: int, rounds: int, seed: int) -> None:
         if not 1 <= rounds <= max(ROUNDS):
@@ -114,50 +118,50 @@ class _Run:
         self.rotation = rotations(self.heads, self.width, rounds, self.count, seed)
 
     def embedded(self, ids: Tensor) -> Tensor:
-        """(R, n) ids to (R, n + filling, w) vectors."""
+        """(R, n) ids to (R, n + padding, w) embeddings."""
         padded = pad(ids, (0, self.fill), value=int(self.model.config.pad_token_id))
         vectors: Tensor = self.model.reformer.embeddings(input_ids=padded)
         return vectors
 
     def attention(self, index: int, states: Tensor, keep: dict[int, Hashed] | None = None) -> Tensor:
-        """What the attention of a layer adds to the first stream, from the second."""
-        read = self.model.reformer.encoder.layers[index].attention.layer_norm(states)
-        hashed = self.hashed(index, read)
+        """(R, n + padding, w) attention output, added to the first stream, from the second stream ``states``."""
+        normalized = self.model.reformer.encoder.layers[index].attention.layer_norm(states)
+        hashed = self.hashed(index, normalized)
         if keep is not None and hashed is not None:
             keep[index] = hashed.first(self.n)
-        return self.mixed(index, read, hashed)
+        return self.attention_output(index, normalized, hashed)
 
-    def hashed(self, index: int, read: Tensor) -> Hashed | None:
-        """The vectors (R, H, n + filling, d) and buckets (R, H, r, n + filling) of a layer; None if it does not hash.
+    def hashed(self, index: int, normalized: Tensor) -> Hashed | None:
+        """Vectors (R, H, n + padding, d) and buckets (R, H, r, n + padding) of a layer; None for local attention.
 
         Args:
-            read: (R, n + filling, w) states that the layer's projections read.
+            normalized: (R, n + padding, w) input of the layer's projections.
         """
         if self.model.config.attn_layers[index] != "lsh":
             return None
         own = self.model.reformer.encoder.layers[index].attention.self_attention
-        vectors = own.query_key(read).view(*read.shape[:2], self.heads, -1).transpose(1, 2)
+        vectors = own.query_key(normalized).view(*normalized.shape[:2], self.heads, -1).transpose(1, 2)
         buckets = buckets_of(vectors, self.rotation)
         buckets[..., self.n :] = self.count
         return Hashed(vectors, buckets)
 
-    def mixed(self, index: int, read: Tensor, hashed: Hashed | None) -> Tensor:
-        """(R, n + filling, w) what a layer adds that read this, with its vectors in these buckets."""
+    def attention_output(self, index: int, normalized: Tensor, hashed: Hashed | None) -> Tensor:
+        """(R, n + padding, w) attention output of a layer from its normalized input and its buckets."""
         layer = self.model.reformer.encoder.layers[index].attention
         arguments: dict[str, Any] = {}
         if hashed is not None:
-            apart = (self.count + 1) * torch.arange(self.rounds)[:, None]  # rounds are sorted one after the other
+            offsets = (self.count + 1) * torch.arange(self.rounds)[:, None]  # rounds are sorted one after the other
             arguments = {
                 "num_hashes": self.rounds,
-                "buckets": (hashed.buckets + apart).flatten(2) if self.chunked else None,
+                "buckets": (hashed.buckets + offsets).flatten(2) if self.chunked else None,
             }
-        added: Tensor = layer.output(layer.self_attention(hidden_states=read, **arguments).hidden_states)
+        added: Tensor = layer.output(layer.self_attention(hidden_states=normalized, **arguments).hidden_states)
         return added
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
-    """Every weight of one pass, brought from buckets and chunks to tokens by tokens."""
+    """The weights of one forward pass as n × n matrices, assembled from buckets and chunks."""
 
     weights: tuple[Tensor, ...]  # L tensors (1, H, n, n)
     same_bucket: tuple[Tensor, ...]
@@ -173,36 +177,36 @@ def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SE
     layers = model.reformer.encoder.layers
     weights, same_bucket = [], []
     for index, layer in enumerate(layers):
-        read = layer.attention.layer_norm(second)
-        hashed = run.hashed(index, read)
+        normalized = layer.attention.layer_norm(second)
+        hashed = run.hashed(index, normalized)
         if hashed is not None:
             own = hashed.first(run.n)
-            times = with_itself(counts(own.buckets, chunk))  # (H, n, n)
+            times = with_itself(count_shared_rounds(own.buckets, chunk))  # (H, n, n)
             weights.append(weights_of(own.vectors, times)[None])
             same_bucket.append((times > 0)[None])
         else:
-            text = read[0, : run.n]
+            text = normalized[0, : run.n]
             local = layer.attention.self_attention
             query, key = (part(text).view(run.n, heads, -1).transpose(0, 1) for part in (local.query, local.key))
-            close = near(run.n, int(model.config.local_attn_chunk_length))
+            close = local_mask(run.n, int(model.config.local_attn_chunk_length))
             scores = (query @ key.mT) * query.shape[-1] ** -0.5
             weights.append(torch.softmax(scores.masked_fill_(~close, -torch.inf), dim=-1)[None])
             same_bucket.append(close.expand(1, heads, -1, -1))
-        if index + 1 < len(layers):  # nobody asks here what the last layer gives
-            first = first + run.mixed(index, read, hashed)
+        if index + 1 < len(layers):  # the last layer's output is not needed
+            first = first + run.attention_output(index, normalized, hashed)
             second = second + layer.feed_forward(first)
     return Encoded(tuple(weights), tuple(same_bucket))
 
 
-def near(n: int, chunk: int) -> Tensor:
-    """(n, n) True where local attention is allowed: own and previous chunk, nothing ahead; all of a short text."""
-    at = torch.arange(n) // (chunk if n > chunk else n)
-    apart = at[:, None] - at[None, :]
-    return ((apart == 0) | (apart == 1)) & torch.ones(n, n, dtype=torch.bool).tril()
+def local_mask(n: int, chunk: int) -> Tensor:
+    """(n, n) True where local attention is allowed: own and previous chunk, causal; all of a text of one chunk."""
+    chunks = torch.arange(n) // (chunk if n > chunk else n)
+    distance = chunks[:, None] - chunks[None, :]
+    return ((distance == 0) | (distance == 1)) & torch.ones(n, n, dtype=torch.bool).tril()
 
 
 def next_scores(model: Any, ids: Tensor) -> Tensor:
-    """(R, V) scores of the token after each row (R, n); the whole text is read anew."""
+    """(R, V) logits of the token after each row (R, n), computed from the whole text without a cache."""
     with torch.inference_mode():
         scores: Tensor = model.lm_head.decoder(states(model, ids)[:, -1]).float()
         return scores
@@ -210,16 +214,20 @@ def next_scores(model: Any, ids: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None, seed: int = SEED) -> Tensor:
-    """(n - 1,) bits that each token but the first costs, given those before it."""
+    """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
     text = torch.tensor([list(ids)])
     scores = model.lm_head.decoder(states(model, text, rounds=rounds, seed=seed)[0, :-1]).float()
     return cross_entropy(scores, text[0, 1:], reduction="none") / torch.log(torch.tensor(2.0))
 
 
 def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: int) -> tuple[float, ...]:
-    """Mean bits of the ``last`` tokens of a text when only so many tokens before and among them are read.
+    """Mean surprisal in bits of a text's ``last`` tokens at each context length.
 
-    Each of ``contexts`` is how many tokens are read, the last ones of ``ids``; more than ``last``.
+    Args:
+        contexts: numbers of tokens read, from the end of ``ids``; each larger than ``last``.
+
+    Raises:
+        OutOfRange: a context that is longer than the text or not longer than ``last``.
     """
     means = []
     for length in contexts:
@@ -230,8 +238,11 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
 
 
 @torch.inference_mode()
-def undone(model: Any, ids: Sequence[int]) -> float:
-    """Largest error, as a share of the largest number, of the first layer's inputs computed back from the outputs."""
+def inversion_error(model: Any, ids: Sequence[int]) -> float:
+    """Relative error of the embeddings reconstructed from the last layer's outputs.
+
+    The largest absolute error, divided by the largest absolute value.
+    """
     run = _Run(model, len(ids), int(model.config.num_hashes), SEED)
     first = second = embedded = run.embedded(torch.tensor([list(ids)]))
     layers = model.reformer.encoder.layers

@@ -163,9 +163,9 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
         keep: dict[int, reformer.Hashed] = {}
         reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, keep=keep)
         per_head = [
-            hashing.caught(hashing.full_weights(layer.vectors[head]), hashing.seen(layer.buckets[head], chunk))[
-                2 * chunk :
-            ]
+            hashing.covered_weight(
+                hashing.full_weights(layer.vectors[head]), hashing.attended(layer.buckets[head], chunk)
+            )[2 * chunk :]
             for layer in keep.values()
             for head in range(heads)
         ]

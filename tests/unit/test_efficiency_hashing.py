@@ -45,7 +45,7 @@ def test_buckets_by_hand() -> None:
 
 
 def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
-    found = hashing.seen(torch.tensor(buckets), chunk)
+    found = hashing.attended(torch.tensor(buckets), chunk)
     return [torch.nonzero(row).flatten().tolist() for row in found]
 
 
@@ -66,7 +66,7 @@ def test_order_and_meetings_by_hand() -> None:
 def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
     buckets = torch.randint(0, 5, (3, 2, n), generator=torch.Generator().manual_seed(n))  # three heads, two rounds
     vectors = torch.randn(3, n, 8, generator=torch.Generator().manual_seed(n))
-    met = hashing.with_itself(hashing.counts(buckets, 4))
+    met = hashing.with_itself(hashing.count_shared_rounds(buckets, 4))
     found = hashing.weights(vectors, met)
     for head in range(3):
         order = hashing.order_of(buckets[head], 4).reshape(-1, 4).tolist()
@@ -105,8 +105,8 @@ def test_two_chunks_catch_everything_and_more_rounds_never_less() -> None:
     for rounds in (1, 2, 4, 8):
         rotation = hashing.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
         buckets = hashing.buckets_of(vectors[None, None], rotation)[0, 0]
-        shares.append(float(hashing.caught(weights, hashing.seen(buckets, 4)).mean()))
-        whole = hashing.caught(weights, hashing.seen(buckets[:1], 16))
+        shares.append(float(hashing.covered_weight(weights, hashing.attended(buckets, 4)).mean()))
+        whole = hashing.covered_weight(weights, hashing.attended(buckets[:1], 16))
         torch.testing.assert_close(whole, torch.ones(32))
     assert shares == sorted(shares)
     assert shares[0] < shares[-1] < 1
@@ -151,7 +151,7 @@ def test_surprises_by_hand(model: Any) -> None:
 
 
 def test_layers_run_backwards(model: Any) -> None:
-    assert reformer.undone(model, text(30)[0].tolist()) < 1e-4
+    assert reformer.inversion_error(model, text(30)[0].tolist()) < 1e-4
 
 
 def test_refusals(model: Any) -> None:

@@ -251,8 +251,8 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
     """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
     import torch
 
-    from core.sparse.hashing import buckets_of, counts, rotations, with_itself
-    from core.sparse.reformer import SEED, near
+    from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
+    from core.sparse.reformer import SEED, local_mask
 
     own: Any = recorder.model.get_submodule(layer.module)
     n, chunk = recorder.length, int(own.chunk_length)
@@ -262,12 +262,12 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
     factor = query.shape[-1] ** -0.5
     rounds: dict[str, Tensor] = {}
     if keys:
-        (key,), allowed = keys, near(query.shape[1], chunk)[None]
+        (key,), allowed = keys, local_mask(query.shape[1], chunk)[None]
     else:
         key = query * torch.rsqrt(query.square().mean(-1, keepdim=True) + EPSILON)
         config = own.config
         rotation = rotations(layer.heads, query.shape[-1], int(config.num_hashes), int(config.num_buckets), SEED)
-        times = counts(buckets_of(query[None], rotation)[0], chunk)
+        times = count_shared_rounds(buckets_of(query[None], rotation)[0], chunk)
         allowed = with_itself(times) > 0
         if bool((times > 1).any()):
             rounds["rounds"] = times.clamp(min=1).log()

@@ -61,11 +61,11 @@ def hashing_demo(view: DemoView) -> None:
         figure = figures.meetings(buckets.shares(found.same_bucket, cell), cell, theme=theme())
         view.picture("meetings", figure, None, note="Shared", rounds=rounds, cell=cell)
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
-    caught = found.rows[0].caught
-    right_share = _SHARES[min(int(4 * caught), 3)]
+    covered = found.rows[0].covered
+    right_share = _SHARES[min(int(4 * covered), 3)]
 
     def judge(guess: str) -> str:
-        answer = view.words.part("Guess: kept", share=f"{100 * caught:.0f}%")
+        answer = view.words.part("Guess: kept", share=f"{100 * covered:.0f}%")
         return f"{'Right' if guess == right_share else 'Wrong'}: {answer}"
 
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
@@ -100,7 +100,7 @@ def _sorted_bytes(view: DemoView, result: Buckets) -> None:
 def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
     left, right = st.columns([1.4, 1], gap="large", vertical_alignment="center")
     with left:
-        rows = tuple((row.rounds, row.caught, row.found, row.pairs) for row in result.rows)
+        rows = tuple((row.rounds, row.covered, row.strongest_covered, row.expected) for row in result.rows)
         view.picture(
             "rounds",
             figures.rounds(rows, theme=theme()),
@@ -117,9 +117,9 @@ def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
         view.say(
             "Kept",
             rounds=rounds,
-            pairs=f"{100 * now.pairs:.0f}",
-            kept=f"{100 * now.caught:.0f}",
-            largest=f"{100 * now.found:.0f}",
+            pairs=f"{100 * now.expected:.0f}",
+            kept=f"{100 * now.covered:.0f}",
+            largest=f"{100 * now.strongest_covered:.0f}",
         )
 
 
@@ -128,7 +128,8 @@ def _growth(view: DemoView, chunk: int) -> None:
 
     full = [n * n for n in _LENGTHS]
     hashed = {
-        name: [hashing.scores(n, chunk, rounds) for n in _LENGTHS] for name, rounds in (("1 round", 1), ("8 rounds", 8))
+        name: [hashing.count_scores(n, chunk, rounds) for n in _LENGTHS]
+        for name, rounds in (("1 round", 1), ("8 rounds", 8))
     }
     figure = figures.score_counts(_LENGTHS, full, list(hashed.items()), theme=theme())
     columns = {"Tokens": _LENGTHS, "Full": full, **hashed}
@@ -176,9 +177,9 @@ def _bits_by_length(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...],
 def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
     """The error of the embeddings that are recomputed from the last layer's output, as a share."""
     from core.efficiency import buckets
-    from core.sparse.reformer import undone
+    from core.sparse.reformer import inversion_error
 
-    return undone(checkpoint.model, buckets.prepare(checkpoint, text))
+    return inversion_error(checkpoint.model, buckets.prepare(checkpoint, text))
 
 
 HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))

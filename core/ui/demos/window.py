@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import WAYS, Comparison, LongText, MaskedWord, compare_windows, global_positions
+from core.efficiency.compare import VARIANTS, Comparison, LongText, MaskedWord, compare_windows, global_positions
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.theme import ORANGE, PURPLE
@@ -65,8 +65,8 @@ def draw(view: DemoView) -> None:
         )
         waiting.empty()
         costs_of(view, "window", found.sparse, found.full)
-        colors = dict(zip(WAYS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
-        chosen = list(WAYS).index("chosen")
+        colors = dict(zip(VARIANTS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
+        chosen = list(VARIANTS).index("chosen")
         filled_masks(
             view, "window", found.masks, partial(_comment, view), colors, chosen, long.text, side, global_at, most=4
         )
