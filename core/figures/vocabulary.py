@@ -29,11 +29,11 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One model's share: ``reads`` and ``writes`` are parts of ``total``, in parameters."""
+    """One model's share: ``embeddings`` and ``output`` are parts of ``total``, in parameters."""
 
     name: str
-    reads: int
-    writes: int
+    embeddings: int
+    output: int
     total: int
 
 
@@ -119,11 +119,11 @@ def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
             extra=name,
         )
         for name, parts, color, hatch in (
-            ("embedding matrix", [bar.reads for bar in rows], theme.primary, ""),
-            ("untied output matrix", [bar.writes for bar in rows], theme.secondary, "/"),
+            ("embedding matrix", [bar.embeddings for bar in rows], theme.primary, ""),
+            ("untied output matrix", [bar.output for bar in rows], theme.secondary, "/"),
         )
     ]
-    ends = [100 * (bar.reads + bar.writes) / bar.total for bar in rows]
+    ends = [100 * (bar.embeddings + bar.output) / bar.total for bar in rows]
     return bars(
         [label(bar.name) for bar in rows],
         series,

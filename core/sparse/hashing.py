@@ -75,8 +75,7 @@ def with_itself(same_bucket: Tensor) -> Tensor:
 
 
 def weights(vectors: Tensor, same_bucket: Tensor) -> Tensor:
-    r"""(..., n, d) query-key vectors and (..., n, n) counts of :func:`with_itself` to (..., n, n) weights of all
-    rounds.
+    r"""(..., n, d) query-key vectors and (..., n, n) counts of :func:`with_itself` to (..., n, n) weights.
 
     The rounds are combined by their sums, so that a key that is attended to in m rounds counts m times:
 

@@ -1,13 +1,12 @@
 r"""Byte-pair encoding of one word, merge by merge.
 
-A vocabulary of this kind is a list of merges (a, b) -> ab in the order in which they were learned; the index of a merge
-in that list is its rank r. A word starts as its characters (or its bytes). Then, as long as any adjacent pair is in the
-list,
+A BPE vocabulary is a list of merges (a, b) -> ab in the order in which they were learned; the index of a merge in the
+list is its rank r. A word starts as its characters (or its bytes). Then, as long as any adjacent pair is in the list,
 
 .. math:: (i^*) = \arg\min_i r(s_i, s_{i+1}), \qquad s_{i^*} s_{i^*+1} \to \text{one token},
 
-the earliest learned first and, among equals, the leftmost. Sennrich et al. (2016), section 3.2, for characters; GPT-2
-starts from the 256 bytes. Tests hold the result to the `tokenizers` library's.
+the pair with the lowest rank is merged and, among equals, the leftmost. Sennrich et al. (2016), section 3.2, for
+characters; GPT-2 starts from the 256 bytes. Tests compare the result with the `tokenizers` library's.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Merge:
     pieces: tuple[str, ...]
     """All tokens after the step."""
     candidates: int
-    """How many adjacent pairs of the list there were to choose from."""
+    """How many adjacent pairs are in the list before the step."""
 
 
 def merges(symbols: Sequence[str], ranks: Ranks) -> tuple[Merge, ...]:
@@ -50,11 +49,11 @@ def merges(symbols: Sequence[str], ranks: Ranks) -> tuple[Merge, ...]:
 
 
 def encode(symbols: Sequence[str], ranks: Ranks) -> tuple[str, ...]:
-    """The tokens that are left when nothing can be merged any more."""
+    """The tokens of a word after all merges."""
     steps = merges(symbols, ranks)
     return steps[-1].pieces if steps else tuple(symbols)
 
 
 def symbols(word: str, end: str = "") -> tuple[str, ...]:
-    """What the merges start from: the characters of a pre-tokenized word, the last one with the mark ``end``."""
+    """The initial symbols: the characters of a pre-tokenized word, the last one with the suffix ``end``."""
     return (*word[:-1], word[-1] + end) if word else ()

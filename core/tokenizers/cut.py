@@ -1,8 +1,7 @@
 """The tokenization of a text by one tokenizer: its tokens with their offsets, and the text decoded from their ids.
 
-Characters per token say how much a tokenizer has learned of a language, bytes per token how much of its writing: a
-Chinese character is three bytes in UTF-8, a Latin letter one. Only the tokens of parallel texts compare what it costs
-to say the same.
+Characters per token show how well a vocabulary covers a language, bytes per token how well it covers a script: a
+Chinese character is three bytes in UTF-8, a Latin letter one. Only token counts of parallel texts compare languages.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from core.tokenizers.samples import whole
 UNKNOWN_WORD = "[UNK]"
 _WORD = re.compile(r"\w+|[^\w\s]")
 MOST = 40
-"""Characters of a word that is followed step by step."""
+"""Characters of a word that is tokenized step by step."""
 Measure = Literal["characters", "bytes", "tokens"]
 MEASURES: dict[Measure, str] = {
     "characters": "characters per token",
@@ -58,14 +57,14 @@ class Tokenization:
 
 
 def cut(info: TokenizerInfo, text: str) -> Tokenization:
-    """``text`` by the tokenizer ``info``.
+    """Tokenize ``text`` with the tokenizer ``info``.
 
     Args:
-        text: any text that UTF-8 can hold, see :func:`core.tokenizers.samples.whole`.
+        text: any text that UTF-8 can encode, see :func:`core.tokenizers.samples.whole`.
     """
     if info.family == "characters":
-        tokens = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))
-        return Tokenization(info, text, tokens, frozenset(), text)
+        characters = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))
+        return Tokenization(info, text, characters, frozenset(), text)
     if info.family == "words":
         return _words(info, text)
     tokenizer: Any = engine(info)
@@ -75,7 +74,7 @@ def cut(info: TokenizerInfo, text: str) -> Tokenization:
     name = unknown_piece(info)
     unknown = None if name is None else tokenizer.token_to_id(name)
     ids, words, offsets = encoded.ids, encoded.word_ids, encoded.offsets
-    tokens_: list[Token] = []
+    tokens: list[Token] = []
     strange = set()
     for i, number in enumerate(ids):
         start, end = offsets[i]
@@ -84,25 +83,23 @@ def cut(info: TokenizerInfo, text: str) -> Tokenization:
             strange.add(i)
             while start < end and text[start].isspace():
                 start += 1
-            tokens_.append(Token(number, piece, piece, start, end))
+            tokens.append(Token(number, piece, piece, start, end))
             continue
         if number in added:
-            tokens_.append(Token(number, piece, piece, start, end, special=True))
+            tokens.append(Token(number, piece, piece, start, end, special=True))
             continue
         shown, leading, marked = read_piece(piece, style)
         if leading and start < end and text[start].isspace() and shown:
             start += 1
-        before = tokens_[-1] if tokens_ else None
+        before = tokens[-1] if tokens else None
         same = i > 0 and words[i] is not None and words[i] == words[i - 1]
         on = marked or continues(style, before, shown, leading, same and info.family != "bytes")
-        tokens_.append(Token(number, piece, shown, start, end, False, on, leading))
-    return Tokenization(
-        info, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False)
-    )
+        tokens.append(Token(number, piece, shown, start, end, False, on, leading))
+    return Tokenization(info, text, tuple(tokens), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False))
 
 
 def unknown_piece(info: TokenizerInfo) -> str | None:
-    """What stands for a thing that the vocabulary cannot write; None where everything can be written."""
+    """The unknown token of a vocabulary; None where every text can be encoded."""
     if info.family == "words":
         return UNKNOWN_WORD
     if info.family not in ("wordpiece", "letter-bpe", "unigram"):
@@ -115,7 +112,7 @@ def unknown_piece(info: TokenizerInfo) -> str | None:
 
 
 def _words(info: TokenizerInfo, text: str) -> Tokenization:
-    """Words and marks, lower-cased, each either in the list or unknown; spaces are dropped."""
+    """Lowercased words and punctuation marks, each in the list or unknown; spaces are dropped."""
     listed = whole_words(info)
     tokens = []
     strange = set()
@@ -138,12 +135,12 @@ def measured(tokenization: Tokenization, measure: Measure, english: Tokenization
 
 
 def words(info: TokenizerInfo, text: str) -> tuple[str, ...]:
-    """The words of ``text`` as the tokenizer's algorithm gets them: normalized and pre-tokenized.
+    """The words of ``text`` after normalization and pre-tokenization, the input of the tokenizer's algorithm.
 
-    Byte-level BPE gets a blank before the text, as if it stood inside a sentence.
+    Byte-level BPE gets a space before the text, as inside a sentence.
 
     Raises:
-        AtlasError: there is no text, it is too long, or nothing of it reaches the algorithm.
+        AtlasError: there is no text, it is too long, or nothing is left after pre-tokenization.
     """
     typed = whole(text, MOST).strip()
     tokenizer: Any = engine(info)

@@ -1,7 +1,7 @@
 """The tokenizers of this installation: every different ``tokenizer.json`` of the live models, each once.
 
-Many models here share one tokenizer, file for file; then the first of them names it and all are listed. Three
-more are there for comparison: characters, whole words from a closed list, and a plain BPE vocabulary trained here.
+Models that share the same file are listed together, and the first of them names the tokenizer. Three more are for
+comparison: characters, whole words from a closed list, and a plain BPE vocabulary trained for this app.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FAMILIES: dict[Family, str] = {
     "bytes": "Bytes",
     "characters": "Characters",
 }
-"""What each kind is called, in the order in which they are shown."""
+"""The name of each kind, in the order of the page."""
 
 _BYTES_MOST = 260
-"""A byte-level vocabulary of so few pieces has no merges: it is the 256 bytes and a few marks."""
+"""A byte-level vocabulary of at most this size has no merges: it is the 256 bytes and a few special tokens."""
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
 """Plain BPE, which no model here uses (`core.training.tokenizers`)."""
@@ -52,7 +52,7 @@ class TokenizerInfo:
     family: Family
     size: int
     """Entries of the vocabulary; 0 for characters, which need no list."""
-    readers: tuple[str, ...]
+    models: tuple[str, ...]
     """Names of the models that use it."""
     file: Path | None
     stamp: tuple[int, int] = (0, 0)
@@ -61,7 +61,7 @@ class TokenizerInfo:
     @property
     def title(self) -> str:
         """Kind and model: ``WordPiece of MiniLM``."""
-        return FAMILIES[self.family] + (f" of {self.name}" if self.readers else "")
+        return FAMILIES[self.family] + (f" of {self.name}" if self.models else "")
 
 
 def known() -> tuple[TokenizerInfo, ...]:
@@ -90,7 +90,7 @@ def known() -> tuple[TokenizerInfo, ...]:
         infos.append(TokenizerInfo("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
     infos.append(TokenizerInfo("characters", "Characters", "characters", 0, (), None))
     order = list(FAMILIES)
-    return tuple(sorted(infos, key=lambda info: (order.index(info.family), -len(info.readers), info.slug not in first)))
+    return tuple(sorted(infos, key=lambda info: (order.index(info.family), -len(info.models), info.slug not in first)))
 
 
 def engine(info: TokenizerInfo) -> Tokenizer:
@@ -114,13 +114,13 @@ def data(info: TokenizerInfo) -> dict[str, Any]:
 @lru_cache(maxsize=16)
 def ranks(info: TokenizerInfo) -> Mapping[tuple[str, str], int]:
     """The merges of a BPE vocabulary and the number of each, from 0."""
-    # Older files write a merge as one text with a blank between its halves.
+    # Older files write a merge as one string with a space between its halves.
     pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in data(info)["merges"]]
     return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
 
 
 def end_of_word(info: TokenizerInfo) -> str:
-    """The mark that closes a word in a vocabulary of plain BPE; empty in others."""
+    """The suffix of a word's last token in a plain BPE vocabulary; empty in others."""
     return str(getattr(engine(info).model, "end_of_word_suffix", None) or "")
 
 
@@ -132,7 +132,7 @@ def scores(info: TokenizerInfo) -> Mapping[str, float]:
 
 @lru_cache(maxsize=4)
 def whole_words(info: TokenizerInfo) -> Mapping[str, int]:
-    """The pieces of a WordPiece vocabulary that begin a word and are more than a mark, with their ids."""
+    """The tokens of a WordPiece vocabulary that begin a word and are not special, with their ids."""
     vocabulary: dict[str, int] = engine(info).get_vocab(with_added_tokens=False)
     return {
         piece: number
@@ -143,7 +143,7 @@ def whole_words(info: TokenizerInfo) -> Mapping[str, int]:
 
 @lru_cache(maxsize=64)
 def family_of(path: Path, stamp: tuple[int, int]) -> Family | None:
-    """The kind of the tokenizer in a file; None for one that this module cannot tell or the library cannot read."""
+    """The kind of the tokenizer in a file; None for an unsupported kind or an unreadable file."""
     try:
         tokenizer = _engine(path, stamp)
     except CheckpointRefused:
@@ -164,7 +164,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _name(spec: CheckpointSpec) -> str:
-    """The model's name without what was added to it: “MiniLM” of “MiniLM + masked-LM layer”."""
+    """The model's name without the layers added to it: “MiniLM” for “MiniLM + masked-LM layer”."""
     return spec.name.partition(" + ")[0]
 
 

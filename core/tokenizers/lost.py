@@ -13,7 +13,7 @@ from core.language.tokens import visible
 from core.tokenizers.cut import Tokenization
 
 _NEAR = 8
-"""Spaces that a decoder puts before a token, at most; what stands farther off is another token."""
+"""The most spaces that a decoder inserts before a token; a match farther away is another token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,27 +22,27 @@ class Lost:
 
     exact: bool
     unknown: tuple[str, ...] = ()
-    """What the unknown tokens stand for, in order."""
+    """The substrings that became unknown tokens, in order."""
     capitals: int = 0
     accents: int = 0
-    blanks_in: int = 0
+    spaces_inserted: int = 0
     """Positions where spaces were inserted."""
-    blanks_out: int = 0
+    spaces_removed: int = 0
     """Positions where spaces were removed or became fewer."""
     dropped: int = 0
-    """Characters other than spaces that stand in no token."""
+    """Characters other than spaces that belong to no token."""
     rewritten: tuple[tuple[str, str], ...] = ()
     """Substrings that became something else: (before, after)."""
 
     def summary(self) -> str:
-        """All of it in a few words, for a line under the tokens."""
+        """All losses on one line."""
         if self.exact:
             return "lossless round trip"
         counts = (
             (self.capitals, "{} lost", "capital"),
             (self.accents, "{} lost", "accent"),
-            (self.blanks_out, "spaces lost at {}", "position"),
-            (self.blanks_in, "spaces inserted at {}", "position"),
+            (self.spaces_removed, "spaces lost at {}", "position"),
+            (self.spaces_inserted, "spaces inserted at {}", "position"),
             (self.dropped, "{} dropped", "character"),
         )
         parts = [said.format(_many(count, word)) for count, said, word in counts if count]
@@ -57,11 +57,11 @@ class Lost:
 
 
 def lost(cut: Tokenization) -> Lost:
-    """What differs between the text of ``cut`` and the text decoded from its ids."""
+    """Compare the text of ``cut`` with the text decoded from its ids."""
     text, decoded = cut.text, cut.decoded
     if text == decoded:
         return Lost(True)
-    capitals = accents = blanks_in = blanks_out = dropped = at = cursor = 0
+    capitals = accents = spaces_inserted = spaces_removed = dropped = at = cursor = 0
     rewritten = []
     for index, token in enumerate(cut.tokens):
         if token.start < 0 or token.end <= token.start or not token.text:
@@ -83,20 +83,20 @@ def lost(cut: Tokenization) -> Lost:
         dropped += sum(not sign.isspace() for sign in before)
         spaces_before, spaces_after = len([c for c in before if c.isspace()]), len(after)
         if (not after or after.isspace()) and before != after:
-            blanks_in, blanks_out = (
-                blanks_in + (spaces_after > spaces_before),
-                blanks_out + (spaces_after < spaces_before),
+            spaces_inserted, spaces_removed = (
+                spaces_inserted + (spaces_after > spaces_before),
+                spaces_removed + (spaces_after < spaces_before),
             )
         at, cursor = max(at, token.end), index_in_decoded + len(readable_text)
     rest = text[at:]
     dropped += sum(not sign.isspace() for sign in rest)
-    blanks_out += any(sign.isspace() for sign in rest) and not decoded[cursor:]
+    spaces_removed += any(sign.isspace() for sign in rest) and not decoded[cursor:]
     unknown = tuple(text[t.start : t.end] for i, t in enumerate(cut.tokens) if i in cut.unknown)
-    return Lost(False, unknown, capitals, accents, blanks_in, blanks_out, dropped, tuple(rewritten))
+    return Lost(False, unknown, capitals, accents, spaces_inserted, spaces_removed, dropped, tuple(rewritten))
 
 
 def _changes(source: str, shown: str) -> tuple[int, int] | None:
-    """Capitals and accents that went; None where something else became of ``source``."""
+    """Numbers of lost capitals and accents; None if ``source`` changed in another way."""
     low = source.lower()
     capitals = sum(letter != lowered for letter, lowered in zip(source, low, strict=False))
     if low == shown:

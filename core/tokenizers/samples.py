@@ -1,8 +1,7 @@
-"""Texts to begin with, in several languages, and the gate for texts whose very blanks and signs are the question.
+"""Sample texts in several languages, and the check of texts whose exact characters matter.
 
-:mod:`core.language.text` composes accents and collapses blanks, because a model should answer to what was meant. A
-tokenizer is asked what it makes of exactly these characters. Only halves of surrogate pairs are replaced, since no
-UTF-8 can hold them.
+:mod:`core.language.text` composes accents and collapses spaces, which suits a language model. Here the tokenizer must
+get exactly the characters that were typed; only lone surrogates are replaced, since UTF-8 cannot encode them.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from core.errors import InputEmpty
 from core.language.text import check_chars
 
 DATA = Path(__file__).parent / "data"
-"""Formulas and sentences as data."""
+"""Formulas and sentences."""
 _TEXTS = tomllib.loads((DATA / "samples.toml").read_text(encoding="utf-8"))
 SAMPLES: dict[str, str] = _TEXTS["samples"]
 DEFAULT = next(iter(SAMPLES.values()))
 TALE: str = _TEXTS["training"]["text"]
-"""What a small tokenizer learns from, until somebody pastes a text."""
+"""The default training text of a small tokenizer."""
 TALE_TEST: str = _TEXTS["training"]["test"]
 MOST = 4_000
 """Characters of a text that is tokenized."""
@@ -31,7 +30,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def whole(text: str, limit: int = MOST) -> str:
-    """``text`` as it is, with the sign for something unreadable in place of every half of a surrogate pair.
+    """``text`` unchanged, except that lone surrogates become U+FFFD.
 
     Raises:
         InputEmpty: there is no character at all.
@@ -45,7 +44,7 @@ def whole(text: str, limit: int = MOST) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language with its text: the same two sentences in each."""
+    """A language with the same two sentences as every other."""
 
     slug: str
     name: str

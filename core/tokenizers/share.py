@@ -1,12 +1,12 @@
-r"""What part of a network's parameters its vocabulary takes.
+r"""The vocabulary's share of a network's parameters.
 
-Each of V entries has a vector of E numbers, and where the matrix that scores the words is another one, E more:
+Each of V entries has an embedding of E numbers, and E more where the output matrix is not tied to the embeddings:
 
 .. math:: \frac{V E\,(1 + u) + u' V}{N}
 
-with u = 1 for a scoring matrix of its own, u' = 1 for scores with a bias each, N all parameters. Counted from the kept
-trees, not from the formula: a tensor belongs to the vocabulary when its part means word vectors or scores of words and
-it has a row for each entry. Pure arithmetic, no torch.
+with u = 1 for an untied output matrix, u' = 1 for an output bias, and N all parameters. Counted in the stored module
+trees, not computed by the formula: a tensor belongs to the vocabulary if it is part of the embeddings or of the output
+layer and has a row for each entry. Needs no torch.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Share:
     size: str
     default: bool
     vocabulary: int
-    """Entries; 0 for a network that reads letters through convolutions."""
-    reads: int
-    """Parameters of the vectors that words come in as."""
-    writes: int
-    """Parameters of the scores that are no second use of those vectors."""
+    """Entries; 0 for a network with character convolutions."""
+    embeddings: int
+    """Parameters of the embeddings."""
+    output: int
+    """Parameters of the output layer that are not tied to the embeddings."""
     total: int
 
     @property
     def share(self) -> float:
         """Between 0 and 1."""
-        return (self.reads + self.writes) / self.total
+        return (self.embeddings + self.output) / self.total
 
 
 @lru_cache(maxsize=1)
@@ -56,12 +56,12 @@ def shares() -> tuple[Share, ...]:
 
 def _share(slug: str, name: str, size: str, default: bool) -> Share:
     root = anatomy.tree(slug, size)
-    vocabulary, reads, writes = counted(root)
-    return Share(slug, name, size, default, vocabulary, reads, writes, root.total)
+    vocabulary, embeddings, output = counted(root)
+    return Share(slug, name, size, default, vocabulary, embeddings, output, root.total)
 
 
 def counted(root: ModuleNode) -> tuple[int, int, int]:
-    """(entries, parameters of the vectors, parameters of the scores) of one network."""
+    """(entries, parameters of the embeddings, untied parameters of the output layer) of one network."""
     stored = [piece for piece in pieces(root) if piece.tensors]
     words = [piece for piece in stored if piece.part.group == EMBEDDINGS and piece.part.slugs == ("words",)]
     rows = max((piece.tensors[0][1][0] for piece in words), default=0)
@@ -70,6 +70,6 @@ def counted(root: ModuleNode) -> tuple[int, int, int]:
     for piece in scores:
         fitting = [prod(shape) for _, shape in piece.tensors if shape and shape[0] == rows]
         if fitting and piece.parameters:
-            # a shared tensor is not among a piece's parameters, and what is left has a row for each word
+            # a tied tensor is not among a piece's parameters, and what is left has a row for each word
             own += min(piece.parameters, piece.copies * sum(fitting))
     return rows, sum(piece.parameters for piece in words), own

@@ -1,26 +1,26 @@
-r"""A small tokenizer trained on a pasted text, and how it tokenizes at every vocabulary size on the way.
+r"""A small tokenizer trained on a pasted text, and its tokenization at every vocabulary size during training.
 
-BPE and WordPiece grow: they start from characters and merge, so every smaller vocabulary is the beginning of the larger
-one. Unigram shrinks: it starts from many frequent substrings and prunes, round by round, the tokens whose removal
-lowers the text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once for each size that
-is shown. Its own hash tables make the last digits of its probabilities differ from run to run.
+BPE and WordPiece grow: they start from characters and merge, so a smaller vocabulary is a prefix of every larger one.
+Unigram shrinks: it starts from many frequent substrings and prunes, round by round, the tokens whose removal lowers the
+text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once for each size. Its hash tables
+make the last digits of its probabilities differ from run to run.
 
-Words are runs of letters and digits, or of other signs; ``▁`` marks one that follows a space.
+Words are runs of letters and digits, or of other characters; ``▁`` marks a word that follows a space.
 
-BPE: words are counted; each begins as its characters. Again and again the adjacent pair with the highest count,
+BPE: words are counted, and each starts as its characters. In every step the adjacent pair with the highest count,
 
 .. math:: (a, b)^* = \arg\max_{(a,b)} \sum_w c(w)\,\#_{ab}(w),
 
-is merged, until the vocabulary is full or no pair occurs twice (Sennrich et al., 2016, algorithm 1). c(w) is how often
-the word w occurs, #_ab(w) how often a stands before b in it. Of equal counts the pair with the smaller ids wins,
-characters being numbered by their code points: that is the library's order for BPE, and tests hold the merges to it.
+is merged, until the vocabulary is full or no pair occurs twice (Sennrich et al., 2016, algorithm 1). c(w) is the count
+of the word w, #_ab(w) the number of times a precedes b in it. Of equal counts the pair with the smaller ids wins, with
+characters numbered by code point: that is the library's order for BPE, and tests compare the merges with it.
 
 WordPiece marks a token that continues a word with ``##``. Wu et al. (2016) choose tokens to raise the likelihood of the
 training data, with details in Schuster & Nakajima (2012); the library's trainer merges by counts, as its source shows,
-and so does this.
+and so does this module.
 
-Training takes a second at most, and others go first between its parts (`core.turns`). No process of its own: the
-library lets go of the interpreter lock while it trains, and the longest hold that was measured is 50 ms.
+Training takes a second at most and yields to other visitors between its parts (`core.turns`). It needs no process of
+its own: the library releases the interpreter lock while it trains, and holds it for at most 50 ms (measured).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNKNOWN = "<unk>"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One size on the way."""
+    """The state of training at one vocabulary size."""
 
     size: int
     """Entries of the vocabulary."""
@@ -71,14 +71,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What was learned from one text."""
+    """A vocabulary learned from one text, at all its sizes."""
 
     kind: Kind
     words: Mapping[str, int]
     learning: Learning | None
     """The merges; None for Unigram."""
     stages: tuple[Stage, ...]
-    """Sizes with the length of the text at each; of BPE and WordPiece the characters alone come first."""
+    """By size; for BPE and WordPiece the first stage is the characters alone."""
 
     @property
     def smallest(self) -> int:
@@ -91,10 +91,10 @@ class Trained:
         return self.stages[-1].size
 
     def nearest(self, size: int) -> int:
-        """The size nearest to ``size`` that can be shown."""
+        """The available size nearest to ``size``."""
         if self.learning is not None:
             return max(self.smallest, min(self.largest, size))
-        return min((stage.size for stage in self.stages), key=lambda one: (abs(one - size), one))
+        return min((stage.size for stage in self.stages), key=lambda other: (abs(other - size), other))
 
     def tokenize(self, words: Iterable[str], size: int) -> list[list[Piece]]:
         """Each word tokenized by the vocabulary of that size."""
@@ -112,17 +112,17 @@ class Trained:
                 for match in matches
             ]
         merges = self.learning.merges[: self.learning.at(size)]
-        # a pair that comes again later keeps its first rank
+        # a pair that is learned again later keeps its first rank
         ranks = {(match.left, match.right): rank for rank, match in reversed(list(enumerate(merges)))}
         return [[Piece(match, match in known) for match in bpe.encode(word, ranks)] for word in words]
 
 
 def words_of(text: str, kind: Kind) -> list[str]:
-    """The words of ``text`` in order, as the algorithm gets them."""
+    """The words of ``text`` in order, the input of the algorithm."""
     words = []
     for match in _WORD.finditer(text):
-        after_blank = match.start() == 0 or text[match.start() - 1].isspace()
-        words.append(("▁" if after_blank and kind != "wordpiece" else "") + match.group())
+        after_space = match.start() == 0 or text[match.start() - 1].isspace()
+        words.append(("▁" if after_space and kind != "wordpiece" else "") + match.group())
     return words
 
 
@@ -138,12 +138,12 @@ def train(text: str, kind: Kind) -> Trained:
     if kind == "unigram":
         return _unigram(counted)
     learning = learn(counted, MOST, wordpiece.PREFIX if kind == "wordpiece" else "")
-    stages = _grown(learning) if kind == "bpe" else _matched(learning, counted)
+    stages = _after_merges(learning) if kind == "bpe" else _matched(learning, counted)
     return Trained(kind, counted, learning, stages)
 
 
-def _grown(learning: Learning) -> tuple[Stage, ...]:
-    """The text after every merge: of one size the last state counts."""
+def _after_merges(learning: Learning) -> tuple[Stage, ...]:
+    """A stage after every merge; merges that add no token replace the stage of their size."""
     stages = {len(learning.alphabet): learning.start}
     known = set(learning.alphabet)
     for merge in learning.merges:
@@ -153,7 +153,7 @@ def _grown(learning: Learning) -> tuple[Stage, ...]:
 
 
 def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
-    """The text tokenized greedily at some sizes, from the characters alone to the whole vocabulary."""
+    """Stages of greedy tokenization at some sizes, from the characters alone to the whole vocabulary."""
     pieces = learning.vocabulary(MOST)
     low, high = len(learning.alphabet), len(pieces)
     sizes = sorted({low, high, *(round(low + (high - low) * (i / _POINTS) ** 1.5) for i in range(_POINTS))})
@@ -168,17 +168,17 @@ def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
 
 def _unigram(words: Counter[str]) -> Trained:
     letters = len({sign for word in words for sign in word})
-    largest = _shrunk(words, MOST)
+    largest = _pruned(words, MOST)
     by_size = {largest.size: largest}
     for i in range(_STAGES - 1):
         aim = round((letters + 2) * (largest.size / (letters + 2)) ** (i / (_STAGES - 1)))
         if letters < aim < largest.size:
-            stage = _shrunk(words, aim)
+            stage = _pruned(words, aim)
             by_size.setdefault(stage.size, stage)
     return Trained("unigram", words, None, tuple(by_size[size] for size in sorted(by_size)))
 
 
-def _shrunk(words: Counter[str], size: int) -> Stage:
+def _pruned(words: Counter[str], size: int) -> Stage:
     """A Unigram vocabulary of about ``size`` pieces, by the library."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -193,7 +193,7 @@ def _shrunk(words: Counter[str], size: int) -> Stage:
         scores = {
             piece: score for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"] if piece != _UNKNOWN
         }
-        spelt = tokenizer.encode_batch(list(words), add_special_tokens=False)
+        spelled = tokenizer.encode_batch(list(words), add_special_tokens=False)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library's panics are no ordinary exceptions
@@ -202,26 +202,26 @@ def _shrunk(words: Counter[str], size: int) -> Stage:
         ) from error
     if not scores:
         raise InputUnusable("The Unigram trainer found no token in this text. A longer text works.")
-    tokens = sum(len(split.ids) * n for split, n in zip(spelt, words.values(), strict=True))
+    tokens = sum(len(split.ids) * n for split, n in zip(spelled, words.values(), strict=True))
     return Stage(len(scores), tokens, scores)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedMerge:
-    """One merge, as it was learned."""
+    """One learned merge."""
 
     left: str
     right: str
     merged: str
     count: int
-    """How often the pair occurred in the text when it was chosen."""
+    """How often the pair occurred in the text when it was merged."""
     tokens: int
     """Tokens of the whole text after this merge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The whole course: the initial vocabulary and every merge in order."""
+    """The initial vocabulary and every merge in order."""
 
     alphabet: tuple[str, ...]
     """The initial tokens, by id."""
@@ -230,11 +230,11 @@ class Learning:
     merges: tuple[LearnedMerge, ...]
 
     def vocabulary(self, size: int) -> tuple[str, ...]:
-        """The first ``size`` tokens that were known; at least the alphabet."""
+        """The first ``size`` tokens; at least the alphabet."""
         return tuple(dict.fromkeys((*self.alphabet, *(merge.merged for merge in self.merges[: self.at(size)]))))
 
     def at(self, size: int) -> int:
-        """How many merges a vocabulary of ``size`` tokens has room for."""
+        """The number of merges that a vocabulary of ``size`` tokens contains."""
         known = set(self.alphabet)
         for number, merge in enumerate(self.merges):
             if merge.merged not in known and len(known) >= size:
@@ -251,10 +251,10 @@ def learn(words: Mapping[str, int], most: int, prefix: str = "") -> Learning:
         most: size of the vocabulary, the alphabet included.
         prefix: written before every token that continues a word (``##``); nothing for plain BPE.
     """
-    spelt = [[sign if i == 0 else prefix + sign for i, sign in enumerate(word)] for word in words]
-    names = sorted({sign for signs in spelt for sign in signs}, key=lambda sign: (len(sign), sign))
+    spelled = [[sign if i == 0 else prefix + sign for i, sign in enumerate(word)] for word in words]
+    names = sorted({sign for signs in spelled for sign in signs}, key=lambda sign: (len(sign), sign))
     alphabet, ids = tuple(names), {name: number for number, name in enumerate(names)}
-    rows, counts = [[ids[sign] for sign in signs] for signs in spelt], list(words.values())
+    rows, counts = [[ids[sign] for sign in signs] for signs in spelled], list(words.values())
 
     start = tokens = sum(len(row) * n for row, n in zip(rows, counts, strict=True))
     pairs: Counter[tuple[int, int]] = Counter()

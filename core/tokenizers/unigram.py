@@ -11,7 +11,7 @@ between characters, its edges the tokens that fit between two gaps. The best pat
 is a forward sum, :math:`a_j = \sum_{(i,j)} a_i\,p(x_{ij})`; a path is sampled backwards from the end, each edge with
 probability :math:`a_i\,p(x_{ij})^\alpha / a_j`. Kudo (2018), sections 3.2 and 3.3. Where no token is a character alone,
 an unknown edge stands for it, scored the rarest token's logarithm minus 10, as in SentencePiece and the `tokenizers`
-library; tests hold the best segmentation to the library's.
+library; tests compare the best segmentation with the library's.
 """
 
 from __future__ import annotations
@@ -98,18 +98,18 @@ def best(lattice: Lattice) -> Path:
 
 def nbest(lattice: Lattice, count: int) -> tuple[Path, ...]:
     """The ``count`` best segmentations, best first; fewer where there are no more."""
-    # (score, edge, place among the best of the gap where the edge starts); the first None is the empty segmentation.
+    # (score, edge, rank among the best paths to the gap where the edge starts); the None is the empty segmentation.
     paths: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
     for ending in lattice.into()[1:]:
         candidates = [
             (score + edge.score, edge, rank) for edge in ending for rank, (score, _, _) in enumerate(paths[edge.start])
         ]
-        candidates.sort(key=lambda way: -way[0])  # stable: earlier starts first among equals
+        candidates.sort(key=lambda candidate: -candidate[0])  # stable: earlier starts first among equals
         paths.append([(score, edge, rank) for score, edge, rank in candidates[:count]])
-    return tuple(_walked(paths, rank) for rank in range(len(paths[-1])))
+    return tuple(_backtrace(paths, rank) for rank in range(len(paths[-1])))
 
 
-def _walked(paths: list[list[tuple[float, Edge | None, int]]], rank: int) -> Path:
+def _backtrace(paths: list[list[tuple[float, Edge | None, int]]], rank: int) -> Path:
     score, edge, before = paths[-1][rank]
     edges = []
     while edge is not None:
@@ -151,8 +151,8 @@ def sample(lattice: Lattice, random: Random, alpha: float = 1.0) -> Path:
     edges: list[Edge] = []
     gap = len(lattice.text)
     while gap:
-        chances = [exp(ahead[edge.start] + alpha * edge.score - ahead[gap]) for edge in ending[gap]]
-        edge = random.choices(ending[gap], chances)[0]
+        probabilities = [exp(ahead[edge.start] + alpha * edge.score - ahead[gap]) for edge in ending[gap]]
+        edge = random.choices(ending[gap], probabilities)[0]
         edges.append(edge)
         gap = edge.start
     return Path(tuple(reversed(edges)), sum(edge.score for edge in edges))

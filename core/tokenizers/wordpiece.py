@@ -1,10 +1,9 @@
-"""WordPiece on one word: from the left, always the longest vocabulary entry that matches, every lookup recorded.
+"""WordPiece on one word: greedy longest-match-first tokenization from the left, with every lookup recorded.
 
-From position i the substrings w[i:n], w[i:n-1], ..., w[i:i+1] are looked up in this order, with ``##`` before them if
-i > 0; the first that is in the vocabulary is taken, and the search goes on at its end. Where none matches, the
-whole word is unknown. The vocabulary itself comes from Schuster & Nakajima (2012) and Wu et al. (2016); the
-greedy search is BERT's. Words of more than 100 characters are unknown at once. Tests hold the result to the
-`tokenizers` library's.
+From position i the substrings w[i:n], w[i:n-1], ..., w[i:i+1] are looked up in this order, with the prefix ``##`` if
+i > 0; the first that is in the vocabulary becomes a token, and the search continues at its end. If none matches, the
+whole word is unknown. The vocabulary comes from Schuster & Nakajima (2012) and Wu et al. (2016); the greedy search is
+BERT's. Words of more than 100 characters are unknown. Tests compare the result with the `tokenizers` library's.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def match(word: str, vocabulary: Container[str]) -> Match:
     """Tokenize ``word`` greedily.
 
     Args:
-        word: one word, as the tokenizer's normalization and pre-tokenization leave it (lowercase, without spaces).
+        word: one normalized and pre-tokenized word (lowercase, without spaces).
         vocabulary: the tokens; those that continue a word begin with ``##``.
     """
     if len(word) > MOST:

@@ -34,10 +34,10 @@ def test_every_kind_is_here_and_equal_files_are_one() -> None:
     assert [one.family for one in known()] == sorted((one.family for one in known()), key=list(FAMILIES).index)
     assert {one.family for one in known()} == set(FAMILIES)
     shared = HERE["atlas-bert"]
-    assert {"Atlas BERT", "Atlas ALBERT", "Atlas XLNet"} <= set(shared.readers)
+    assert {"Atlas BERT", "Atlas ALBERT", "Atlas XLNet"} <= set(shared.models)
     assert "atlas-albert" not in HERE
     assert HERE["minilm"].size == 30522
-    assert HERE["minilm"].readers[0] == "MiniLM"
+    assert HERE["minilm"].models[0] == "MiniLM"
     assert HERE["atlas-gpt-2"].family == "bpe"
     assert HERE["atlas-byt5"].family == HERE["atlas-reformer"].family == "bytes"
 
@@ -151,7 +151,7 @@ def test_what_is_lost_is_counted() -> None:
     found = lost(cut(HERE["minilm"], "Zoé  saw THE owl, 3 xyz"))
     assert found.capitals == 4
     assert found.accents == 1
-    assert found.blanks_out == 1
+    assert found.spaces_removed == 1
     assert not found.unknown
     assert lost(cut(HERE["atlas-xlm"], "Café")).accents == 0
     assert lost(cut(HERE["atlas-bert"], "a\x07b c")).dropped == 1
@@ -237,13 +237,13 @@ def test_shares_are_the_published_ones() -> None:
     known_ = {(one.slug, one.size): one for one in shares()}
     # ByT5's paper prints 66% for mT5 base, 27% for xl and 16% for xxl
     assert [round(100 * known_["mt5", size].share) for size in ("base", "xl", "xxl")] == [66, 27, 16]
-    assert known_["bert", "base"].reads == 30522 * 768
-    assert known_["bert", "base"].writes == 0
-    assert known_["llama", "7B"].writes == 32000 * 4096
-    assert known_["xlnet", "base"].writes == 32000  # only the bias: the matrix is the one that reads
+    assert known_["bert", "base"].embeddings == 30522 * 768
+    assert known_["bert", "base"].output == 0
+    assert known_["llama", "7B"].output == 32000 * 4096
+    assert known_["xlnet", "base"].output == 32000  # only the bias: the matrix is the one that reads
     assert known_["byt5", "small"].share < 0.002
     assert known_["dall-e", "12B"].vocabulary == 16384  # image tokens are no words
-    assert known_["dall-e", "12B"].writes == 16384 * 3968 + 16384
+    assert known_["dall-e", "12B"].output == 16384 * 3968 + 16384
     assert all(0 <= one.share < 1 for one in shares())
     assert counted(anatomy.tree("elmo"))[0] == 0
 
@@ -267,4 +267,4 @@ def test_pictures_hold_what_they_are_given() -> None:
 def test_a_text_without_pieces_is_wholly_lost() -> None:
     nothing = Tokenization(TokenizerInfo("x", "x", "wordpiece", 1, (), None), " ", (), frozenset(), "")
     assert nothing.characters == 1.0
-    assert lost(nothing).blanks_out == 1
+    assert lost(nothing).spaces_removed == 1

@@ -1,1 +1,1 @@
-"""The page of tokenisers: one section a file."""
+"""The page of tokenizers: one section per file."""

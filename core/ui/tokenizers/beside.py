@@ -39,8 +39,8 @@ def beside(view: View) -> None:
         text = TEXT.draw(state)
         shown = choose_shown(state)
     text = whole(text)
-    cuts = [tokenized(one, text) for one in shown]
-    draw([block(one) for one in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
+    cuts = [tokenized(info, text) for info in shown]
+    draw([block(cut) for cut in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
     view.try_and_notice()
     below = BELOW.draw(state)
     if below == "counts":
@@ -50,11 +50,11 @@ def beside(view: View) -> None:
     else:
         rows: list[Row] = [
             (
-                FAMILIES[one.family],
-                f"{one.size:,}" if one.size else "none",
-                ", ".join(one.readers) or "no model, for comparison",
+                FAMILIES[info.family],
+                f"{info.size:,}" if info.size else "none",
+                ", ".join(info.models) or "no model, for comparison",
             )
-            for one in known()
+            for info in known()
         ]
         text_table(TextTable(("Kind", "Vocabulary", "Used by"), rows, "Tokenizers here", (22, 14, 64), numeric=(1,)))
         view.say("Readers")
@@ -63,35 +63,35 @@ def beside(view: View) -> None:
 def _counts(view: View, cuts: Sequence[Tokenization]) -> None:
     rows: list[Row] = [
         (
-            label(one.by),
-            f"{one.by.size:,}" if one.by.size else "none",
-            f"{one.count:,}",
-            f"{one.characters:.2f}",
-            f"{one.bytes:.2f}",
-            lost(one).summary(),
+            label(cut.by),
+            f"{cut.by.size:,}" if cut.by.size else "none",
+            f"{cut.count:,}",
+            f"{cut.characters:.2f}",
+            f"{cut.bytes:.2f}",
+            lost(cut).summary(),
         )
-        for one in cuts
+        for cut in cuts
     ]
     text_table(TextTable(_HEADINGS, rows, "Tokens of the text", (24, 12, 10, 12, 12, 30), numeric=(1, 2, 3, 4)))
     records = [
         {
-            "tokenizer": label(one.by),
-            "vocabulary": one.by.size or None,
-            "tokens": one.count,
-            "characters per token": one.characters,
-            "bytes per token": one.bytes,
-            "unknown tokens": len(one.unknown),
-            "lossless": one.text == one.decoded,
-            "decoded": visible(one.decoded),
+            "tokenizer": label(cut.by),
+            "vocabulary": cut.by.size or None,
+            "tokens": cut.count,
+            "characters per token": cut.characters,
+            "bytes per token": cut.bytes,
+            "unknown tokens": len(cut.unknown),
+            "lossless": cut.text == cut.decoded,
+            "decoded": visible(cut.decoded),
         }
-        for one in cuts
+        for cut in cuts
     ]
     download_csv(Table.from_records(records), "token-counts", view.state.key("token-counts.csv"))
 
 
 def _tokens(view: View, cuts: Sequence[Tokenization]) -> None:
-    by = choose_one(view.state, LOOK, [one.by for one in cuts])
-    chosen = next(one for one in cuts if one.by.slug == by.slug)
+    by = choose_one(view.state, LOOK, [cut.by for cut in cuts])
+    chosen = next(cut for cut in cuts if cut.by.slug == by.slug)
     records = []
     for i, token in enumerate(chosen.tokens):
         span = chosen.text[max(0, token.start) : max(0, token.end)]

@@ -22,8 +22,8 @@ SHOWN = Words(name="shown", label="Shown", options={})
 
 def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[TokenizerInfo, ...]:
     """The tokenizers to show, in the page's order; never none. Those of ``checkpoints.first(opening)`` at first."""
-    found = {one.slug: one for one in known()}
-    names = {slug: label(one) for slug, one in found.items()}
+    found = {info.slug: info for info in known()}
+    names = {slug: label(info) for slug, info in found.items()}
     default = tuple(slug for slug in found if slug in checkpoints.first(opening)) or tuple(found)[:1]
     with st.popover("Tokenizers", icon=":material/tune:"):
         chosen = SHOWN.with_(options=names, default=default).draw(state)
@@ -32,20 +32,20 @@ def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[Tokeniz
 
 def choose_one(state: PageState, param: Choice, offered: list[TokenizerInfo]) -> TokenizerInfo:
     """A menu of tokenizers; the first is the default."""
-    names = {one.slug: label(one) for one in offered}
+    names = {info.slug: label(info) for info in offered}
     slug = param.with_(options=names, default=offered[0].slug).draw(state, tag=offered[0].slug)
-    return next(one for one in offered if one.slug == slug)
+    return next(info for info in offered if info.slug == slug)
 
 
-def label(one: TokenizerInfo) -> str:
+def label(info: TokenizerInfo) -> str:
     """A tokenizer on a menu: its kind and the first model that has it."""
-    return FAMILIES[one.family] if not one.readers else f"{FAMILIES[one.family]}: {one.name}"
+    return FAMILIES[info.family] if not info.models else f"{FAMILIES[info.family]}: {info.name}"
 
 
 @session.cached()
-def tokenized(one: TokenizerInfo, text: str) -> Tokenization:
+def tokenized(info: TokenizerInfo, text: str) -> Tokenization:
     """:func:`core.tokenizers.cut.cut`, cached; the result is read-only."""
-    return cut(one, text)
+    return cut(info, text)
 
 
 def formula_of(key: str) -> None:

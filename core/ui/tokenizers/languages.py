@@ -28,7 +28,7 @@ MEASURE = Choice(
 LANGUAGE = Choice(
     name="language",
     label="The tokens of one language",
-    options={one.slug: f"{one.name} ({one.script})" for one in languages()},
+    options={language.slug: f"{language.name} ({language.script})" for language in languages()},
     default=languages()[-2].slug,
     width=270,
 )
@@ -41,31 +41,32 @@ def by_language(view: View) -> None:
         measure = cast(Measure, MEASURE.draw(state))
         shown = choose_shown(state, "tokenizers-languages")
     spoken = languages()
-    cuts = {(one.slug, language.slug): tokenized(one, language.text) for one in shown for language in spoken}
+    cuts = {(info.slug, language.slug): tokenized(info, language.text) for info in shown for language in spoken}
     series = []
-    for one in shown:
-        mine = [cuts[one.slug, language.slug] for language in spoken]
+    for info in shown:
+        mine = [cuts[info.slug, language.slug] for language in spoken]
         values = tuple(round(measured(cut, measure, mine[0]), 3) for cut in mine)
-        series.append(Dots(label(one), values, tuple(bool(cut.unknown) for cut in mine)))
+        series.append(Dots(label(info), values, tuple(bool(cut.unknown) for cut in mine)))
     ends = "; ".join(
-        f"{one.name}: {spoken[0].name} {one.values[0]:.2f}, {spoken[-1].name} {one.values[-1]:.2f}" for one in series
+        f"{dots.name}: {spoken[0].name} {dots.values[0]:.2f}, {spoken[-1].name} {dots.values[-1]:.2f}"
+        for dots in series
     )
     records = [
         {
             "language": language.name,
             "script": language.script,
-            "tokenizer": label(one),
+            "tokenizer": label(info),
             "tokens": cut.count,
             "characters": len(language.text),
             "bytes": len(language.text.encode()),
             "characters per token": cut.characters,
             "bytes per token": cut.bytes,
-            "tokens relative to English": cut.count / max(1, cuts[one.slug, spoken[0].slug].count),
+            "tokens relative to English": cut.count / max(1, cuts[info.slug, spoken[0].slug].count),
             "unknown tokens": len(cut.unknown),
         }
         for language in spoken
-        for one in shown
-        for cut in [cuts[one.slug, language.slug]]
+        for info in shown
+        for cut in [cuts[info.slug, language.slug]]
     ]
     Panel(
         "languages",
@@ -78,7 +79,7 @@ def by_language(view: View) -> None:
     view.try_and_notice()
     slug = LANGUAGE.draw(state)
     draw(
-        [block(cuts[one.slug, slug]) for one in shown],
+        [block(cuts[info.slug, slug]) for info in shown],
         key=state.key("runs.html"),
         title="Two sentences in one language",
     )

@@ -61,7 +61,8 @@ def noise(view: View) -> None:
     # Everything may be dropped: a space is what is left to tokenize.
     noised = noisy(text, kind, rate, seed) or " "
     pairs = tuple(
-        Pair(label(one), _texts(one, text), _texts(one, noised), len(tokenized(one, noised).unknown)) for one in shown
+        Pair(label(info), _texts(info, text), _texts(info, noised), len(tokenized(info, noised).unknown))
+        for info in shown
     )
     counts = "; ".join(f"{pair.reader}: {len(pair.clean)} clean, {len(pair.noisy)} noisy" for pair in pairs)
     Panel(
@@ -73,14 +74,16 @@ def noise(view: View) -> None:
             [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
         ),
     ).draw(state)
-    draw([block(tokenized(one, noised)) for one in shown], key=state.key("runs.html"), title="A noisy text, tokenized")
+    draw(
+        [block(tokenized(info, noised)) for info in shown], key=state.key("runs.html"), title="A noisy text, tokenized"
+    )
     view.try_and_notice()
     _all_kinds(view, text, seed, shown)
     st.caption(terms(view.words.part("Sources")) + " " + cited(citation("byt5")))
 
 
-def _texts(one: TokenizerInfo, text: str) -> tuple[str, ...]:
-    return tuple(token.text for token in tokenized(one, text).tokens)
+def _texts(info: TokenizerInfo, text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in tokenized(info, text).tokens)
 
 
 def _all_kinds(view: View, text: str, seed: int, shown: tuple[TokenizerInfo, ...]) -> None:
@@ -90,15 +93,15 @@ def _all_kinds(view: View, text: str, seed: int, shown: tuple[TokenizerInfo, ...
     for kind in KINDS:
         noised = noisy(text, cast(Noise, kind), _USUAL.get(cast(Noise, kind)), seed) or " "
         cells = []
-        for one in shown:
-            before, after = tokenized(one, text), tokenized(one, noised)
+        for info in shown:
+            before, after = tokenized(info, text), tokenized(info, noised)
             growth = after.count / max(1, before.count)
             cells.append((f"× {growth:.2f}", f"{len(after.unknown)} unknown" if after.unknown else ""))
             records.append(
                 {
                     "noise": KINDS[kind],
                     "noisy text": noised,
-                    "tokenizer": label(one),
+                    "tokenizer": label(info),
                     "clean": before.count,
                     "noisy": after.count,
                     "growth": growth,
@@ -109,7 +112,7 @@ def _all_kinds(view: View, text: str, seed: int, shown: tuple[TokenizerInfo, ...
         rows.append(((KINDS[kind], source), *cells))
     view.say("All kinds")
     width = 76 // max(1, len(shown))
-    headings = ("Noise", *(label(one) for one in shown))
+    headings = ("Noise", *(label(info) for info in shown))
     numeric = tuple(range(1, len(shown) + 1))
     text_table(TextTable(headings, rows, "Growth by noise", (24, *[width] * len(shown)), numeric=numeric))
     download_csv(Table.from_records(records), "noise-by-kind", view.state.key("noise-by-kind.csv"))

@@ -57,17 +57,17 @@ def draw(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
 
 def block(cut: Tokenization) -> str:
     """A tokenizer's name, its counts, its tokens and what is lost, as HTML."""
-    one = cut.by
-    size = f"vocabulary {one.size:,}" if one.size else "no vocabulary"
-    alone = " · trained here, used by no model" if one.family == "letter-bpe" else ""
-    of = alone if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
-    more = f" and {len(one.readers) - 1} more" if len(one.readers) > 1 else ""
+    info = cut.by
+    size = f"vocabulary {info.size:,}" if info.size else "no vocabulary"
+    alone = " · trained here, used by no model" if info.family == "letter-bpe" else ""
+    of = alone if not info.models else f" · {info.models[0] if len(info.models) == 1 else info.name}"
+    more = f" and {len(info.models) - 1} more" if len(info.models) > 1 else ""
     tokens = f"{cut.count:,} token{'' if cut.count == 1 else 's'}"
     each = f" · {cut.characters:.2g} characters each" if cut.count else ""
     return (
-        f'<div class="tk"><div class="tk-head"><b>{FAMILIES[one.family]}</b>'
+        f'<div class="tk"><div class="tk-head"><b>{FAMILIES[info.family]}</b>'
         f"<span>{escape(size + of + more)}</span><span class='n'><b>{tokens}</b>{each}</span></div>"
-        f"{run(cut.tokens, FAMILIES[one.family], unknown=cut.unknown, tight=one.family in _TIGHT)}"
+        f"{run(cut.tokens, FAMILIES[info.family], unknown=cut.unknown, tight=info.family in _TIGHT)}"
         f'<p class="tk-foot">{escape(_foot(cut))}</p></div>'
     )
 

@@ -25,9 +25,9 @@ def share(view: View) -> None:
     """Draw the section."""
     every = EVERY.draw(view.state)
     unbuilt()
-    found = [one for one in shares() if every or one.default]
-    ends = [one for one in found if one.vocabulary]
-    by_size = {(one.slug, one.size): one for one in shares()}
+    found = [row for row in shares() if every or row.default]
+    ends = [row for row in found if row.vocabulary]
+    by_size = {(row.slug, row.size): row for row in shares()}
     mt5, byt5 = by_size.get(("mt5", "small")), by_size.get(("byt5", "small"))
     view.say("Range", least=percent(ends[-1].share), most=percent(ends[0].share))
     if mt5 and byt5:
@@ -35,7 +35,7 @@ def share(view: View) -> None:
     Panel(
         "vocabulary-share",
         "The vocabulary's share of the parameters",
-        bars([Bar(_name(one, every), one.reads, one.writes, one.total) for one in ends], theme=theme()),
+        bars([Bar(_name(row, every), row.embeddings, row.output, row.total) for row in ends], theme=theme()),
         view.words.part(
             "Alt",
             networks=len(ends),
@@ -45,28 +45,28 @@ def share(view: View) -> None:
         Table.from_records(
             [
                 {
-                    "system": one.system,
-                    "size": one.size,
-                    "vocabulary": one.vocabulary,
-                    "embeddings": one.reads,
-                    "output layer, untied": one.writes,
-                    "parameters": one.total,
-                    "share": one.share,
+                    "system": row.system,
+                    "size": row.size,
+                    "vocabulary": row.vocabulary,
+                    "embeddings": row.embeddings,
+                    "output layer, untied": row.output,
+                    "parameters": row.total,
+                    "share": row.share,
                 }
-                for one in found
+                for row in found
             ]
         ),
     ).draw(view.state)
     view.try_and_notice()
     rows: list[Row] = [
         (
-            (Link(one.system, f"{base_path()}/{catalogue.get(one.slug).branch}?system={one.slug}&tab=tree"), one.size),
-            f"{one.vocabulary:,}" if one.vocabulary else "reads characters",
-            in_words(one.reads + one.writes),
-            in_words(one.total),
-            percent(one.share),
+            (Link(row.system, f"{base_path()}/{catalogue.get(row.slug).branch}?system={row.slug}&tab=tree"), row.size),
+            f"{row.vocabulary:,}" if row.vocabulary else "reads characters",
+            in_words(row.embeddings + row.output),
+            in_words(row.total),
+            percent(row.share),
         )
-        for one in found
+        for row in found
     ]
     headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
     with st.expander("All systems"):
@@ -75,8 +75,8 @@ def share(view: View) -> None:
     formula_of("share")
 
 
-def _name(one: Share, every: bool) -> str:
-    return f"{one.system} {one.size}" if every else one.system
+def _name(row: Share, every: bool) -> str:
+    return f"{row.system} {row.size}" if every else row.system
 
 
 SHARE = Section("share", share, (EVERY,))

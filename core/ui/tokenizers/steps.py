@@ -28,27 +28,27 @@ from core.ui.tokenizers.runs import draw, run
 STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slider")
 
 
-def merges(view: View, one: TokenizerInfo, word: str) -> None:
+def merges(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the merges of ``word``, which is written in the vocabulary's own symbols."""
     state = view.state
-    known, units = ranks(one), "bytes" if one.family == "bpe" else "characters"
-    symbols = bpe.symbols(word, end_of_word(one))
+    known, units = ranks(info), "bytes" if info.family == "bpe" else "characters"
+    symbols = bpe.symbols(word, end_of_word(info))
     found = bpe.merges(symbols, known)
     applied = len(found)
     if len(found) > 1:
         most = len(found)
         wanted = STEP.with_(default=most).value(state)
         state.set(step=min(wanted, most))
-        applied = STEP.with_(high=most, default=most).draw(state, tag=f"{one.slug}.{word}")
+        applied = STEP.with_(high=most, default=most).draw(state, tag=f"{info.slug}.{word}")
     pieces = found[applied - 1].pieces if applied else symbols
     new = frozenset({found[applied - 1].at}) if applied else frozenset[int]()
-    draw([run(_tokens(one, pieces), "Tokens so far", new=new)])
+    draw([run(_tokens(info, pieces), "Tokens so far", new=new)])
     Panel(
         "merges",
         "Merge tree",
         figures.join_tree(
-            [readable(one, symbol) for symbol in symbols],
-            [(step.at, readable(one, step.left + step.right), step.rank) for step in found[:applied]],
+            [readable(info, symbol) for symbol in symbols],
+            [(step.at, readable(info, step.left + step.right), step.rank) for step in found[:applied]],
             theme=theme(),
         ),
         view.words.part(
@@ -60,12 +60,12 @@ def merges(view: View, one: TokenizerInfo, word: str) -> None:
         [
             {
                 "step": number,
-                "left": readable(one, step.left),
-                "right": readable(one, step.right),
-                "merged": readable(one, step.left + step.right),
+                "left": readable(info, step.left),
+                "right": readable(info, step.right),
+                "merged": readable(info, step.left + step.right),
                 "rank": step.rank + 1,
                 "candidate pairs": step.candidates,
-                "tokens after it": " · ".join(readable(one, piece) for piece in step.pieces),
+                "tokens after it": " · ".join(readable(info, piece) for piece in step.pieces),
             }
             for number, step in enumerate(found, start=1)
         ]
@@ -74,25 +74,25 @@ def merges(view: View, one: TokenizerInfo, word: str) -> None:
         data_table(table, "merges", alt="All merges in order", key=state.key("merge-table"))
     else:
         view.note("No merges", units=units)
-    if one.family == "letter-bpe":
+    if info.family == "letter-bpe":
         view.say("Plain BPE")
     formula_of("bpe")
 
 
-def readable(one: TokenizerInfo, piece: str) -> str:
+def readable(info: TokenizerInfo, piece: str) -> str:
     """A vocabulary entry as a person reads it, its space and its mark drawn."""
-    style = DECODERS.get(type(engine(one).decoder).__name__, "plain")
+    style = DECODERS.get(type(engine(info).decoder).__name__, "plain")
     if style == "end-of-word":
         return visible(piece)  # the mark of the end decides which merges there are
     text, leading, marked = read_piece(piece, style)
     return ("␣" if leading else "##" if marked else "") + visible(text)
 
 
-def _tokens(one: TokenizerInfo, pieces: tuple[str, ...]) -> list[Token]:
+def _tokens(info: TokenizerInfo, pieces: tuple[str, ...]) -> list[Token]:
     tokens = []
     for i, piece in enumerate(pieces):
-        text, leading = readable(one, piece), False
-        if one.family == "bpe":
+        text, leading = readable(info, piece), False
+        if info.family == "bpe":
             text, leading, _ = read_piece(piece, "byte-level")
         tokens.append(Token(-1, piece, text, -1, -1, False, bool(i), leading))
     return tokens
@@ -117,22 +117,22 @@ def steps(view: View) -> None:
         method = METHOD.draw(state)
         typed = WORD.draw(state)
         families = ("bpe", "letter-bpe") if method == "bpe" else (method,)
-        fitting = sorted((one for one in known() if one.family in families), key=lambda one: one.family)
+        fitting = sorted((info for info in known() if info.family in families), key=lambda info: info.family)
         if not fitting:
             raise InputUnusable("No model of this kind is installed here, so there is no vocabulary to show.")
-        one = choose_one(state, BY, fitting)
-    word = _choose_word(state, one, typed)
-    {"bpe": merges, "wordpiece": matches, "unigram": unigram.segmentations}[method](view, one, word)
+        info = choose_one(state, BY, fitting)
+    word = _choose_word(state, info, typed)
+    {"bpe": merges, "wordpiece": matches, "unigram": unigram.segmentations}[method](view, info, word)
 
 
-def _choose_word(state: PageState, one: TokenizerInfo, typed: str) -> str:
+def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
     """The word to follow, where the text has several; the longest by default."""
-    parts = words(one, typed)
+    parts = words(info, typed)
     if len(parts) == 1:
         state.set(part=None)
         return parts[0]
     longest = max(range(len(parts)), key=lambda i: len(parts[i]))
-    options = {str(i + 1): f"{i + 1}: {readable(one, part)}" for i, part in enumerate(parts)}
+    options = {str(i + 1): f"{i + 1}: {readable(info, part)}" for i, part in enumerate(parts)}
     at = min(PART.with_(default=longest + 1).value(state), len(parts))
     picked = st.pills(
         f"Pre-tokenized into {len(parts)} words; follow",
@@ -140,18 +140,18 @@ def _choose_word(state: PageState, one: TokenizerInfo, typed: str) -> str:
         default=str(at),
         required=True,
         format_func=options.__getitem__,
-        key=state.key(f"part.{one.slug}.{typed[:MOST]}"),
+        key=state.key(f"part.{info.slug}.{typed[:MOST]}"),
     )
     state.set(part=None if int(picked) == longest + 1 else int(picked))
     return parts[int(picked) - 1]
 
 
-def matches(view: View, one: TokenizerInfo, word: str) -> None:
+def matches(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the lookups of ``word``, as the tokenizer's own normalization left it."""
-    vocabulary: dict[str, int] = engine(one).get_vocab(with_added_tokens=False)
+    vocabulary: dict[str, int] = engine(info).get_vocab(with_added_tokens=False)
     found = wordpiece.match(word, vocabulary)
     if found.pieces is None:
-        sign = unknown_piece(one) or ""
+        sign = unknown_piece(info) or ""
         draw([run([Token(vocabulary.get(sign, -1), sign, sign, 0, len(word))], "Tokens", unknown=frozenset({0}))])
         last = found.tries[-1].piece if found.tries else word
         st.markdown(
@@ -164,10 +164,18 @@ def matches(view: View, one: TokenizerInfo, word: str) -> None:
         ]
         draw([run(tokens, "Tokens")])
     records = [
-        {"lookup": number, "start": one.start, "end": one.end, "substring": one.piece, "in the vocabulary": one.found}
-        for number, one in enumerate(found.tries, start=1)
+        {
+            "lookup": number,
+            "start": lookup.start,
+            "end": lookup.end,
+            "substring": lookup.piece,
+            "in the vocabulary": lookup.found,
+        }
+        for number, lookup in enumerate(found.tries, start=1)
     ]
-    lookups = view.words.part("Alt: lookups", count=len(found.tries), matched=sum(one.found for one in found.tries))
+    lookups = view.words.part(
+        "Alt: lookups", count=len(found.tries), matched=sum(lookup.found for lookup in found.tries)
+    )
     Panel(
         "lookups",
         "Vocabulary lookups",

@@ -59,7 +59,7 @@ def training(view: View) -> None:
         sentence = words_of(whole(test, _MOST_TEST), trained.kind)
         size = _size(view, trained)
         tokens = trained.tokenize(sentence, size)
-        stage = next((one for one in reversed(trained.stages) if one.size <= size), trained.stages[0])
+        stage = next((stage for stage in reversed(trained.stages) if stage.size <= size), trained.stages[0])
         view.say("Size", size=f"{size:,}", tokens=f"{stage.tokens:,}", test=sum(map(len, tokens)))
         draw([_run(tokens)])
         _curve(view, trained, sentence, size, len(text), len(test))
@@ -85,7 +85,7 @@ def _size(view: View, trained: Trained) -> int:
         return high
     tag = f"{trained.kind}.{low}.{high}"
     if trained.learning is None:
-        sizes = [one.size for one in trained.stages]
+        sizes = [stage.size for stage in trained.stages]
         size = int(st.select_slider(SIZE.label, sizes, wanted, key=state.key(f"size.{tag}")))
         state.set(size=None if size == trained.nearest(usual) else size)
         return size
@@ -94,9 +94,9 @@ def _size(view: View, trained: Trained) -> int:
 
 
 def _curve(view: View, trained: Trained, sentence: Sequence[str], size: int, text: int, test: int) -> None:
-    sizes = [one.size for one in trained.stages]
+    sizes = [stage.size for stage in trained.stages]
     chosen = sorted({sizes[round(i * (len(sizes) - 1) / (_POINTS - 1))] for i in range(_POINTS)})
-    of_text = [(one.size, 100 * one.tokens / max(1, text)) for one in trained.stages]
+    of_text = [(stage.size, 100 * stage.tokens / max(1, text)) for stage in trained.stages]
     of_test = [(at, 100 * sum(map(len, trained.tokenize(sentence, at))) / max(1, test)) for at in chosen]
     rows = [("training text", *point) for point in of_text] + [("test sentence", *point) for point in of_test]
     Panel(
@@ -140,14 +140,14 @@ def _learned(view: View, trained: Trained, size: int) -> None:
             [
                 {
                     "number": number,
-                    "left": visible(one.left),
-                    "right": visible(one.right),
-                    "merged": visible(one.merged),
-                    "count": one.count,
-                    "tokens of the text after it": one.tokens,
+                    "left": visible(merge.left),
+                    "right": visible(merge.right),
+                    "merged": visible(merge.merged),
+                    "count": merge.count,
+                    "tokens of the text after it": merge.tokens,
                     "in the vocabulary": number <= most,
                 }
-                for number, one in enumerate(trained.learning.merges, start=1)
+                for number, merge in enumerate(trained.learning.merges, start=1)
             ]
         )
         alphabet = trained.learning.alphabet

@@ -31,11 +31,11 @@ _BEST = 8
 _SAMPLES = 200
 
 
-def segmentations(view: View, one: TokenizerInfo, word: str) -> None:
+def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the lattice of ``word``, ``▁`` standing for the space before it."""
     state = view.state
-    probabilities = scores(one)
-    lattice = unigram.lattice(word, probabilities, _longest(one, len(probabilities)))
+    probabilities = scores(info)
+    lattice = unigram.lattice(word, probabilities, _longest(info, len(probabilities)))
     paths = unigram.nbest(lattice, _BEST)
     total = unigram.total(lattice)
     best = paths[0]
@@ -134,5 +134,5 @@ def _spaced(text: str) -> str:
 
 
 @session.cached()
-def _longest(one: TokenizerInfo, size: int) -> int:
-    return max(map(len, scores(one)))
+def _longest(info: TokenizerInfo, size: int) -> int:
+    return max(map(len, scores(info)))
