@@ -1,4 +1,4 @@
-"""Tiny random models in ``save_pretrained`` folders, with tokenisers of their own: a checkpoint directory for tests.
+"""Tiny random models in ``save_pretrained`` folders, with tokenizers of their own: a checkpoint directory for tests.
 
 Nothing is downloaded and nothing is trained: the weights are drawn from a seed, so tests on them check shapes, plumbing
 and parity with transformers, never quality. Each function writes one folder and returns it; ``make_all`` writes one of
@@ -22,7 +22,7 @@ SENTENCES = (
     "Der Hund schläft im Garten und die Katze trinkt Milch.",
     "She reads a good book, and he drinks tea with milk.",
 )
-"""What the tokenisers are trained on; the words of these sentences are mostly whole tokens."""
+"""What the tokenizers are trained on; the words of these sentences are mostly whole tokens."""
 
 
 def _fast(tokenizer: Any, **special: Any) -> Any:
@@ -32,7 +32,7 @@ def _fast(tokenizer: Any, **special: Any) -> Any:
 
 
 def wordpiece_tokenizer(positions: int = 64) -> Any:
-    """A lower-casing WordPiece tokeniser with BERT's special tokens (ids 0-4: PAD UNK CLS SEP MASK)."""
+    """A lower-casing WordPiece tokenizer with BERT's special tokens (ids 0-4: PAD UNK CLS SEP MASK)."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     normalizer, cut = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
@@ -64,7 +64,7 @@ def wordpiece_tokenizer(positions: int = 64) -> Any:
 
 
 def bytelevel_tokenizer(positions: int = 64) -> Any:
-    """A byte-level BPE tokeniser in the manner of GPT-2; every byte has a token, ``<|endoftext|>`` has id 0."""
+    """A byte-level BPE tokenizer in the manner of GPT-2; every byte has a token, ``<|endoftext|>`` has id 0."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -83,7 +83,7 @@ def bytelevel_tokenizer(positions: int = 64) -> Any:
 
 
 def metaspace_tokenizer(positions: int = 64) -> Any:
-    """A Unigram tokeniser in the manner of T5: ids 0-2 are ``<pad> </s> <unk>``, then ``<extra_id_0..9>``."""
+    """A Unigram tokenizer in the manner of T5: ids 0-2 are ``<pad> </s> <unk>``, then ``<extra_id_0..9>``."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.Unigram())
@@ -94,8 +94,8 @@ def metaspace_tokenizer(positions: int = 64) -> Any:
     trainer = trainers.UnigramTrainer(vocab_size=220, special_tokens=special, unk_token="<unk>", show_progress=False)
     tokenizer.train_from_iterator(SENTENCES, trainer)
     # The trainer's order is another in every process.
-    learnt = [tuple(entry) for entry in json.loads(tokenizer.to_str())["model"]["vocab"]]
-    tokenizer.model = models.Unigram(learnt[: len(special)] + sorted(learnt[len(special) :]), unk_id=2)
+    learned = [tuple(entry) for entry in json.loads(tokenizer.to_str())["model"]["vocab"]]
+    tokenizer.model = models.Unigram(learned[: len(special)] + sorted(learned[len(special) :]), unk_id=2)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
@@ -116,7 +116,7 @@ def _save(model: Any, tokenizer: Any, folder: Path) -> Path:
 
 
 def _make(folder: Path, model: str, tokenizer: Any, **settings: Any) -> Path:
-    """A random model of transformers' class ``model``, with its tokeniser."""
+    """A random model of transformers' class ``model``, with its tokenizer."""
     import torch
     import transformers
 
@@ -226,7 +226,7 @@ def tiny_xlnet(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16
 def tiny_transformer_xl(
     folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, memory: int | None = 96
 ) -> Path:
-    """A random XLNetLMHeadModel that sees to the left and remembers ``memory`` tokens, with GPT-2's tokeniser."""
+    """A random XLNetLMHeadModel that sees to the left and remembers ``memory`` tokens, with GPT-2's tokenizer."""
     sizes = _xlnet(layers, heads, width) | {"attn_type": "uni", "mem_len": memory, "bos_token_id": 0, "eos_token_id": 0}
     return _make(folder, "XLNetLMHeadModel", bytelevel_tokenizer(2_000_000), **sizes)
 

@@ -69,7 +69,7 @@ def corpus(folder: Path) -> Path:
 
 
 def backbone(folder: Path) -> Path:
-    """A random BertModel of two layers and width 16 with its tokeniser, as the package keeps them."""
+    """A random BertModel of two layers and width 16 with its tokenizer, as the package keeps them."""
     from transformers import BertConfig, BertModel
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 POSITIONS = 64
 UNBOUNDED = 2_000_000
-"""Of the tokenisers: what bounds a text is the model."""
+"""Of the tokenizers: what bounds a text is the model."""
 PLAIN = "The cat sat on the mat and looked at the dog."
 MASKED = "The cat [MASK] on the mat and looked at the dog."
 

@@ -90,10 +90,10 @@ def _installed(name: str) -> tuple[str, str]:
     except PackageNotFoundError:
         return "not installed", ""
     declared = next((found[field] for field in ("License-Expression", "License") if found[field]), "")
-    return version(name), plain_licence(declared)
+    return version(name), short_license(declared)
 
 
-def plain_licence(declared: str) -> str:
+def short_license(declared: str) -> str:
     """The first line of a declared licence; some packages paste the whole text there."""
     first = declared.strip().splitlines()[0] if declared.strip() else "see the package"
     return first if len(first) <= 40 else f"{first[:39]}…"

@@ -79,13 +79,13 @@ def token_chips(
         "clearable": clearable,
         "label": label,
         "accent": color,
-        "onAccent": on_colour(color),
+        "onAccent": text_color_on(color),
     }
     CHIPS.draw(key, data)
     return current
 
 
-def on_colour(color: str) -> str:
+def text_color_on(color: str) -> str:
     """Black or white, whichever reads better on ``color`` (``#rrggbb``), by WCAG's contrast ratio."""
     return str(readable(np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from core import __version__
-from core.ui.about import LIBRARIES, attribution, plain_licence
+from core.ui.about import LIBRARIES, attribution, short_license
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,13 +41,13 @@ def test_versions_are_the_installed_ones() -> None:
     assert f"version = {{{__version__}}}" in page
 
 
-def test_the_licence_is_there_in_full() -> None:
+def test_the_license_is_there_in_full() -> None:
     page = shown()
     assert "END OF TERMS AND CONDITIONS" in page
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").strip() in page
 
 
-def test_a_licence_field_that_holds_a_whole_text_is_cut_to_its_first_line() -> None:
-    assert plain_licence("MIT License\n\nPermission is hereby granted") == "MIT License"
-    assert plain_licence("") == "see the package"
-    assert len(plain_licence("x" * 500)) == 40
+def test_a_license_field_with_a_whole_text_is_cut_to_its_first_line() -> None:
+    assert short_license("MIT License\n\nPermission is hereby granted") == "MIT License"
+    assert short_license("") == "see the package"
+    assert len(short_license("x" * 500)) == 40

@@ -91,7 +91,7 @@ def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpo
     assert at.text_area[0].value == "the [MASK] sat"
 
 
-def test_a_head_that_hears_the_sentence_says_so_and_others_do_not(checkpoint_dir: Path) -> None:
+def test_a_head_with_sentence_input_says_so_and_others_do_not(checkpoint_dir: Path) -> None:
     formula = r"e_w^\top A\, s"
     for model, expected in (("minilm", True), (MODELS["encoder"], False)):
         at = opened("encoder", tab="demo", model=model)

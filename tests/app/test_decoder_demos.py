@@ -69,7 +69,7 @@ def page(**query: str) -> AppTest:
     return opened("decoder", system="ctrl", model="atlas-ctrl", **query)
 
 
-def test_every_code_continues_the_same_beginning() -> None:
+def test_every_code_continues_the_same_prompt() -> None:
     at = page(text="The cat", length="5", passage="The dog sat.")
     assert not at.warning
     written, judged = (frame.value for frame in at.dataframe[:2])

@@ -216,7 +216,7 @@ def test_drafts_are_accepted_and_rejected(how: str) -> None:
     assert "the target model's own" in html_of(at).replace("&#x27;", "'")
 
 
-def test_a_drafted_text_shows_surprise_and_entropy_too() -> None:
+def test_a_drafted_text_shows_surprisal_and_entropy_too() -> None:
     """The same tokens under every look, each checked one with its bits; only the grounds differ."""
     looks = {look: opened(tab="draft", length="20", look=look) for look in ("rounds", "surprise", "entropy")}
     grounds = {}
@@ -240,7 +240,7 @@ def drafted_text(at: AppTest) -> str:
 
 
 @pytest.mark.parametrize("settings", [{"penalty": "1.5", "norepeat": "2"}, {"stop": "girl"}])
-def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str, str]) -> None:
+def test_a_draft_follows_the_settings_as_greedy_decoding_does(settings: dict[str, str]) -> None:
     at = opened(tab="draft", length="20", **settings)
     begun = Start(prompt_ids(writer(), PROMPT), None, None)
     decoding = Decoding(

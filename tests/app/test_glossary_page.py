@@ -32,7 +32,7 @@ def test_all_terms_stand_there_with_links() -> None:
     assert 'href="/decoder?system=gpt-j&amp;tab=facts"' in html_of(at)
 
 
-def test_a_link_opens_a_term_with_its_formula_and_neighbours() -> None:
+def test_a_link_opens_a_term_with_its_formula_and_neighbors() -> None:
     at = opened("glossary", term="rotary-positions")
     assert at.subheader[0].value == "Rotary positions"
     assert "R_{n-m}" in at.latex[0].value

@@ -15,7 +15,7 @@ def text(at: AppTest) -> str:
     return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
 
 
-def test_home_opens_with_picture_doors_and_beginnings() -> None:
+def test_home_opens_with_picture_entries_and_starting_points() -> None:
     at = opened("home")
     assert not at.error
     assert at.title[0].value == "Transformer Atlas"

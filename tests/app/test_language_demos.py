@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Decoding
 from core.theme import LIGHT
-from core.ui.chips import Clicked, on_colour
+from core.ui.chips import Clicked, text_color_on
 from core.ui.demos.decoding import effective
 from tests.pages import opened
 
@@ -150,7 +150,7 @@ def test_bars_label_what_they_show() -> None:
 
 
 def test_text_on_an_accent_can_be_read() -> None:
-    assert [on_colour(c) for c in ("#0072B2", "#CC79A7", "#000000", "#ffffff")] == [
+    assert [text_color_on(c) for c in ("#0072B2", "#CC79A7", "#000000", "#ffffff")] == [
         "#ffffff",
         "#000000",
         "#ffffff",

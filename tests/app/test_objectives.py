@@ -68,7 +68,7 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
         assert "Proportions over many samples, and the published ones" in html_of(at.run())
 
 
-def test_again_draws_the_next_seed(page: AppTest) -> None:
+def test_again_takes_the_next_seed(page: AppTest) -> None:
     at = back(page, objective="masked", seed="4")
     before = tokens_of(at)
     widget(at.button, "Again").click().run()
@@ -101,7 +101,7 @@ def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
 
 
 @pytest.mark.parametrize("slug", ["prefix", "denoise", "permutation"])
-def test_what_is_asked_cannot_be_read_off_a_neighbour_while_covered(page: AppTest, slug: str) -> None:
+def test_the_covered_word_cannot_be_read_off_a_neighbor(page: AppTest, slug: str) -> None:
     at = back(page, objective=slug, cover="yes")
     asked = [box for box in at.expander if box.label.startswith("Your ")]
     assert asked

@@ -221,7 +221,7 @@ def test_the_models_do_fairly_on_the_bank(kind: Kind) -> None:
     assert 0.3 <= right / len(asked) <= 0.95
 
 
-def test_an_order_turned_round_gets_the_rest_of_the_probability() -> None:
+def test_the_reversed_order_gets_the_rest_of_the_probability() -> None:
     model = checkpoints.load("atlas-gpt-2")
     question = draw("order", 0)[0]
     turned = replace(question, choices=question.choices[::-1], correct=1 - (question.correct or 0))

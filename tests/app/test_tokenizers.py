@@ -1,4 +1,4 @@
-"""The page of tokenisers: every section, its state in the link, and everything that one can type or link."""
+"""The page of tokenizers: every section, its state in the link, and everything that one can type or link."""
 
 from __future__ import annotations
 

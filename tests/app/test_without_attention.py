@@ -27,7 +27,7 @@ def mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "section", [one.slug for one in pages()["attention"].sections if one.slug not in ("every", "beside", "grammar")]
 )
-def test_every_way_to_look_at_heads_says_what_mamba_has_instead(
+def test_every_view_of_heads_says_what_mamba_has_instead(
     section: str, mamba: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:
     use_checkpoints(mamba)

@@ -63,7 +63,7 @@ def test_three_words_are_found_and_cost_something_in_three_orders() -> None:
     assert together["your order"] != pytest.approx(together["right to left"], abs=1e-6)
 
 
-def test_the_order_can_be_turned_round_and_travels_in_the_link() -> None:
+def test_the_order_can_be_reversed_and_travels_in_the_link() -> None:
     at = xlnet(text="The cat sat on the mat.", words="2.6")
     assert at.multiselect[0].value == [2, 6]
     first = at.dataframe[0].value

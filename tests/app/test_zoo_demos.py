@@ -42,7 +42,7 @@ def test_every_demo_of_an_encoder_opens_filled(spec: Any) -> None:
 
 
 @pytest.mark.parametrize("spec", PAIRS, ids=lambda spec: spec.slug)
-def test_pairs_are_judged_and_nonsense_loses_nothing(spec: Any) -> None:
+def test_pairs_are_classified_and_nonsense_loses_nothing(spec: Any) -> None:
     at = page(spec, demo="pairs", first="The dog barked.", second="It was hungry.\nThe moon is far away.")
     assert at.text_input[0].value == "The dog barked."
     table = at.dataframe[0].value

@@ -125,7 +125,7 @@ PLANTED = {
 }
 """What the same model makes of three words: line and paragraph separators, a turn of direction, a token of 10 kB.
 
-A visitor's text is cleaned of the first two and may not be as long as the third, a host's tokeniser is not.
+A visitor's text is cleaned of the first two and may not be as long as the third, a host's tokenizer is not.
 """
 
 
@@ -213,7 +213,7 @@ def models(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _planted(folder: Path) -> Any:
-    """A tokeniser that makes of the words of :data:`PLANTED` what stands beside them there, each a token of its own."""
+    """A tokenizer that makes of the words of :data:`PLANTED` what stands beside them there, each a token of its own."""
     from tokenizers import AddedToken
     from transformers import AutoTokenizer
 

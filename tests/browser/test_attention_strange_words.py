@@ -47,7 +47,7 @@ def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
             assert frame.locator("img[src=x], svg[onload], [onerror], a[href^=javascript]").count() == 0, tab
 
 
-def test_sections_show_what_a_tokeniser_plants_as_text(visitor: Visitor) -> None:
+def test_sections_show_what_a_tokenizer_plants_as_text(visitor: Visitor) -> None:
     """Separators, a turn of direction and a token of 10 kB: made visible, in their positions, and cut."""
     text = "the cat " + " ".join(PLANTED)
     for tab, page in sections(visitor, text, text):

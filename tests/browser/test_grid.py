@@ -109,7 +109,7 @@ def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
     page.close()
 
 
-def test_differences_have_a_colour_for_each_sign(bare: BrowserContext) -> None:
+def test_differences_have_a_color_for_each_sign(bare: BrowserContext) -> None:
     found = _map()
     signed = combine.difference(combine.part(found, layer=1, head=2), combine.part(found, layer=0, head=0))
     page, trouble = open_alone(bare, grid.render(signed))

@@ -115,7 +115,7 @@ def angle(point: Locator) -> int:
     return int(point.get_attribute("aria-valuenow") or -1)
 
 
-def test_a_point_is_turned_by_keyboard(page: Page) -> None:
+def test_a_point_is_rotated_by_keyboard(page: Page) -> None:
     mount(page, CIRCLE, point_data(0, 90))
     first = page.get_by_role("slider", name="image 1")
     first.focus()

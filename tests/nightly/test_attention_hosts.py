@@ -36,7 +36,7 @@ CHECKS = (
     test_block.test_norms_are_the_models_own,
     test_block.test_the_last_step_is_the_librarys_state,
     test_block_modules.test_every_letter_of_a_formula_is_named,
-    test_block_modules.test_sums_and_terms_are_those_of_their_sources,
+    test_block_modules.test_input_embeddings_and_terms_are_those_of_their_sources,
     test_ablate.test_each_reading_is_the_answer_of_a_model_cut_off_there,
 )
 

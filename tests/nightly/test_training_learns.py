@@ -42,7 +42,7 @@ def curve(folder: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs are forked, which Windows cannot")
-def test_a_run_that_is_killed_again_and_again_draws_the_same_curve(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_repeatedly_has_the_same_curve(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, runs.__file__, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

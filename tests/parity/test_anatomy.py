@@ -139,7 +139,7 @@ def test_clips_towers_are_what_its_record_says_of_them() -> None:
     assert facts["Image tower, ViT-B/32"].value == f"{_count(vision):,}"
 
 
-def test_the_layers_of_modernbert_that_look_at_everything() -> None:
+def test_the_global_attention_layers_of_modernbert() -> None:
     sizes = catalogue.get("modernbert").sizes
     kinds = [transformers.ModernBertConfig(**size.overrides).layer_types for size in sizes]
     assert [(kind.count("full_attention"), len(kind), kind[0]) for kind in kinds] == [

@@ -76,7 +76,7 @@ def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None
     assert found.weights.shape[-1] == len("The cat sat") + 6
 
 
-def test_longformer_sees_its_window_and_the_first_token(tmp_path: Path) -> None:
+def test_longformer_attends_to_its_window_and_the_first_token(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_longformer(tmp_path / "l"), "masked-lm", max_positions=512)
     found = capture(checkpoint, LONG).encoder
     assert found is not None
@@ -86,7 +86,7 @@ def test_longformer_sees_its_window_and_the_first_token(tmp_path: Path) -> None:
     assert seen[0].all()
 
 
-def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_bigbird_attends_to_its_blocks_and_is_unchanged(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm", max_positions=512)
     before = checkpoint.model.bert.attention_type
     found = capture(checkpoint, LONG).encoder
@@ -103,7 +103,7 @@ def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("memory", [96, 16, None])
-def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None) -> None:
+def test_transformer_xl_attends_to_its_memory(tmp_path: Path, memory: int | None) -> None:
     checkpoint = loaded(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm")
     found = capture(checkpoint, TWICE).decoder
     n = found.weights.shape[2]

@@ -138,7 +138,7 @@ def blocks(name: str) -> tuple[Block, ...]:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_sums_and_terms_are_those_of_their_sources(name: str) -> None:
+def test_input_embeddings_and_terms_are_those_of_their_sources(name: str) -> None:
     for found in blocks(name):
         hang = wires(found.steps)
         assert len({wire.slug for wire in hang}) == len(hang)

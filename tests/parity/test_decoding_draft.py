@@ -177,7 +177,7 @@ def test_models_that_visitors_share_stay_as_they_were() -> None:
     assert "_get_candidate_generator" not in vars(large.model)
 
 
-def test_the_seed_decides_and_other_dice_stay_as_they_were() -> None:
+def test_the_seed_decides_and_other_generators_are_unchanged() -> None:
     large = model(0, 24)
     small = noisy(large, 0.3)
     torch.manual_seed(123)

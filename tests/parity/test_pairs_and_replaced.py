@@ -56,7 +56,7 @@ def test_second_sentences_are_lines() -> None:
         pairs.candidates("\n".join("abcdefghi"))
 
 
-def test_what_is_judged_is_what_the_generator_wrote(electra: tuple[Checkpoint, Checkpoint]) -> None:
+def test_the_discriminator_reads_the_generators_text(electra: tuple[Checkpoint, Checkpoint]) -> None:
     generator, discriminator = electra
     tokens = tokenize(generator, A)
     found = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)

@@ -109,14 +109,14 @@ def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
         assert cosine == pytest.approx(1, abs=1e-4)
 
 
-def test_every_bundled_model_stands_in_the_table_of_sums() -> None:
+def test_every_bundled_model_is_in_the_table_of_input_embeddings() -> None:
     known = [architecture for kind in KINDS for architecture in kind["architectures"]]
     assert len(known) == len(set(known))
     assert {checkpoints.get(slug).architecture for slug in BUNDLED} == set(known)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["architectures"][0])
-def test_sums_are_what_the_first_layer_reads(kind: Any) -> None:
+def test_input_embeddings_are_what_the_first_layer_reads(kind: Any) -> None:
     for slug in (slug for slug in BUNDLED if checkpoints.get(slug).architecture in kind["architectures"]):
         checkpoint = checkpoints.load(slug)
         found = input_embeddings(checkpoint, "The cat sat down.")
@@ -205,7 +205,7 @@ def test_slopes_are_those_of_bloom(heads: int) -> None:
     np.testing.assert_allclose(alibi[:, 0, 4].numpy() / 4, slopes(heads), rtol=1e-5)
 
 
-def test_every_bundled_model_knows_places_in_one_way() -> None:
+def test_every_bundled_model_has_one_kind_of_position_encoding() -> None:
     ways: tuple[Trait, ...] = ("learned positions", "fixed positions", "relative positions", "rotary positions")
     known = {slug: [way for way in ways if checkpoints.get(slug).offers(way)] for slug in BUNDLED}
     assert [slug for slug, found in known.items() if len(found) != 1] == ["atlas-bert2bert"]
@@ -220,7 +220,7 @@ def test_every_bundled_model_knows_places_in_one_way() -> None:
         ("atlas-bart", "model.encoder.embed_positions", 2),
     ],
 )
-def test_a_table_of_places_is_the_models_own(slug: str, path: str, first: int | None) -> None:
+def test_a_table_of_positions_is_the_models_own(slug: str, path: str, first: int | None) -> None:
     checkpoint = checkpoints.load(slug)
     model: Any = checkpoint.model
     first = model.config.pad_token_id + 1 if first is None else first

@@ -162,8 +162,8 @@ def test_what_is_trained_is_counted_by_hand() -> None:
 def test_a_task_learns_by_itself() -> None:
     model, given = adapted(), inputs()
     model.answer(given, "one").logits.logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
-    learnt = {name for name, value in model.named_parameters() if value.grad is not None}
-    assert learnt == {f"tasks.one.{name}" for name, _ in model.tasks["one"].named_parameters() if "alone" not in name}
+    trained = {name for name, value in model.named_parameters() if value.grad is not None}
+    assert trained == {f"tasks.one.{name}" for name, _ in model.tasks["one"].named_parameters() if "alone" not in name}
     model.zero_grad()
     model.answer_alone(given, "two").logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
     assert {name for name, value in model.named_parameters() if value.grad is not None} == {
@@ -186,7 +186,7 @@ def made(tmp_path: Path, package: Path) -> AdaptersObjective:
 
 
 def pieces(*words: str) -> Any:
-    """A tokeniser of the tokenizers library whose pieces are these words."""
+    """A tokenizer of the tokenizers library whose pieces are these words."""
     from tokenizers import Tokenizer, models
 
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]

@@ -79,7 +79,7 @@ def test_legend_names_the_roles_that_occur() -> None:
     ("fill", "ink"),
     [*((ROLE_COLORS[role], ROLE_INK[role]) for role in ROLES), (LIGHT.raised, LIGHT.ink), (DARK.raised, DARK.ink)],
 )
-def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
+def test_words_on_colors_can_be_read(fill: str, ink: str) -> None:
     assert contrast(fill, ink) >= 4.5
 
 

@@ -143,7 +143,7 @@ def test_marks_that_stand_close_share_a_label() -> None:
     assert [(note.text, note.y) for note in apart] == [("clue", 24), ("mask", 696)]
 
 
-def test_the_pattern_table_names_what_each_block_sees() -> None:
+def test_the_pattern_table_names_what_each_block_attends_to() -> None:
     table = sparse.pattern_table(Sparsity(block_size=4, random_blocks=0).kinds(30), 4, 30)
     assert len(table) == 8
     assert table[3] == {"Block": 3, "Tokens": "12–15", "Window": "2–4", "Global": "0, 7", "Random": ""}

@@ -49,7 +49,7 @@ ROWS = [[0.5, 0.3, 0.2], [0.8, 0.1, 0.1], [0.0, 0.6, 0.4]]
         ("first", (0.8 + 0.0) / 2),
     ],
 )
-def test_neighbours(name: str, expected: float) -> None:
+def test_neighbors(name: str, expected: float) -> None:
     assert _score(_map(ROWS), name) == pytest.approx(expected)
 
 
@@ -58,7 +58,7 @@ def test_even_rows_have_spread_one_and_single_keys_zero() -> None:
     assert _score(_map([[0, 1, 0]] * 3), "spread") == 0.0
 
 
-def test_decoder_rows_are_compared_with_the_keys_they_may_see() -> None:
+def test_decoder_rows_are_compared_with_their_allowed_keys() -> None:
     even = _map([[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3], "decoder")
     assert _score(even, "spread") == pytest.approx(1.0)
     assert "next" not in scores(even).grids
@@ -104,7 +104,7 @@ def test_other_copies_of_a_token() -> None:
     assert "same token" not in scores(AttentionMap("encoder", ("[SEP]",) * 3, ("[SEP]",) * 3, _map(ROWS).weights)).grids
 
 
-def test_a_decoder_sees_earlier_copies_only() -> None:
+def test_a_decoder_attends_to_earlier_copies_only() -> None:
     assert _score(_map(LEFT, "decoder", "abab"), "same token") == pytest.approx((0.1 + 0.2) / 2)
 
 
@@ -161,7 +161,7 @@ def test_several_texts_are_a_mean_over_all_their_rows() -> None:
     assert found.rows["spread"] == 5
 
 
-def test_a_query_stream_is_scored_from_its_own_places() -> None:
+def test_a_query_stream_is_scored_from_its_own_positions() -> None:
     weights = np.zeros((1, 1, 2, 4), dtype=np.float32)
     weights[0, 0] = [[1, 0, 0, 0], [0, 0.5, 0, 0.5]]  # "a" looks at [CLS], "b" at "a" and [SEP]
     allowed = np.array([[1, 0, 0, 1], [1, 1, 0, 1]], dtype=np.bool_)
@@ -241,7 +241,7 @@ def test_what_cannot_be_followed_is_said() -> None:
         combine.flow(_stack(TWO), layer=2)
 
 
-def test_difference_has_a_sign_and_a_place() -> None:
+def test_difference_has_a_sign_and_a_position() -> None:
     full = _stack([[[[0.25, 0.75], [0.5, 0.5]]]])
     found = combine.difference(full, _stack([[[[0.5, 0.5], [0.5, 0.5]]]]))
     np.testing.assert_allclose(found.weights[0, 0], [[-0.25, 0.25], [0, 0]])

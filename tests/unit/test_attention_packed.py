@@ -73,7 +73,7 @@ def test_what_was_computed_is_told_for_as_few_heads_as_it_takes() -> None:
     assert known.shape == (2, 1, 2, 2)
 
 
-def test_a_decoder_that_sees_ahead_is_not_causal() -> None:
+def test_a_decoder_that_attends_to_later_tokens_is_not_causal() -> None:
     lower = np.array([[True, False], [True, True]])
     assert packed.is_causal(_found("decoder"))
     assert packed.is_causal(_found("query", lower))

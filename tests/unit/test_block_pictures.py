@@ -96,7 +96,7 @@ def test_what_was_not_computed_stays_so_in_a_fold() -> None:
     assert np.isnan(found.values[1:, 1:]).all()
 
 
-def test_colours_end_where_few_numbers_would_drown_the_rest() -> None:
+def test_the_color_scale_ends_below_outliers() -> None:
     values = np.ones((100, 10), dtype=np.float32)
     assert figures.limit(values) == figures.Limit(1.0, 0)
     values[3, 3] = -40
@@ -122,7 +122,7 @@ def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
     assert list(bars.y) == list(heat.y) == ["1 · [CLS]", "2 · &lt;b&gt;cat&lt;/b&gt;", "3 · sat"]
 
 
-def test_weights_have_a_grey_ground_where_nothing_was_computed() -> None:
+def test_weights_have_a_gray_background_where_nothing_was_computed() -> None:
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]], dtype=np.float32)
     seen = np.tri(3, dtype=np.bool_)
     figure = figures.weights(weights, seen, TOKENS, TOKENS, theme=DARK)

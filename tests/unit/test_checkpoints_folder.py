@@ -175,7 +175,7 @@ def test_weights_of_other_shapes(bert: Path, use_checkpoints: Callable[[Path], N
         checkpoints.load("dir-tiny-bert")
 
 
-def test_a_tokeniser_of_another_model(bert: Path, tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> None:
+def test_a_tokenizer_of_another_model(bert: Path, tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> None:
     shutil.copy(tiny_root / "tiny-gpt2" / "tokenizer.json", bert / "tokenizer.json")
     use_checkpoints(bert.parent)
     with pytest.raises(CheckpointRefused, match="do not belong together"):
@@ -183,7 +183,7 @@ def test_a_tokeniser_of_another_model(bert: Path, tiny_root: Path, use_checkpoin
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", '{"model": {"type": "WordPiece"}}'])
-def test_a_damaged_tokenizer(bert: Path, content: str, use_checkpoints: Callable[[Path], None]) -> None:
+def test_a_corrupt_tokenizer_file(bert: Path, content: str, use_checkpoints: Callable[[Path], None]) -> None:
     (bert / "tokenizer.json").write_text(content)
     use_checkpoints(bert.parent)
     with pytest.raises(CheckpointRefused, match="tokenizer"):
@@ -242,7 +242,7 @@ def test_weights_that_are_not_finite(bert: Path, number: float, use_checkpoints:
 
 
 @pytest.mark.parametrize(("error", "said"), [(PermissionError, "cannot be read"), (FileNotFoundError, None)])
-def test_a_folder_that_cannot_be_listed_keeps_its_neighbours(
+def test_a_folder_that_cannot_be_listed_keeps_its_siblings(
     bert: Path,
     error: type[OSError],
     said: str | None,

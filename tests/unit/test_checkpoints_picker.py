@@ -62,12 +62,12 @@ def test_a_card_is_shown_as_text_with_its_curve(
     assert tables[1]["loss"].tolist() == [6.5, 5.25]
 
 
-def test_refused_folders_are_explained(bert_without_tokeniser: Path) -> None:
+def test_refused_folders_are_explained(bert_without_tokenizer: Path) -> None:
     assert "has no tokenizer" in words(run(published))
 
 
 @pytest.fixture
-def bert_without_tokeniser(tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> Path:
+def bert_without_tokenizer(tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> Path:
     folder = Path(shutil.copytree(tiny_root / "tiny-bert", tmp_path / "broken"))
     for file in folder.glob("tokenizer*"):
         file.unlink()

@@ -29,7 +29,7 @@ def test_nothing_told_apart_costs_the_logarithm_of_the_batch() -> None:
 
 
 @given(ANGLES, st.floats(0.05, 1.0))
-def test_a_step_against_the_slopes_makes_the_loss_smaller(angles: list[float], temperature: float) -> None:
+def test_a_step_against_the_gradient_lowers_the_loss(angles: list[float], temperature: float) -> None:
     texts = [(angle + 40) % 360 for angle in angles]
     found = contrastive.image_text(angles, texts, temperature)
     moved = contrastive.descend(angles, found.slopes[0], 1e-6)

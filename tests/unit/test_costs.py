@@ -184,7 +184,7 @@ def test_the_towers_of_clip_by_hand() -> None:
     assert image.shape.main.heads == 12
 
 
-def test_smaller_squares_cost_more() -> None:
+def test_smaller_patches_cost_more() -> None:
     coarse, fine = towers("clip", "ViT-B/32")[1], towers("clip", "ViT-B/16")[1]
     assert fine.tokens == 14 * 14 + 1
     assert 3.9 < fine.forward.total / coarse.forward.total < 4.2

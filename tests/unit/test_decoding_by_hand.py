@@ -49,7 +49,7 @@ def test_each_rule_on_the_tenths(rule: rules.Rule, value: float, expected: list[
     assert rules.apply(TENTHS, rule, value, ()).softmax(-1).tolist() == pytest.approx(expected)
 
 
-def test_dice_follow_the_probabilities_and_the_seed() -> None:
+def test_samples_follow_the_probabilities_and_the_seed() -> None:
     chances = torch.tensor([0.5, 0.0, 0.2, 0.3])
     drawn = Counter(sample(chances, seed, 0) for seed in range(2000))
     assert drawn[1] == 0

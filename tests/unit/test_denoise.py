@@ -35,7 +35,7 @@ def fits(pattern: list[int], text: list[int]) -> bool:
 
 
 @given(texts, seeds)
-def test_masking_keeps_every_place(text: list[list[int]], seed: int) -> None:
+def test_masking_keeps_every_position(text: list[list[int]], seed: int) -> None:
     made = corruptions.mask_tokens(text, MASK, np.random.default_rng(seed))
     whole = flat(text)
     assert len(made) == len(whole)
@@ -53,7 +53,7 @@ def test_deletion_keeps_the_order_of_what_is_left(text: list[list[int]], seed: i
 
 
 @given(texts, seeds)
-def test_infilling_hides_its_share_behind_masks(text: list[list[int]], seed: int) -> None:
+def test_infilling_replaces_its_share_by_masks(text: list[list[int]], seed: int) -> None:
     made = corruptions.infill(text, MASK, np.random.default_rng(seed))
     whole = flat(text)
     hidden = len(whole) - (len(made) - made.count(MASK))
@@ -73,7 +73,7 @@ def test_permutation_moves_whole_sentences(text: list[list[int]], seed: int) -> 
 
 
 @given(texts, seeds)
-def test_rotation_can_be_turned_back(text: list[list[int]], seed: int) -> None:
+def test_rotation_can_be_inverted(text: list[list[int]], seed: int) -> None:
     numbered = list(range(1, len(flat(text)) + 1))
     made = corruptions.rotate([numbered], MASK, np.random.default_rng(seed))
     first = made.index(1)
@@ -100,7 +100,7 @@ def text() -> Documents:
     return Documents(Ragged.of([[7, 8, 9], [10, 11], [12, 13]]), chunks)
 
 
-def test_a_turned_text_and_its_target_by_hand() -> None:
+def test_a_rotated_text_and_its_target_by_hand() -> None:
     made = rows(text(), np.array([0, 1]), [np.random.default_rng(0), np.random.default_rng(1)], 48, "permute")
     assert made["ids"].tolist() == [[BEGIN, 10, 11, 7, 8, 9, END], [BEGIN, 12, 13, END, PAD, PAD, PAD]]
     assert made["real"].tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
@@ -109,7 +109,7 @@ def test_a_turned_text_and_its_target_by_hand() -> None:
     assert shown(made) == 11 + 9
 
 
-def test_every_corruption_is_drawn_but_none_that_changes_nothing() -> None:
+def test_every_corruption_is_sampled_but_none_that_changes_nothing() -> None:
     seen = {}
     for seed in range(300):
         made = rows(text(), np.array([0]), [np.random.default_rng(seed)], 48)
@@ -125,6 +125,6 @@ def test_every_corruption_is_drawn_but_none_that_changes_nothing() -> None:
     assert any(HIDDEN in ids and len(ids) < 7 for ids in seen)
 
 
-def test_a_damaged_text_is_cut_to_the_positions() -> None:
+def test_a_corrupted_text_is_truncated_to_the_positions() -> None:
     made = rows(text(), np.array([0]), [np.random.default_rng(0)], 5, "permute")
     assert made["ids"].tolist() == [[BEGIN, 10, 11, 7, END]]

@@ -177,7 +177,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("slug", BUNDLED)
-def test_no_row_of_a_bundled_model_lacks_its_places_or_its_effect(slug: str) -> None:
+def test_every_row_of_a_bundled_model_has_its_roles_and_its_effect(slug: str) -> None:
     every = rows([checkpoints.get(slug)])
     assert every
     for row in every:
@@ -264,7 +264,7 @@ def test_published_heads_are_those_of_the_larger_count() -> None:
     assert found["coreference"] == (65.1, 5, 4)
 
 
-def test_a_head_chosen_on_some_sentences_is_judged_on_others() -> None:
+def test_a_head_chosen_on_some_sentences_is_evaluated_on_others() -> None:
     chosen = Counted("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
     other = Counted("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
     assert chosen.best == (0, 1)

@@ -109,7 +109,7 @@ def test_what_is_allowed_has_a_dot_and_says_so() -> None:
     assert cells.customdata[0][1] == "a cannot attend to &lt;b&gt;&amp;"
 
 
-def test_levels_stand_in_their_cells_and_blanks_are_blank() -> None:
+def test_levels_are_in_their_cells_and_missing_ones_are_empty() -> None:
     figure = masks.levels_map(LEVELS, NAMES, NAMES, 1, 2, theme=DARK)
     assert list(figure.data[1].text) == ["0", "", "", "1", "0", "", "", "1", "0"]
     assert np.isnan(figure.data[0].z[2][0])  # two layers are more than one

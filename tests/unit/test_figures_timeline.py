@@ -127,7 +127,7 @@ def dict_of(shown: tuple[Entry, ...]) -> dict[str, Entry]:
     return {entry.slug: entry for entry in shown}
 
 
-def test_colour_is_never_the_only_sign() -> None:
+def test_color_is_never_the_only_sign() -> None:
     branches = [branch for branch in ORDER if branch]
     assert len({SYMBOLS[branch] for branch in branches}) == len(branches)
 

@@ -155,7 +155,7 @@ def test_tooltips_end_nothing() -> None:
         assert "\n" not in title
 
 
-def test_a_strange_field_or_neighbour_is_refused(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_an_unknown_field_or_neighbor_is_refused(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(glossary, "DATA", tmp_path)
     file = tmp_path / "glossary.toml"
     for bad in ('see = ["nowhere"]', 'tpyo = "x"'):

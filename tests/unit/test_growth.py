@@ -71,7 +71,7 @@ def test_it_can_be_stopped_after_any_point() -> None:
     found.close()  # type: ignore[attr-defined]
 
 
-def test_it_is_a_tenth_of_the_model_and_speaks_of_the_same_tokens() -> None:
+def test_it_is_a_tenth_of_the_model_and_has_the_same_vocabulary() -> None:
     large, small = checkpoints.load("atlas-gpt-2"), checkpoints.load("atlas-gpt-2", "draft")
     assert large.spec.card is not None
     assert small.spec.name == "Atlas GPT-2's draft" != large.spec.name

@@ -86,7 +86,7 @@ def test_random_tokens_stand_four_times_behind_the_start(checkpoint_dir: Path) -
     assert np.array_equal(ids, repeated(checkpoint, 3, seed=1))
 
 
-def test_untrained_heads_look_evenly_and_score_what_that_gives(checkpoint_dir: Path) -> None:
+def test_untrained_heads_attend_evenly_and_score_accordingly(checkpoint_dir: Path) -> None:
     found = induction(checkpoints.load("dir-tiny-gpt2"), examples=2)
     length = (64 - 1) // REPEATS
     even = [repeat / (2 + repeat * length + i) for repeat in range(1, REPEATS) for i in range(length)]

@@ -61,7 +61,7 @@ def checkpoint() -> Checkpoint:
     return Checkpoint(model, tokenizer, tinyfamilies.spec_of("Tiny", "causal-lm", card=card))
 
 
-def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> None:
+def test_a_probability_follows_from_the_librarys_loss(checkpoint: Checkpoint) -> None:
     text = "Once upon a time"
     found = classify(checkpoint, text)
     ids: Any = checkpoint.tokenizer(text)["input_ids"]
@@ -78,7 +78,7 @@ def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> 
     assert found.best == found.labels[int(weights.argmax())]
 
 
-def test_texts_that_cannot_be_judged_get_a_sentence(checkpoint: Checkpoint) -> None:
+def test_texts_that_cannot_be_classified_get_a_sentence(checkpoint: Checkpoint) -> None:
     with pytest.raises(InputEmpty):
         classify(checkpoint, "  ")
     with pytest.raises(InputTooLong, match="reads 32 after a code"):
@@ -161,7 +161,7 @@ def test_what_cannot_be_asked_is_said(adapted: Checkpoint) -> None:
         classify_task(adapted, "cat " * 300, "genre")
 
 
-def test_updates_are_drawn_by_layer_and_place() -> None:
+def test_updates_are_drawn_by_layer_and_component() -> None:
     updates = (0.1, 0.4, 0.2, 0.05)
     first, second = update_bars(updates, "#0072B2", theme=LIGHT).data
     assert (list(first.x), list(first.y)) == (["1", "2"], [0.1, 0.2])

@@ -109,7 +109,7 @@ def test_asking_for_more_guesses_than_there_are_words_gives_all(bert: Checkpoint
         predict(bert, prepare(bert, "the [MASK]"), k=0)
 
 
-def test_a_probes_rank_is_the_place_of_its_best_answer(bert: Checkpoint) -> None:
+def test_a_probes_rank_is_that_of_its_best_answer(bert: Checkpoint) -> None:
     probe = Probe("Pet", "The [MASK] sat on the mat.", "an animal", ("dog", "cat", "no such word"))
     verdict = run_probe(bert, probe)
     (order,) = fill_mask(bert, probe.text, k=10_000)
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_text_and_another_one_another(gpt2: Checkpo
     assert len({text(seed) for seed in range(4)}) == 4
 
 
-def test_another_token_keeps_what_stands_before_and_the_dice_of_what_comes_after(gpt2: Checkpoint) -> None:
+def test_another_token_keeps_the_prefix_and_the_random_draws_after_it(gpt2: Checkpoint) -> None:
     decoding = Decoding("sample", seed=5, max_new_tokens=8)
     first = list(generate(gpt2, PROMPT, decoding))
     other = next(a.id for a in first[3].alternatives if a.id != first[3].token.id)

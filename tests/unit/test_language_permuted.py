@@ -78,7 +78,7 @@ def test_own_guesses_are_fed_back(xlnet: Checkpoint) -> None:
     assert own[1].prediction.probabilities[0] == pytest.approx(float(again.max().exp()), rel=1e-4)
 
 
-def test_who_sees_whom_in_the_texts_order(xlnet: Checkpoint) -> None:
+def test_attention_in_the_order_of_the_text(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, "The cat sat", [3, 1])  # [CLS] the cat sat [SEP]
     assert [token.text for token in targets.tokens] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     content, query = (side.astype(int).tolist() for side in permuted.stream_masks(targets))
@@ -102,7 +102,7 @@ def test_words_of_several_pieces_are_found_from_left_to_right(xlnet: Checkpoint)
     assert shuffled.positions != tuple(range(1, 7))
 
 
-def test_masks_at_once_see_no_other_mask(xlnet: Checkpoint) -> None:
+def test_masks_filled_at_once_attend_to_no_other_mask(xlnet: Checkpoint) -> None:
     one, two = fill_mask(xlnet, "The [MASK] sat on the [MASK].")
     tokens = prepare(xlnet, TEXT, [2, 6])
     assert tokens.positions == (2, 6)

@@ -20,7 +20,7 @@ def _with(tokenizer: Any) -> Checkpoint:
 WORDPIECE, BYTES, META = tiny.wordpiece_tokenizer(), tiny.bytelevel_tokenizer(), tiny.metaspace_tokenizer()
 
 
-def test_styles_are_recognised() -> None:
+def test_styles_are_recognized() -> None:
     assert [style(t) for t in (WORDPIECE, BYTES, META)] == ["wordpiece", "byte-level", "sentencepiece"]
 
 
@@ -72,7 +72,7 @@ def test_leading_spaces_are_marked_where_the_vocabulary_knows_them() -> None:
     assert not any(t.leading_space for t in tokenize(_with(WORDPIECE), "The cat"))
 
 
-def test_special_tokens_have_no_place_in_the_text() -> None:
+def test_special_tokens_have_no_offsets_in_the_text() -> None:
     tokens = tokenize(_with(WORDPIECE), "the cat")
     assert [t.special for t in tokens] == [True, False, False, True]
     assert (tokens[0].start, tokens[-1].end) == (-1, -1)
@@ -128,7 +128,7 @@ def test_nothing_readable_is_empty(text: str) -> None:
         clean(text)
 
 
-def test_controls_go_and_blanks_run_together() -> None:
+def test_control_characters_go_and_spaces_collapse() -> None:
     assert clean("a\x00b\x07c  d\te\r\nf") == "abc d e f"
 
 
@@ -207,7 +207,7 @@ def test_a_part_begins_with_a_word() -> None:
     assert (found.text, found.first, found.last, found.total) == ("bbb ccc", 4, 11, 11)
 
 
-def test_a_text_without_blanks_is_cut_inside() -> None:
+def test_a_text_without_spaces_is_split_inside() -> None:
     found = window("x" * 100, letters, letters, 40)
     assert found.text == "x" * (40 // LONGEST * LONGEST)
 

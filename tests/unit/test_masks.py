@@ -134,14 +134,14 @@ def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
     assert (lay(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
 
 
-def test_padding_is_counted_from_the_end_and_joins_from_left_to_right() -> None:
+def test_padding_is_counted_from_the_end_and_merges_from_left_to_right() -> None:
     board = lay(read("causal.and.padding-2"), text(4, 2))
     assert (board.allowed == mask(both(causal, padding(4)), 6)).all()
     # (full without causal) and window: one right of the diagonal
     assert lay(read("full.without.causal.and.window-1-1"), text(4)).count == 3
 
 
-def test_cells_are_turned_over_by_hand() -> None:
+def test_cells_are_toggled_by_hand() -> None:
     board = lay(read("causal"), text(3), (1, 8, 1, 99, -1))
     assert board.flips == (1, 8)
     assert board.allowed.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 0]]

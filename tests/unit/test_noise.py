@@ -80,7 +80,7 @@ def test_no_other_noise_and_no_other_rate(kind: Noise, rate: float | None, match
         noisy(TEXT, kind, rate)
 
 
-def test_kinds_are_drawn_evenly_and_rates_up_to_twice_their_default() -> None:
+def test_kinds_are_sampled_evenly_and_rates_up_to_twice_their_default() -> None:
     samples = [sample_noise("abcdefgh" * 40, seed) for seed in range(700)]
     for kind in NOISES:
         assert 60 < sum(drew == kind for _, drew in samples) < 140
@@ -162,7 +162,7 @@ def test_a_connective_that_stood_there_is_not_counted() -> None:
     assert connective("Tom and Mary left. It rained.", row) == ""
 
 
-def test_the_sentences_of_this_project_are_cut_as_training_cuts() -> None:
+def test_the_sentences_of_this_project_are_split_as_in_training() -> None:
     rows = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     assert len({row.whole for row in rows}) == 30
     for row in rows:

@@ -91,7 +91,7 @@ def test_fates_are_eighty_ten_ten() -> None:
     assert met["unchanged"] / total == pytest.approx(0.1, abs=0.01)
 
 
-def test_the_page_hides_what_training_hides() -> None:
+def test_the_page_masks_what_training_masks() -> None:
     """Token k of the text is id k: the example has the places and masks of `damage` with the same generator."""
     ids = np.arange(40)
     special = np.isin(ids, (0, 39))

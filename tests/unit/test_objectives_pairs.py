@@ -103,7 +103,7 @@ def test_a_text_is_cut_into_two_parts() -> None:
         two_parts("word")
 
 
-def test_a_tally_counts_places_by_what_was_done() -> None:
+def test_a_tally_counts_positions_by_corruption() -> None:
     def make(rng: np.random.Generator) -> Example:
         rng.random()
         cells = (
@@ -162,7 +162,7 @@ def test_typed_units_are_found_without_case_and_never_overlap() -> None:
     assert knowledge.marked(words, ["(", "no such thing", "the golden ring and the king's ring and more"]) == ()
 
 
-def test_a_unit_is_hidden_whole_and_shares_its_fate() -> None:
+def test_a_unit_is_masked_whole_with_one_replacement() -> None:
     tokens = [f"t{i}" for i in range(20)]
     units = [(2, 3, 4), (8, 9), (15,)]
     seen = set()

@@ -195,7 +195,7 @@ def test_of_a_row_that_is_asked_throughout_the_first_half_stays(count: int, begu
     assert not set(open_targets(example)) & read(hidden)
 
 
-def test_a_decoder_that_copies_shows_its_damaged_text_alone() -> None:
+def test_a_decoder_that_copies_shows_its_corrupted_text_alone() -> None:
     example = denoising.corrupt([WORDS], rng(), ["infill"])
     hidden = covered(example)
     assert [cell.token for cell in hidden.decoder][1:] == ["…"]

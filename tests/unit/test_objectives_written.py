@@ -298,7 +298,7 @@ def test_a_pair_keeps_its_frame_and_its_words(first: list[str], second: list[str
     assert [cell.segment for cell in example.source] == [0] * (len(first) + 2) + [1] * (len(second) + 2)
 
 
-def test_one_side_of_a_pair_has_the_same_damage() -> None:
+def test_one_side_of_a_pair_has_the_same_corruption() -> None:
     example = translation.corrupt(["a", "b"], ["c", "d", "e"], WORDS, np.random.default_rng(0), rate=0.9)
     assert translation.alone(example, 1).source == example.source[4:]
     with pytest.raises(InputUnusable):
@@ -319,7 +319,7 @@ def test_the_papers_five_tokens_under_its_four_masks() -> None:
 
 
 @given(TEXTS, TEXTS, SEEDS, st.sampled_from(list(unified.SHARES)))
-def test_what_is_hidden_under_a_mask_comes_back(
+def test_masked_cells_give_the_original_text(
     first: list[str], second: list[str], seed: int, kind: unified.Kind
 ) -> None:
     example = unified.corrupt(first, second, WORDS, np.random.default_rng(seed), kind)

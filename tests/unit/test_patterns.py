@@ -65,7 +65,7 @@ def test_block_window_of_eight_tokens():
     assert mask(blocks(window(0), 2), 7)[6].tolist() == [False] * 6 + [True]
 
 
-def test_random_draws_exactly_what_it_says():
+def test_random_samples_exactly_its_number():
     first = mask(random(8, 2, seed=5, without=window(1)), 8)
     assert first.sum(axis=1).tolist() == [2] * 8
     assert not (first & mask(window(1), 8)).any()
@@ -195,7 +195,7 @@ def test_the_image_masks_of_the_papers_drawing() -> None:
 
 
 @pytest.mark.parametrize("pattern", [row(6, 4), column(6, 4), convolution(6, 4, 3)])
-def test_text_is_causal_and_never_sees_the_image(pattern: Pattern) -> None:
+def test_text_is_causal_and_never_attends_to_the_image(pattern: Pattern) -> None:
     found = mask(pattern, 22)
     assert (found[:6, :6] == mask(causal, 6)).all()
     assert not found[:6, 6:].any()

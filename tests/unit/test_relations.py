@@ -74,7 +74,7 @@ def test_words_without_a_token_have_no_weights() -> None:
     assert word_weights(np.full((1, 1, 2, 2), 0.5, dtype=np.float32), belongs)[0, 0].tolist() == [[1, 0], [0, 0]]
 
 
-def test_the_strongest_link_is_judged_in_both_directions_without_the_word_itself() -> None:
+def test_the_strongest_link_is_compared_in_both_directions_without_the_word_itself() -> None:
     found = judge(DOG, [[0.9, 0.04, 0.06], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]])
     # "the" looks at "dog" most of all others; "old" looks at "the".
     assert counted(found, "det") == (1, 1)
@@ -102,7 +102,7 @@ def test_a_weight_of_zero_is_no_link() -> None:
     assert counted(judge(first, [[1, 0], [0.1, 0.9]]), "det") == (1, 1)
 
 
-def test_a_causal_model_is_judged_on_links_to_the_left() -> None:
+def test_a_causal_model_is_evaluated_on_links_to_the_left() -> None:
     # see(0) -> dogs(2) with "big": "see" is left of "dogs", "big" left of its head.
     see = sentence("see big dogs", [ROOT, 2, 0], "root amod obj")
     found = judge(see, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]], causal=True)

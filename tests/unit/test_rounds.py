@@ -110,7 +110,7 @@ def test_the_replaced_word_is_the_one_that_was_written() -> None:
         assert question.answers == (row["word"],)
 
 
-def test_about_half_of_the_pairs_are_turned() -> None:
+def test_about_half_of_the_pairs_are_swapped() -> None:
     turned = [question.correct for seed in range(60) for question in draw("order", seed)]
     # 600 fair throws: four standard deviations are 4 * sqrt(600) / 2 = 49.
     assert abs(int(np.sum(turned)) - 300) < 49

@@ -47,7 +47,7 @@ def test_an_abbreviation_finds_its_term_and_the_system_that_uses_it() -> None:
     assert dict(albert.query) == {"system": "albert", "tab": "facts"}
 
 
-def test_a_beginning_finds_the_term_and_the_system() -> None:
+def test_a_prefix_finds_the_term_and_the_system() -> None:
     assert ("Term", "Rotary positions") in kinds("rotary")
     gpt_j = next(hit for hit in find("rotary") if hit.title == "GPT-J")
     assert "rotary" in gpt_j.line.lower()

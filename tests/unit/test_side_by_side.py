@@ -48,7 +48,7 @@ def test_hidden_words_move_with_the_sentence() -> None:
     assert carry_over(before, ["Once", "upon", "a", "time"], (1,)) is None
 
 
-def test_each_hidden_word_becomes_one_mask() -> None:
+def test_each_masked_word_becomes_one_mask_token() -> None:
     words = split(TEXT)
     assert masked(TEXT, words, (1, 5)) == "The [MASK] sat on the [MASK]."
     assert masked(TEXT, words, ()) == TEXT
@@ -62,7 +62,7 @@ def test_an_encoder_fills_its_own_masks(checkpoint_dir: Path) -> None:
     assert [part.position is not None for part in found.filled].count(True) == 2
 
 
-def test_a_decoder_goes_on_from_before_the_first_hidden_word(checkpoint_dir: Path) -> None:
+def test_a_decoder_continues_before_the_first_masked_word(checkpoint_dir: Path) -> None:
     found = answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (5,))
     assert isinstance(found, Continued)
     assert (found.prompt, found.truncated) == ("The cat sat on the", True)
@@ -85,7 +85,7 @@ def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> Non
         answer(checkpoints.load("dir-tiny-t5"), "The [MASK] sat.")
 
 
-def test_a_detector_judges_the_sentence_as_it_stands() -> None:
+def test_a_discriminator_classifies_the_sentence_unchanged() -> None:
     loaded = checkpoints.load("atlas-electra")
     text = "The king ate a chair for dinner."
     found = answer(loaded, text, (2,))

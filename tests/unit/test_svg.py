@@ -44,7 +44,7 @@ def cells(root: ElementTree.Element) -> list[tuple[float, float, str]]:
     ]
 
 
-def test_a_cell_has_the_colour_of_its_weight_and_stands_in_its_place() -> None:
+def test_a_cell_has_the_color_and_position_of_its_weight() -> None:
     allowed = np.array([[[[True, False], [True, True]]]])
     root = ElementTree.fromstring(head_svg(square([[1, 0], [0, 1]], ("a", "b"), allowed), 0, 0))
     found = cells(root)

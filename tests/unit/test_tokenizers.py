@@ -1,4 +1,4 @@
-"""The tokenisers that are here: how each cuts, what is lost, languages, shares, pictures."""
+"""The tokenizers that are here: how each cuts, what is lost, languages, shares, pictures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_kind_is_here_and_equal_files_are_one() -> None:
     assert HERE["atlas-byt5"].family == HERE["atlas-reformer"].family == "bytes"
 
 
-def test_another_folder_s_tokeniser_is_listed_and_a_broken_one_is_not(
+def test_another_folder_s_tokenizer_is_listed_and_a_broken_one_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace
@@ -87,7 +87,7 @@ def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
     assert "owl</w>" not in [token.piece for token in inside]
 
 
-def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:
+def test_its_merges_are_learned_by_count_and_end_at_words() -> None:
     """Of “ab ab abc”, ab</w> has two and ab before c one: a b</w> is joined first, then a b, then ab c</w>."""
     tokenizer = plain_bpe.plain_bpe(lambda: ["ab ab abc"], 20)
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
@@ -160,7 +160,7 @@ def test_what_is_lost_is_counted() -> None:
     assert lost(cut(HERE["atlas-t5"], "a  b")) == Lost(True)
 
 
-def test_a_text_s_gate_keeps_blanks_and_replaces_half_characters() -> None:
+def test_the_check_of_a_text_keeps_spaces_and_replaces_lone_surrogates() -> None:
     assert whole(" \ta\x00 ") == " \ta\x00 "
     assert whole("a\ud83db") == "a\ufffdb"
     with pytest.raises(InputEmpty):
@@ -198,7 +198,7 @@ def test_steps_end_where_the_library_ends(word: str) -> None:
                     assert list(path.pieces) == expected
 
 
-def test_bpe_gets_the_blank_before_a_word_and_wordpiece_gets_small_letters() -> None:
+def test_bpe_gets_the_space_before_a_word_and_wordpiece_gets_lowercase() -> None:
     assert words(HERE["atlas-gpt-2"], "Owls") == ("ĠOwls",)
     assert words(HERE["atlas-bert"], "Ówls x") == ("owls", "x")
     assert words(HERE["atlas-t5"], "owls") == ("▁owls",)

@@ -22,7 +22,7 @@ CHANCES = {"h": 0.1, "u": 0.1, "g": 0.1, "hu": 0.2, "ug": 0.3, "hug": 0.015}
 SCORES = {piece: log(p) for piece, p in CHANCES.items()}
 
 
-def test_joins_come_in_the_order_in_which_they_were_learnt() -> None:
+def test_merges_come_in_the_order_in_which_they_were_learned() -> None:
     steps = bpe.merges("lower", RANKS)
     assert [(one.left, one.right, one.rank) for one in steps] == [
         ("l", "o", 0),
@@ -44,7 +44,7 @@ LETTERS = st.text(alphabet="abc", min_size=1, max_size=14)
 
 @st.composite
 def merged(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Joins of a vocabulary that could have been learnt: each half is a letter or an earlier join's piece."""
+    """Merges of a vocabulary that can be learned: each half is a letter or an earlier merge's token."""
     known = ["a", "b", "c"]
     pairs: list[tuple[str, str]] = []
     for _ in range(draw(st.integers(0, 9))):
@@ -114,7 +114,7 @@ def test_the_lattice_of_hug_by_hand() -> None:
     assert (unigram.ways(empty), unigram.best(empty), unigram.total(empty)) == (1, unigram.Path((), 0.0), 0.0)
 
 
-def test_alpha_zero_makes_all_cuts_equally_likely() -> None:
+def test_alpha_zero_makes_all_segmentations_equally_likely() -> None:
     found = unigram.lattice("hug", SCORES)
     assert isclose(exp(unigram.total(found, 0.0)), 4)
     random = Random(1)
@@ -145,7 +145,7 @@ def test_a_strange_character_costs_ten_more_than_the_rarest_piece() -> None:
     ),
     st.text("abcd", min_size=1, max_size=12),
 )
-def test_unigram_s_best_is_the_library_s_and_the_sums_add_up(scores: dict[str, float], text: str) -> None:
+def test_unigram_s_best_is_the_library_s_and_the_probabilities_add_up(scores: dict[str, float], text: str) -> None:
     vocabulary = [("<unk>", -20.0), *scores.items()]
     tokenizer = Tokenizer(models.Unigram(vocabulary, 0, False))
     found = unigram.lattice(text, dict(vocabulary))
@@ -164,7 +164,7 @@ def test_unigram_s_best_is_the_library_s_and_the_sums_add_up(scores: dict[str, f
     assert all(0 <= weight <= 1 + 1e-9 for weight in unigram.weights(found))
 
 
-def test_the_joins_of_the_paper_s_small_dictionary() -> None:
+def test_the_merges_of_the_paper_s_small_dictionary() -> None:
     course = learn.learn({"low·": 5, "lower·": 2, "newest·": 6, "widest·": 3}, 100)
     # counts by hand: e s, s t and t · stand nine times each (6 + 3), l o and o w seven times (5 + 2)
     assert (course.merges[0].merged, course.merges[0].count) == ("es", 9)
@@ -200,7 +200,7 @@ def test_wordpiece_learns_pieces_that_go_on() -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.text("abcde", min_size=1, max_size=9), min_size=1, max_size=12), st.integers(5, 40))
-def test_joins_are_the_library_s_for_bpe(words: list[str], most: int) -> None:
+def test_merges_are_the_library_s_for_bpe(words: list[str], most: int) -> None:
     import json
     from collections import Counter
 
@@ -255,7 +255,7 @@ def test_words_know_what_stands_before_them() -> None:
     assert train.words_of("It’s  late.", "wordpiece") == ["It", "’", "s", "late", "."]
 
 
-def test_letters_that_were_never_seen_are_unknown() -> None:
+def test_letters_outside_the_training_text_are_unknown() -> None:
     found = train.train("aba ab", "bpe")
     assert [(piece.text, piece.known) for piece in found.tokenize(["▁az"], 9)[0]] == [
         ("▁", True),

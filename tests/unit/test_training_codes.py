@@ -141,7 +141,7 @@ def respelling(tiny_world: tuple[Path, Path]) -> Any:
 
 
 @pytest.mark.parametrize("text", STRANGE)
-def test_the_numbers_of_the_bytes_are_those_of_the_published_tokeniser(text: str) -> None:
+def test_the_ids_of_the_bytes_are_those_of_the_published_tokenizer(text: str) -> None:
     from transformers import ByT5Tokenizer
 
     ours, theirs = single_bytes(tuple(T5.values()), "</s>"), ByT5Tokenizer()

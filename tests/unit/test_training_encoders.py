@@ -1,4 +1,4 @@
-"""Pretraining encoders: what the objectives compute, by hand on tiny models; what is shipped is what was learnt."""
+"""Pretraining encoders: what the objectives compute, by hand on tiny models; what is shipped is what was learned."""
 
 from __future__ import annotations
 

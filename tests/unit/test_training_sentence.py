@@ -51,9 +51,9 @@ def texts() -> tuple[Tensor, Tensor]:
 def test_only_the_head_learns(tiny: tuple[SentenceModel, BertConfig, State, State]) -> None:
     model = tiny[0]
     model(*texts()).logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
-    learnt = {name for name, value in model.named_parameters() if value.grad is not None}
-    assert learnt == {"head.about.weight", "head.repeated.weight", "head.repeated.bias"}
-    assert learnt == {name for name, value in model.named_parameters() if value.requires_grad}
+    trained = {name for name, value in model.named_parameters() if value.grad is not None}
+    assert trained == {"head.about.weight", "head.repeated.weight", "head.repeated.bias"}
+    assert trained == {name for name, value in model.named_parameters() if value.requires_grad}
 
 
 def test_the_linear_map_is_recovered() -> None:
@@ -179,7 +179,7 @@ def test_training_logits_are_the_librarys_and_causal(base: Any) -> None:
     torch.testing.assert_close(later[:, :2], theirs[:, :2])
 
 
-def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> None:
+def test_base_and_difference_make_the_merged_model(base: Any, tmp_path: Any) -> None:
     from transformers import AutoModelForSeq2SeqLM, EncoderDecoderConfig
 
     from tests import tiny

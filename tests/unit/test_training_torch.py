@@ -119,7 +119,7 @@ def test_directions_of_no_curvature_are_cut_first() -> None:
     torch.testing.assert_close(left[:, :1] @ right[:1], torch.diag(torch.tensor([1.0, 0.0, 0.0])), atol=1e-4, rtol=1e-4)
 
 
-def test_moments_are_sums_of_squares_of_inputs_and_slopes() -> None:
+def test_moments_are_sums_of_squares_of_inputs_and_gradients() -> None:
     layer = nn.Linear(2, 1, bias=False)
     x = torch.tensor([[[1.0, 2.0], [0.0, 3.0]]])
     found = lowrank.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)

@@ -60,7 +60,7 @@ def test_a_tree_against_itself_is_the_same_everywhere() -> None:
         assert all(row.parameters[0] == row.parameters[1] for row in found.rows)
 
 
-def test_turned_round_it_says_the_same() -> None:
+def test_the_reversed_comparison_is_mirrored() -> None:
     for left, right in product(("bert", "gpt-2", "t5", "albert", "xlnet"), repeat=2):
         one, other = by_name(compare(left, right)), by_name(compare(right, left))
         if len(compare(left, right).left.layers) == len(compare(left, right).right.layers):
@@ -283,7 +283,7 @@ def test_stacks(slug: str, kinds: list[str]) -> None:
     assert [stack.kind for stack in stacks(tree(slug))] == kinds
 
 
-def test_norms_know_their_place() -> None:
+def test_pre_and_post_norm() -> None:
     places = {
         "bert": False,
         "gpt": False,

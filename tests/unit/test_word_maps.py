@@ -78,7 +78,7 @@ def test_every_branch_has_the_words_of_the_sentence_as_axes(checkpoint_dir: Path
     assert made.attention_map.computed(0, 0)[upper].any() == (kind == "encoder")
 
 
-def test_a_tokeniser_without_places_is_told(checkpoint_dir: Path) -> None:
+def test_a_tokenizer_without_offsets_is_refused(checkpoint_dir: Path) -> None:
     checkpoint = checkpoints.load("dir-tiny-bert")
     slow = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False), spec=checkpoint.spec)
     with pytest.raises(InputUnusable, match="does not say where in the text its tokens stand"):

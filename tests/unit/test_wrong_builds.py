@@ -297,7 +297,7 @@ def test_a_record_has_sizes_or_says_why_it_has_none() -> None:
         parsed('undisclosed = "Nothing was published."\n' + GOOD)
 
 
-def test_every_text_weight_and_script_names_its_author_and_licence() -> None:
+def test_every_text_weight_and_script_names_its_author_and_license() -> None:
     used = attribution()
     for work in (*used.texts, *used.weights, *used.scripts):
         assert work.name

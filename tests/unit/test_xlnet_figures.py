@@ -27,7 +27,7 @@ def sides() -> tuple[Any, Any]:
     return query | np.eye(4, dtype=bool), query
 
 
-def test_two_maps_with_a_dot_in_each_cell_that_is_seen() -> None:
+def test_two_maps_with_a_dot_in_each_attended_cell() -> None:
     content, query = sides()
     figure = stream_maps(TOKENS, RANK, content, query, VERMILION, theme=LIGHT)
     left, right = figure.data

@@ -18,7 +18,7 @@ from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding, Token
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
 from core.ui.demos.cover import keep_step, step_of, switch, text_uncovered, words_reconstructed
@@ -151,7 +151,7 @@ def attention_panel(view: DemoView, alignment: Alignment, step: int) -> tuple[in
         "lines": figures.alignment_lines(weights),
         "selected": step,
         "accent": view.accent,
-        "onAccent": on_colour(view.accent),
+        "onAccent": text_color_on(view.accent),
         "label": view.words.label("rows"),
     }
     ROWS.draw(key, data)

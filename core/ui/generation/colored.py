@@ -13,7 +13,7 @@ from core.language.decoding.draft import Bits, Drafted, RoundBits
 from core.language.tokens import Wording
 from core.language.types import GenerationStep, Spread
 from core.theme import mixed
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 from core.ui.page import theme
 
 MOST_BITS = 12.0
@@ -77,7 +77,7 @@ def _in_bits(bits: Spread | Bits) -> str:
 def _background(bits: Spread | Bits, color: str) -> str:
     """The CSS of a token's background by its surprisal or entropy."""
     ground = shade((bits.surprisal if color == "surprise" else bits.entropy) / MOST_BITS)
-    return f"background:{ground};color:{on_colour(ground)}"
+    return f"background:{ground};color:{text_color_on(ground)}"
 
 
 def _span(token: str, title: str, style: str, line_break: str) -> str:

@@ -26,7 +26,7 @@ from core.language.text import clean
 from core.links import parameters as link
 from core.table import Table
 from core.theme import BLUE
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
 from core.ui.export import download_csv
 from core.ui.glossary import markdown, terms
@@ -119,7 +119,7 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
         "across": "key",
         "label": content("objectives", "masks").part("Board", **counts),
         "accent": COLOR,
-        "onAccent": on_colour(COLOR),
+        "onAccent": text_color_on(COLOR),
         "file": f"mask-{write(choice)}",
     }
 

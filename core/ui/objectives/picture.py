@@ -16,7 +16,7 @@ from core.figures.predictions import percent
 from core.language.losses import BITS, Losses, PositionLoss
 from core.language.tokens import Style, read_piece, visible
 from core.objectives.example import Cell, Change, Label
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 
 DONE: dict[Change, str] = {
     "kept": "",
@@ -85,7 +85,7 @@ def picture(
         parts = _column(cell, style, targets) + _loss_bar(losses.get(index), style, unit, full)
         title = escape(_describe(cell, losses.get(index), index, style), quote=True)
         columns.append(f'<span class="{names}" title="{title}">{parts}</span>')
-    frame = f'style="--ac:{color};--on:{on_colour(color)}" role="img" aria-label="{escape(alt)}"'
+    frame = f'style="--ac:{color};--on:{text_color_on(color)}" role="img" aria-label="{escape(alt)}"'
     drawn = f'{_STYLE}<div class="ob" {frame}>{"".join(columns)}</div>'
     st.html(drawn)
     return drawn

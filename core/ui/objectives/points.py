@@ -17,7 +17,7 @@ from core.objectives import contrastive
 from core.objectives.contrastive import Loss
 from core.table import Table
 from core.theme import BLUE, GREEN, VERMILION
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 from core.ui.component import MOST, Component, Message
 from core.ui.links import PageState, instead
 from core.ui.objectives.objective import SEED
@@ -161,7 +161,7 @@ def circle_data(kind: str, angles: Sequence[int], loss: Loss, label: str) -> dic
                 "pull": float(pulls[i]),
                 "shape": _SHAPES[of[i]][0],
                 "color": _SHAPES[of[i]][1],
-                "ink": on_colour(_SHAPES[of[i]][1]),
+                "ink": text_color_on(_SHAPES[of[i]][1]),
                 "lane": i // count if clip else i % 2,  # arrows of neighbors do not hide each other
             }
             for i, name in enumerate(_names(kind, count))

@@ -14,7 +14,7 @@ from core.links import parameters as link
 from core.objectives import causal, permutation, prefix, unified
 from core.patterns import ranks
 from core.table import Table
-from core.ui.chips import on_colour
+from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead
@@ -123,7 +123,7 @@ def _ask(view: View, inputs: Inputs) -> Options:
         "asked": asked,
         "label": view.words.label("order"),
         "accent": accented,
-        "onAccent": on_colour(accented),
+        "onAccent": text_color_on(accented),
     }
     ORDER_ROW.draw(key, data)
     forward = tuple(range(count))
