@@ -78,7 +78,7 @@ def _blocks(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
     return torch.from_numpy(np.array(kinds) != NONE)
 
 
-def seen(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.bool_]:
+def attended(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.bool_]:
     """(L, H, n, n) True where a token (row) attends to another, in every layer and head of a model."""
     blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
     tokens: NDArray[np.bool_] = _spread(blocks, sparsity.block_size)[..., :n, :n].numpy()

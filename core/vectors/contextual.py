@@ -198,23 +198,23 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 _ONE_SPOT = 1e-5
-"""Cosines that differ by less have no nearest among them."""
+"""The least range of cosines at which a nearest neighbor is defined."""
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """One stop; None where there is no such pair."""
+class SenseSeparation:
+    """Mean cosines of a word's occurrences after one layer, by sense; None without such a pair."""
 
     same: float | None
     other: float | None
     nearest: float | None
-    """The share of occurrences whose nearest is of their own sense."""
+    """The share of occurrences whose nearest neighbor has the same sense."""
     baseline: float | None
     """Any two words of different sentences."""
 
 
-def apart(vectors: Floats, senses: Sequence[str], baseline: float | None) -> Apart:
-    """(n, w) vectors and their senses; an empty sense equals no other, and is not counted."""
+def sense_separation(vectors: Floats, senses: Sequence[str], baseline: float | None) -> SenseSeparation:
+    """Compare (n, w) vectors of one word by their senses; an empty sense differs from every other and is not scored."""
     matrix = cosines(vectors, vectors)
     known, alike = np.array([bool(sense) for sense in senses]), np.equal.outer(np.array(senses), np.array(senses))
     alike &= known
@@ -225,4 +225,4 @@ def apart(vectors: Floats, senses: Sequence[str], baseline: float | None) -> Apa
         np.fill_diagonal(matrix, -np.inf)
         company = alike.sum(axis=0) > 1
         hits = alike[matrix.argmax(axis=1), np.arange(len(senses))][company].tolist()
-    return Apart(_mean(same), _mean(other), _mean(hits), baseline)
+    return SenseSeparation(_mean(same), _mean(other), _mean(hits), baseline)

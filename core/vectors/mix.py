@@ -1,12 +1,11 @@
-r"""ELMo's mix of layers (Peters et al. 2018, arXiv 1802.05365, equation 1), for the layers of any model.
+r"""ELMo's scalar mix of layers (Peters et al. 2018, arXiv 1802.05365, equation 1), for the layers of any model.
 
 .. math:: E = \gamma \sum_{j=0}^{L} s_j\, h_j, \qquad s_j = \frac{e^{w_j}}{\sum_k e^{w_k}}
 
-with :math:`h_j` a word's vector after layer j (0: the input of the first layer), :math:`s_j` weights that are positive
-and sum to one, and :math:`\gamma` a scale that the task learns. The paper learns w and :math:`\gamma` together with the
-task's own model while the language model is frozen. The vectors of layers differ in length, so that a small weight of a
-layer with long vectors may count for more than a large one of another; the paper normalizes each layer first where that
-helps:
+with :math:`h_j` a word's vector after layer j (0: the input of the first layer), :math:`s_j` softmax weights, and
+:math:`\gamma` a scale. The paper learns w and :math:`\gamma` together with the task's own model while the language
+model is frozen. The layers' vectors differ in norm, so that a small weight of a layer with large norms may count for
+more than a large weight of another; the paper applies layer normalization first where that helps:
 
 .. math:: \mathrm{norm}(h) = (h - \mu) / \sqrt{\sigma^2 + \epsilon}
 
@@ -21,7 +20,7 @@ and w, :math:`\gamma`, W and b are learned together by Adam on the cross-entropy
 is the same equation, but not ELMo's experiment: the layers are those of a Transformer, and the tasks are small. A third
 of the sentences is held out; `SPLITS` divisions, each from a seed, give a mean.
 
-The same is also learned from every layer alone (a linear probe), whatever weight the mix gives it.
+A linear probe of every layer alone is learned for comparison.
 
 Legend: L layers, n words, w hidden size, C classes.
 """
@@ -67,7 +66,7 @@ def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: boo
 
 
 TASKS = ("speech", "relation", "next", "place")
-"""What is learned of each word: its part of speech, its relation, the part of speech after it, its position."""
+"""Labels of a word: its part of speech, its relation, the next word's part of speech, its position."""
 SPLITS = 3
 _STEPS = 150
 _RATE = 0.02
@@ -83,11 +82,11 @@ class Learned:
     """(L + 1,) s."""
     gamma: float
     accuracy: float
-    """Of the mix, on words of sentences that were kept for the test."""
+    """Of the mix, on words of the held-out sentences."""
     alone: tuple[float, ...]
     """(L + 1,) of each layer alone."""
     commonest: float
-    """Of always answering the commonest class."""
+    """Accuracy of always predicting the most frequent class."""
     words: int
     """In all sentences."""
     classes: int
@@ -110,7 +109,7 @@ def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: s
     Args:
         states: (L + 1, n, w) of words.
         answers: (n,) the right class of each.
-        groups: (n,) the sentence of each; sentences are kept for the test as wholes.
+        groups: (n,) the sentence of each; whole sentences are held out.
     """
     import torch
 
@@ -119,7 +118,7 @@ def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: s
     layers = torch.from_numpy(normed(states).copy())
     result: list[tuple[NDArray[np.float64], float, float, list[float], float]] = []
     for seed in range(SPLITS):
-        test = torch.from_numpy(_kept(groups, seed))
+        test = torch.from_numpy(_held_out(groups, seed))
         mix = _fit(layers, target, test, len(names), seed)
         alone = [_fit(layer[None], target, test, len(names), seed)[2] for layer in layers]
         usual = target[~test].mode().values
@@ -137,8 +136,8 @@ def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: s
     )
 
 
-def _kept(groups: Sequence[int], seed: int) -> NDArray[np.bool_]:
-    """(n,) True for words of the third of the sentences that is kept for the test."""
+def _held_out(groups: Sequence[int], seed: int) -> NDArray[np.bool_]:
+    """(n,) True for words of the third of the sentences that is held out."""
     every = sorted(set(groups))
     order = np.random.default_rng(seed).permutation(len(every))
     test_groups = {every[i] for i in order[: max(1, len(every) // 3)]}

@@ -1,14 +1,14 @@
-r"""Which words a vector is near: those of the model's vocabulary, and those of the sentences around it.
+r"""The nearest neighbors of a vector in the model's vocabulary and among the words of some sentences.
 
-States of upper layers share a direction, so that all cosines between them are high and the words that lie on that
-direction seem near to everything. Both sides are therefore centered before they are compared:
+Hidden states of upper layers share a direction, so that all cosines between them are high and a few words are near to
+everything. Both sides are therefore centered before they are compared:
 
 .. math:: \cos(h - \bar h,\; e_v - \bar e), \qquad \bar h = \frac{1}{W} \sum_{i=1}^{W} h_i,
     \quad \bar e = \frac{1}{V} \sum_{v=1}^{V} e_v
 
 with h the vector after some layer, :math:`h_i` those of all words of the sentences after the same layer, and
-:math:`e_v` the rows of the table that the model begins with. A state is not made to lie near the row of its word: what
-is found is a reading, the better the more a model's last layer has to do with its first (their tables are one in most).
+:math:`e_v` the rows of the embedding matrix. Training does not place a state near its word's embedding: the neighbors
+are an interpretation, more reliable in models that tie the embedding and output matrices, as most do.
 
 Legend: V vocabulary, w width, P vectors looked up, W words.
 """
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """What is worth keeping of a table of words: the table itself belongs to the model."""
+    """Cached statistics of an embedding matrix; the matrix itself belongs to the model."""
 
     mean: Floats  # (w,)
-    lengths: Floats  # (V,) of the centered rows; infinite for marks and entries that no text uses
+    lengths: Floats  # (V,) norms of the centered rows; infinite for special tokens and unused entries
 
 
 def table(checkpoint: Checkpoint) -> Tensor:
-    """(V, w) static vectors of the vocabulary, in the width of the blocks.
+    """(V, w) embedding matrix, projected to the hidden size where they differ.
 
     Raises:
-        InputUnusable: the architecture's table is not known here.
+        InputUnusable: an architecture without a blueprint.
     """
     import torch
 
@@ -63,7 +63,7 @@ def table(checkpoint: Checkpoint) -> Tensor:
 
 
 def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
-    """The mean of a model's table and the lengths of its rows."""
+    """The mean of a model's embedding matrix and the norms of its centered rows."""
     import torch
 
     rows = table(checkpoint)
@@ -75,7 +75,7 @@ def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
         pieces = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), len(lengths)))))
         dropped += [i for i, piece in enumerate(pieces) if piece is None or str(piece).startswith("[unused")]
         lengths[dropped] = float("inf")
-        lengths[len(pieces) :] = float("inf")  # rows that fill a table up belong to no piece
+        lengths[len(pieces) :] = float("inf")  # padding rows belong to no token
         lengths[lengths == 0] = float("inf")
     return Vocabulary(frozen(mean.cpu().numpy().copy()), frozen(lengths.cpu().numpy().copy()))
 
@@ -107,7 +107,7 @@ def in_sentences(
     """For each of ``vectors`` (P, w) the ``k`` nearest of ``others`` (W, w), as (number, cosine), nearest first.
 
     Args:
-        own: for each vector the number among ``others`` that is itself, which is left out; -1 for none.
+        own: index of each vector among ``others``, which is left out; -1 for none.
     """
     result = []
     for row, itself in zip(cosines(vectors - mean, others - mean), own, strict=True):
@@ -117,20 +117,20 @@ def in_sentences(
 
 
 def units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """(..., w) of length 1; those without a length stay so."""
+    """(..., w) vectors scaled to norm 1; zero vectors stay zero."""
     exact = vectors.astype(np.float64)
     result: NDArray[np.float64] = exact / np.maximum(np.linalg.norm(exact, axis=-1, keepdims=True), 1e-12)
     return result
 
 
 def cosines(vector: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
-    """(P, w) and (W, w) to (P, W) cosines; 0 where a vector has no length."""
+    """(P, w) and (W, w) to (P, W) cosines; 0 for a zero vector."""
     result: NDArray[np.float64] = np.clip(units(vector) @ units(other).T, -1, 1)
     return result
 
 
 def static(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:
-    """(P, w) static vectors of words, each the mean of the rows of its tokens: the same in every sentence."""
+    """(P, w) static vectors of words: the mean embedding of each word's tokens, the same in every sentence."""
     import torch
 
     rows = table(checkpoint)

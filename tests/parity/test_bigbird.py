@@ -9,7 +9,7 @@ from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.patterns import mask
-from core.sparse.bigbird import Gather, encode, forward, seen, sparse_attention
+from core.sparse.bigbird import Gather, attended, encode, forward, sparse_attention
 from core.sparse.encoder import by_mask, split_heads
 from core.sparse.layout import RANDOM as DRAWN
 from core.sparse.layout import Sparsity
@@ -145,7 +145,7 @@ def test_refusals(model):
 def test_encode_gives_the_weights_of_the_mask(model, n):
     sparsity, ids = Sparsity(block_size=BLOCK, random_blocks=RANDOM), torch.tensor([tokens(n)])
     whole = encode(model, ids, sparsity).attentions
-    allowed = seen(sparsity, n, LAYERS, HEADS)
+    allowed = attended(sparsity, n, LAYERS, HEADS)
     for layer, head in np.ndindex(LAYERS, HEADS):
         np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
         assert not whole[layer][0, head].numpy()[~allowed[layer, head]].any()

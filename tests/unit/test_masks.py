@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core import catalogue
 from core.attention.masks import axes, board, kinds
-from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
+from core.attention.masks.board import MOST_EDITS, attended, count, lay, mask_table
 from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
@@ -146,8 +146,8 @@ def test_cells_are_toggled_by_hand() -> None:
     assert board.flips == (1, 8)
     assert board.allowed.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 0]]
     assert board.pattern.astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-    assert (board.count, board.share, board.blind) == (6, 6 / 9, ())
-    assert lay(read("causal"), text(3), (0,)).blind == (0,)
+    assert (board.count, board.share, board.empty_rows) == (6, 6 / 9, ())
+    assert lay(read("causal"), text(3), (0,)).empty_rows == (0,)
     assert len(lay(read("full"), text(40), range(1000)).flips) == MOST_EDITS
 
 
@@ -161,8 +161,8 @@ def test_two_texts_make_a_rectangle() -> None:
 def test_the_mask_as_a_table() -> None:
     rows = list(csv.reader(io.StringIO(mask_table(lay(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
     assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
-    assert seen([True, False], ("a", "b")) == "a"
-    assert (seen([True, True], ("a", "b")), seen([False], ("a",))) == ("all", "none")
+    assert attended([True, False], ("a", "b")) == "a"
+    assert (attended([True, True], ("a", "b")), attended([False], ("a",))) == ("all", "none")
 
 
 def test_published_counts() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.types import Token
-from core.vectors.contextual import apart
+from core.vectors.contextual import sense_separation
 from core.vectors.occurrences import (
     EXAMPLES,
     MAX_LINE,
@@ -129,10 +129,11 @@ def test_every_ready_word_stands_in_all_its_sentences() -> None:
 
 def test_senses_by_hand() -> None:
     vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=np.float32)
-    found = apart(vectors, ["a", "a", "b", ""], 0.25)
+    found = sense_separation(vectors, ["a", "a", "b", ""], 0.25)
     root = 0.5**0.5
     assert found.same == pytest.approx(1)
     assert found.other == pytest.approx((0 + 0 + 3 * root) / 5)
     assert found.nearest == 1  # of the two with company; b is alone
     assert found.baseline == 0.25
-    assert apart(np.ones((3, 2), dtype=np.float32), ["a", "a", "b"], None).nearest is None  # one spot has no nearest
+    same = np.ones((3, 2), dtype=np.float32)
+    assert sense_separation(same, ["a", "a", "b"], None).nearest is None  # equal vectors have no nearest

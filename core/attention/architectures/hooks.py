@@ -1,20 +1,18 @@
-r"""Attention of an architecture without a blueprint, read where its own code calls for it.
+r"""Attention of an architecture without a blueprint, recorded at the library's attention function.
 
-Nearly all modules of transformers leave the last part of attention to a function that their configuration names
-(``AttentionInterface``), and give it queries and keys as they enter the scores: after norms, rotated, several heads
-sharing a key. On a twin of the model (`core.attention.architectures.recording`) the modules' configurations name a
-function of ours: it calls what the module would have called, so that every number stays, and reports the call. A call
-must then explain what the library returns: with the factor f, the cap c, the bias b, the mask m and the sink z of those
-that there are,
+Nearly all modules of transformers delegate the last part of attention to a function that their configuration names
+(``AttentionInterface``), and pass it queries and keys as they enter the scores: normalized, rotated, with shared key
+heads. On a copy of the model (`core.attention.architectures.recording`) the modules' configurations name our function,
+which calls the original one, so that every number is unchanged, and records the call. The recorded call must reproduce
+the library's weights: with the factor f, and where present the cap c, the bias b, the mask m and the sink z,
 
 .. math::
 
     s_{ij} = c \tanh\frac{f\, q_i \cdot k_j}{c} + b_{ij} + m_{ij}, \qquad
     A_{ij} = \frac{e^{s_{ij}}}{e^{z_i} + \sum_k e^{s_{ik}}}
 
-is computed anew and held against the weights of a pass without any hook. Where they differ in any number by more than
-:data:`NEAR`, nothing is shown. Whether a module's sinks take part in its weights is decided so, too: gpt-oss has them
-in the sum, other models beside it.
+is recomputed and compared with the weights of a pass without hooks. If any weight differs by more than :data:`NEAR`,
+nothing is shown. The same comparison decides whether a module's sinks take part in its softmax, as they do in gpt-oss.
 
 Legend: R rows, H heads, n tokens, Q queries, K keys, d width of a head, of a value v.
 """
@@ -40,14 +38,14 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 NEAR = 1e-4
-"""How far weights that are computed anew may be from those of the library."""
+"""The largest allowed difference between recomputed weights and those of the library."""
 NAME = "atlas_hooked"
-"""What our function is called among transformers' own; only modules of twins name it."""
+"""The name under which our function is registered in transformers; only copies of models use it."""
 _HOOK = "_atlas_hook"
 _DEFAULT = "eager_attention_forward"
-"""What every module of transformers calls where no other function is named."""
+"""The default attention function of transformers' modules."""
 _MASKED = -1e4
-"""What a mask is at most where a key is masked; what it adds elsewhere is a bias."""
+"""The largest value of an attention mask at a masked key; larger values are a bias."""
 _PROBE = "One, two, three."
 
 _layers: WeakKeyDictionary[nn.Module, dict[MapKind, tuple[AttentionLayer, ...]]] = WeakKeyDictionary()
@@ -55,7 +53,7 @@ _layers: WeakKeyDictionary[nn.Module, dict[MapKind, tuple[AttentionLayer, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class AttentionCall:
-    """One call of attention: what it was given, and what it returned."""
+    """The inputs and outputs of one call of the attention function."""
 
     path: str
     """The module that called."""
@@ -65,7 +63,7 @@ class AttentionCall:
     mask: Tensor | None  # (R, H or 1, Q, K), added to the scores
     factor: float
     more: dict[str, Any]
-    """What else was given, by name, and the module's own sinks where it has some."""
+    """Other keyword arguments, and the module's own sinks where it has some."""
     attention_output: Tensor  # (R, Q, H, v)
     weights: Tensor  # (R, H, Q, K)
 

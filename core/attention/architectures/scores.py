@@ -1,6 +1,6 @@
-r"""Scores as each architecture publishes them, made anew of the queries and keys that entered them.
+r"""Attention scores by each architecture's published formula, recomputed from its queries and keys.
 
-    weights = softmax( sum of the terms, where a key may be attended to )
+    weights = softmax( sum of the terms over the allowed keys )
 
 ==============  ====================================================================================================
 dot_product     :math:`q_i \cdot k_j / \sqrt d` (Vaswani et al. 2017)
@@ -14,7 +14,7 @@ two_stream      :math:`\bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q
                 (Transformer-XL: Dai et al. 2019; XLNet: Yang et al. 2019)
 sliding_window  :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
-lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is met in :math:`m_{ij} > 0` rounds, with
+lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` for a key attended to in :math:`m_{ij}` rounds, with
                 :math:`\hat q_j = q_j / \sqrt{\tfrac1d \sum_k q_{jk}^2}` the query of unit mean square; in every other
                 layer plain, over the own chunk and the one before (Reformer: Kitaev et al. 2020, arXiv 2001.04451)
 block_sparse    :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and random (BigBird: Zaheer et al. 2020)
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 EPSILON = 1e-6
-"""What transformers adds to the mean square of a Reformer's query."""
+"""The epsilon that transformers adds to the mean square of a Reformer's query."""
 _GLOBAL = ("query_global", "key_global", "value_global")
 
 

@@ -34,12 +34,12 @@ Tokens = tuple[str, ...]
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
-    from core.sparse.bigbird import encode, seen
+    from core.sparse.bigbird import attended, encode
 
     sparsity = blocks_of(model)
     weights = stacked(encode(model, ids, sparsity).attentions)
     layers, heads, n, _ = weights.shape
-    allowed = seen(sparsity, n, layers, heads)
+    allowed = attended(sparsity, n, layers, heads)
     size = sparsity.block_size
     note = map_note("few blocks", count=sparsity.count_blocks(n), size=size) if allowed.all() else ""
     note = note or map_note("blocks", size=size)

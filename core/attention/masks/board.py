@@ -1,25 +1,24 @@
-r"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and its table.
+r"""The attention mask of a choice of patterns: the matrix, manual edits, the number of scores, and its table.
 
 Legend: Q queries, K keys. A cell's number is q K + k.
 
-Which tokens can influence which after a number of layers: boolean powers of a mask.
+The receptive field after a number of layers follows from boolean powers of the mask.
 
-A residual connection carries every token past the attention, so after l layers the output at i can hold something of
-the input at j exactly where
+With residual connections, the output at i after l layers can depend on the input at j exactly where
 
 .. math:: R_l = (M \vee I)^l, \qquad R_l = R_{l-1} \vee M R_{l-1}, \qquad R_0 = I
 
-with "or" for a sum and "and" for a product, M the mask (rows are queries) and I the identity. What is drawn is the
-*level*: the smallest l for which the pair is in :math:`R_l`. A window of w keys to each side reaches :math:`l w` to
-each side after l layers; Beltagy et al. 2020 (arXiv 2004.05150, section 3.1) count both sides together and give
-:math:`l \times w`, and :math:`l \times d \times w` for a window dilated by d.
+with "or" for a sum and "and" for a product, M the mask (rows are queries) and I the identity. The *level* of a pair is
+the smallest l for which it is in :math:`R_l`. A window of w keys to each side reaches :math:`l w` to each side after l
+layers; Beltagy et al. 2020 (arXiv 2004.05150, section 3.1) count both sides together and give :math:`l \times w`, and
+:math:`l \times d \times w` for a window dilated by d.
 
-Two streams (Yang et al. 2019, arXiv 1906.08237): the query stream begins with a vector that knows no token, and takes
-keys from the content stream below. With C and Q the two masks,
+Two streams (Yang et al. 2019, arXiv 1906.08237): the query stream starts from a vector that is the same for every token
+and attends to the content stream of the layer below. With C and Q the two masks,
 
 .. math:: G_0 = \emptyset, \qquad G_l = G_{l-1} \vee Q\,(C \vee I)^{l-1}
 
-Cross-attention: the decoder's rows pass on among themselves (mask S) what each took from the other text (mask X),
+Cross-attention: the decoder's rows exchange by self-attention (mask S) what each got from the source text (mask X),
 :math:`X_0 = \emptyset,\ X_l = X_{l-1} \vee S X_{l-1} \vee X`.
 
 Legend: n tokens, Q queries, K keys. A level of -1 means never.
@@ -41,7 +40,7 @@ from core.patterns import Mask
 from core.table import Table
 
 MOST_EDITS = 256
-"""Cells that may be changed by hand: as many as a link has room for."""
+"""Cells that a visitor may edit, limited by the length of a URL."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +49,11 @@ class Board:
 
     axes: Axes
     pattern: Mask  # (Q, K)
-    """As the predicate says."""
+    """The pattern of the predicate."""
     allowed: Mask  # (Q, K)
-    """With the cells that were changed by hand."""
+    """The pattern with the edited cells."""
     flips: tuple[int, ...]
-    """The cells that were changed, in order."""
+    """The edited cells, in order."""
 
     @property
     def count(self) -> int:
@@ -63,17 +62,17 @@ class Board:
 
     @property
     def share(self) -> float:
-        """Of all pairs, from 0 to 1."""
+        """The allowed share of all pairs, from 0 to 1."""
         return self.count / self.allowed.size
 
     @property
-    def blind(self) -> tuple[int, ...]:
+    def empty_rows(self) -> tuple[int, ...]:
         """Queries without any allowed key: their softmax is undefined."""
         return tuple(np.flatnonzero(~self.allowed.any(axis=1)).tolist())
 
 
 def lay(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
-    """The mask with the cells in ``flips`` turned over; cells that it does not have are passed over."""
+    """The mask with the cells in ``flips`` toggled; cells out of range are ignored."""
     pattern = patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys))
     valid = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]
     allowed = pattern.copy()
@@ -84,16 +83,16 @@ def lay(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
 
 
 def count(choice: Choice, axes: Axes) -> int:
-    """Scores of the predicate over axes of any length, pair by pair, without a matrix of all of them."""
+    """The number of scores of a pattern over axes of any length, counted without a matrix of all pairs."""
     if not axes.square:
         return int(patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys)).sum())
     return patterns.count(choice.pattern(axes), len(axes.keys))
 
 
-def seen(row: Sequence[bool] | Mask, tokens: Sequence[str]) -> str:
-    """The tokens of a row in words."""
-    there = [token for token, is_there in zip(tokens, row, strict=True) if is_there]
-    return "all" if len(there) == len(tokens) else ", ".join(there) or "none"
+def attended(row: Sequence[bool] | Mask, tokens: Sequence[str]) -> str:
+    """The tokens that a row attends to, as a list in words."""
+    keys = [token for token, allowed in zip(tokens, row, strict=True) if allowed]
+    return "all" if len(keys) == len(tokens) else ", ".join(keys) or "none"
 
 
 def mask_table(board: Board) -> Table:
@@ -115,7 +114,7 @@ def levels(allowed: Mask) -> Levels:
 
 
 def of_query_stream(query: Mask, content: Mask) -> Levels:
-    """(n, n) the same for the query stream over a content stream; a token itself is never there in XLNet's masks."""
+    """(n, n) the same for the query stream over a content stream; XLNet's query mask excludes the token itself."""
     below = levels(content)
     found = np.full(query.shape, NEVER, dtype=np.int16)
     for layer in range(1, int(below.max()) + 2):
@@ -125,12 +124,12 @@ def of_query_stream(query: Mask, content: Mask) -> Levels:
 
 
 def of_cross(cross: Mask, own: Mask) -> Levels:
-    """(Q, K) layers after which a key of the other text can reach a query, which sees its own text by ``own``."""
+    """(Q, K) layers after which a source key can reach a query, with the self-attention mask ``own``."""
     return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(own, now) | cross)
 
 
 def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:
-    """The first layer after which each pair is reached, where a layer adds to what was reached before."""
+    """The first layer after which each pair is reached; ``layer`` extends the pairs reached so far by one layer."""
     levels = np.where(now, 0, NEVER).astype(np.int16)
     for number in itertools.count(1):
         added = layer(now) & ~now
@@ -147,7 +146,7 @@ def enough(levels: Levels) -> int:
 
 
 def within(levels: Levels, layers: int) -> Mask:
-    """Where a key has arrived after ``layers`` layers."""
+    """True where a key can influence a query after ``layers`` layers."""
     return np.asarray((levels != NEVER) & (levels <= layers))
 
 

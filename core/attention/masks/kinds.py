@@ -1,14 +1,14 @@
-"""The patterns by name: what can be set in each, within which limits, and how its predicate is made for given axes.
+"""The attention patterns by name: their settings with limits, and the predicate of each over given axes.
 
-A choice of masks as one word of a link: ``causal.and.window-2-0``.
+A URL parameter encodes a combination of masks: ``causal.and.window-2-0``.
 
-    choice  =  pattern  { "." join "." pattern }        up to three patterns, taken from left to right
+    choice  =  pattern  { "." join "." pattern }        up to three patterns, combined from left to right
     join    =  "and" | "or" | "without"
-    pattern =  name  { "-" number }                     numbers in the order of the pattern's settings; those left out
-                                                        at the end have their usual values
+    pattern =  name  { "-" number }                     numbers in the order of the pattern's settings; omitted ones
+                                                        at the end have their default values
 
-Whatever a link carries is read here and nowhere else: an unknown name, a number out of range or a choice that makes no
-sense raises OutOfRange, with a sentence.
+This module alone parses that parameter: an unknown name, a number out of range or a combination that is not allowed
+raises OutOfRange with a message for the visitor.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Setting:
     high: int
     step: int = 1
     names: tuple[str, ...] = ()
-    """What the numbers stand for, from ``low`` on, where they are no amounts."""
+    """Names of the values, from ``low`` on, for a categorical setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Kind:
     build: Callable[[Axes, Numbers], Pattern]
     settings: tuple[Setting, ...] = ()
     layout: Layout = "text"
-    """What the axes must be; a pattern over a text can also be laid over an image's tokens."""
+    """The layout that the axes need; a pattern for a text also works on an image's tokens."""
     many: int = 0
     """How many positions may be listed instead of settings."""
     usual: Numbers = ()

@@ -185,8 +185,8 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     if not alone:
         st.latex(_joined(choice))
     view.note("Symbols")
-    if board.blind:
-        rows = len(board.blind)
+    if board.empty_rows:
+        rows = len(board.empty_rows)
         view.note("Blind rows", rows=f"{rows} {'row attends to' if rows == 1 else 'rows attend to'}")
     kinds = dict.fromkeys(term.kind for term in choice.terms)
     for line in dict.fromkeys(line for kind in kinds for line in _papers(describe(kind))):

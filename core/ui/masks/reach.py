@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import patterns
 from core.attention.masks import board as boards
-from core.attention.masks.board import Board, Levels, lay, seen
+from core.attention.masks.board import Board, Levels, attended, lay
 from core.attention.masks.kinds import CONTENT, QUERY, Choice, Term
 from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
@@ -45,7 +45,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
             "mask-growing",
             view.words.label("growing"),
             growing_map(levels[position], token, axes.keys, layers, color, theme=theme()),
-            f"{token}: {depends} {seen(now[position], axes.keys)}.",
+            f"{token}: {depends} {attended(now[position], axes.keys)}.",
         ).draw(state)
     with right:
         Panel(

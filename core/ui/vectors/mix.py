@@ -22,7 +22,7 @@ from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.word import point_records, points_of
 from core.vectors import precomputed
-from core.vectors.contextual import anisotropy_baseline, apart
+from core.vectors.contextual import anisotropy_baseline, sense_separation
 from core.vectors.mix import SPLITS, Learned, mixed, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
@@ -123,9 +123,10 @@ def _points(
     first, second = plane.shares or (0.0, 0.0)
     titles = (f"component 1: {100 * first:.0f}%", f"component 2: {100 * second:.0f}%")
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
-    now = apart(own, senses, anisotropy_baseline(around, vectors.around.lines))
-    each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
-    hits = [(one.nearest, number) for number, one in enumerate(each) if one.nearest is not None]
+    now = sense_separation(own, senses, anisotropy_baseline(around, vectors.around.lines))
+    layers = normed(vectors.own.vectors) if norm else vectors.own.vectors
+    nearest = [sense_separation(layer, senses, None).nearest for layer in layers]
+    hits = [(share, number) for number, share in enumerate(nearest) if share is not None]
     measures = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
     if len(own) > 1:
         from scipy.spatial.distance import pdist

@@ -21,7 +21,7 @@ from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
-from core.vectors.contextual import anisotropy_baseline, apart
+from core.vectors.contextual import anisotropy_baseline, sense_separation
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary, vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, Plane, perplexity_for
@@ -233,7 +233,7 @@ def _cosine_table(vectors: WordVectors) -> Table:
 def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> None:
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     layers = [
-        apart(vector, senses, anisotropy_baseline(vectors.at(stop)[1], vectors.around.lines))
+        sense_separation(vector, senses, anisotropy_baseline(vectors.at(stop)[1], vectors.around.lines))
         for stop, vector in enumerate(vectors.stops, STATIC)
     ]
     names = ["static", "emb.", *(str(layer) for layer in range(1, vectors.own.layers + 1))]
