@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -156,6 +157,7 @@ def deploy(
     Raises:
         EngineUnavailable: Ray is not installed.
     """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no request leaves the machine
     try:
         import ray
         from ray import serve

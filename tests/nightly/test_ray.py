@@ -5,7 +5,6 @@ pip install -r requirements-ray.txt && python -m pytest tests/nightly/test_ray.p
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -118,8 +117,7 @@ def served() -> Iterator[subprocess.Popen[bytes]]:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "core", "serve", "--replicas", "2", "--cpus", "0.5", "--port", port]
-    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
-    engine = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+    engine = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATLAS_ENGINE", "ray")
         patch.setenv("ATLAS_ENGINE_URL", f"http://127.0.0.1:{port}")
