@@ -120,7 +120,7 @@ CASES = {
         "encoder-decoder?model=atlas-bart",
         "How much of your text is reconstructed?",
         BACK[0],
-        "words stand in their order",
+        "in the same order",
         "",
         2,
     ),

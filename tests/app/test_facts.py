@@ -75,7 +75,7 @@ def test_a_live_model_that_is_missing_is_named() -> None:
 
 
 def test_what_was_not_read_is_named_as_left_out() -> None:
-    assert "Left out because no text on it was read: training budget, batch size." in shown("m2m-100")
+    assert "Not listed, because no source on it was read: training budget, batch size." in shown("m2m-100")
 
 
 def test_a_root_changed_nothing_and_its_children_link_to_it() -> None:
@@ -105,7 +105,7 @@ def _relative_of(slug: str, model: str) -> None:
     ("slug", "model", "said"),
     [
         ("unilm", "atlas-bert2bert", catalogue.get("unilm").live.note),
-        ("unilm", "atlas-t5", "Atlas T5 is a model of T5; it stands in for UniLM."),  # the visitor's own choice
+        ("unilm", "atlas-t5", "Atlas T5, a model of the T5 architecture, runs here in place of UniLM."),
         ("t5", "atlas-t5", None),
     ],
 )

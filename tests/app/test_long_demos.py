@@ -49,7 +49,7 @@ def test_a_window_opens_filled_and_its_controls_change_it() -> None:
     assert "tokens apart" in shown(at)
     assert widget(at.selectbox, "Window, each side").value == 40
     before = shown(at)
-    widget(at.text_input, "Words that become global").set_value("Max").run()
+    widget(at.text_input, "Global words").set_value("Max").run()
     assert "Max" in at.query_params["words"]
     assert "Layers needed through a global token: 1." in shown(at)
     assert shown(at) != before
@@ -69,7 +69,7 @@ def test_nonsense_in_a_windows_text_and_words_gets_a_sentence() -> None:
         ("cat," * 9, "up to 8 work"),
         ("</script>", "does not stand in this text"),
     ):
-        widget(at.text_input, "Words that become global").set_value(words).run()
+        widget(at.text_input, "Global words").set_value(words).run()
         assert said in shown(at)
     at.text_area[0].set_value("Nothing is hidden here.").run()
     assert "no masked word" in shown(at)

@@ -53,7 +53,7 @@ def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> N
     assert "in place of" not in captions(at)
     at.selectbox[1].set_value("atlas-roberta").run()
     assert at.selectbox[0].value == "bert"
-    assert "Atlas RoBERTa is a model of RoBERTa; it stands in for BERT." in captions(at)
+    assert "Atlas RoBERTa, a model of the RoBERTa architecture, runs here in place of BERT." in captions(at)
     assert (at.query_params["system"], at.query_params["model"]) == ("bert", "atlas-roberta")
     at.selectbox[0].set_value("albert").run()
     assert at.selectbox[1].value == "atlas-albert"
@@ -78,4 +78,4 @@ def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stran
 def test_a_guest_can_still_be_shown_by_a_model_of_the_page() -> None:
     at = opened("efficient", system="albert", model="atlas-reformer")
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-reformer"]
-    assert "Atlas Reformer is a model of Reformer; it stands in for ALBERT." in captions(at)
+    assert "Atlas Reformer, a model of the Reformer architecture, runs here in place of ALBERT." in captions(at)

@@ -33,7 +33,7 @@ NAME = "Max"
 _CELLS = 64
 """Cells that the picture has on a side, or a few more."""
 SIDE = Menu(name="side", label="Window, each side", low=1, high=1024)
-WORDS = Text(name="words", label="Words that become global", most=200, width=240, placeholder="dog, lamp")
+WORDS = Text(name="words", label="Global words", most=200, width=240, placeholder="dog, lamp")
 START = Toggle(name="start", label="First token global", default=True)
 
 
