@@ -170,7 +170,7 @@ def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[At
     """
     chosen = next((found for found in trace.maps if kind in (None, found.kind)), None)
     if chosen is None:
-        raise NoAttentionMatrix(f"There is no such attention in this model: no {kind or ''} map.".replace("  ", " "))
+        raise NoAttentionMatrix(f"This model has no {kind or ''} attention map.".replace("  ", " "))
     if chosen.weights.min(initial=0.0) < 0:
         raise NoAttentionMatrix(
             "bertviz draws weights between zero and one, and a difference can be negative. The grid draws differences."

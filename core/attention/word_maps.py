@@ -152,7 +152,7 @@ def answer_of(checkpoint: Checkpoint, text: str, task: str) -> str:
     answer = _answer(checkpoint, text, task)
     if not answer:
         raise InputUnusable(
-            f"{checkpoint.spec.name} generates no word here, so there are no rows to compare. The encoders can be."
+            f"{checkpoint.spec.name} generates no word here, so there are no rows to compare. Encoders work."
         )
     return answer
 

@@ -214,7 +214,7 @@ def read_adapters(folder: Path, config: PretrainedConfig, encoder_state: dict[st
         {n: v.float() for n, v in encoder_state.items() if "pooler" not in n}, strict=False
     )
     if report.unexpected_keys or any("position_ids" not in name for name in report.missing_keys):
-        raise CheckpointRefused(f"The encoder under “{folder.name}” is another one than its adapters were trained for.")
+        raise CheckpointRefused(f"The encoder under “{folder.name}” is not the one that its adapters were trained for.")
     model = AdapterBert(
         encoder, {name: len(settings["answers"]) for name, settings in tasks.items()}, config.adapter_size
     )

@@ -93,7 +93,7 @@ def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tenso
         raise CheckpointRefused(f"The difference has malformed row names: {name}.")
     start = int(start_text)
     if rows.ndim != base.ndim or rows.shape[1:] != base.shape[1:] or start > base.shape[0]:
-        raise CheckpointRefused(f"The rows {name} do not continue their base.")
+        raise CheckpointRefused(f"The rows {name} do not start where those of their base end.")
     result = base.new_empty((max(base.shape[0], start + rows.shape[0]), *base.shape[1:]), dtype=torch.float32)
     result[: base.shape[0]] = base
     result[start : start + rows.shape[0]] = rows.to(torch.float32)

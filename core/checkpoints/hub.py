@@ -58,7 +58,7 @@ def _start_child(order: Literal["plan", "fetch"], spec: CheckpointSpec, by_host:
     if not by_host and configuration.settings().hub != "on":
         raise CheckpointUnavailable(
             f"Downloads are off on this installation, so {spec.name} cannot be downloaded. "
-            "The host can switch them on with ATLAS_HUB=on."
+            "The host can allow them with ATLAS_HUB=on."
         )
     if spec.location not in {known.location for known in registry.published()}:
         raise CheckpointUnavailable(f"The catalogue names no published checkpoint for {spec.name}.")

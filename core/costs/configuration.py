@@ -197,14 +197,14 @@ def check(config: Configuration) -> None:
         low = config.width - config.width % config.heads
         fits = " or ".join(f"{value:,}" for value in (low, low + config.heads) if value)
         raise OutOfRange(
-            f"A hidden size of {config.width:,} cannot be divided among {config.heads} heads. {fits} would do, or a "
+            f"A hidden size of {config.width:,} cannot be divided among {config.heads} heads. {fits} works, or a "
             "head dimension of your own."
         )
     if not config.latent and config.heads % config.kv_heads:
         fits = ", ".join(str(n) for n in range(1, config.heads + 1) if config.heads % n == 0)
         raise OutOfRange(
             f"{config.heads} query heads cannot share {config.kv_heads} key-value heads equally. "
-            f"These would do: {fits}."
+            f"Numbers that work: {fits}."
         )
     if config.kind == "encoder-decoder" and config.decoder_layers < 1:
         raise OutOfRange("An encoder-decoder needs at least one decoder layer.")
@@ -228,7 +228,7 @@ def check(config: Configuration) -> None:
 def _check_axial(config: Configuration) -> None:
     if not config.axial or config.positions % config.axial or not config.positions:
         raise OutOfRange(
-            f"{config.positions:,} positions are no multiple of {config.axial:,} rows of the first axial table. The "
+            f"{config.positions:,} positions are not a multiple of {config.axial:,} rows of the first axial table. The "
             "product of both tables' rows is the number of positions."
         )
     if config.word_width < 4:

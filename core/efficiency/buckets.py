@@ -66,7 +66,7 @@ def prepare(checkpoint: Checkpoint, text: str, least: int = 1) -> tuple[int, ...
     if len(ids) > limit:
         raise InputTooLong(f"This text has {len(ids):,} bytes; {checkpoint.spec.name} reads {limit:,}. Shorten it.")
     if len(ids) < least:
-        raise OutOfRange(f"This text has {len(ids):,} bytes; {least:,} are needed to show something. Write more.")
+        raise OutOfRange(f"This text has {len(ids):,} bytes; it needs at least {least:,}. Type a longer one.")
     return ids
 
 

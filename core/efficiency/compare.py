@@ -144,13 +144,13 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
     """
     queries = [word.strip() for word in words.split(",") if word.strip()]
     if len(queries) > MOST_WORDS:
-        raise InputUnusable(f"{len(queries)} words are many to be global; up to {MOST_WORDS} work.")
+        raise InputUnusable(f"There are {len(queries)} global words; up to {MOST_WORDS} work.")
     positions = {0} if start else set()
     for word in queries:
         ids = tuple(int(i) for i in checkpoint.tokenizer(word, add_special_tokens=False, verbose=False)["input_ids"])
         positions_of_word = [at for at in range(len(long.ids) - len(ids) + 1) if long.ids[at : at + len(ids)] == ids]
         if not ids or not positions_of_word:
-            raise InputUnusable(f"“{word[:40]}” does not stand in this text, so it cannot become global.")
+            raise InputUnusable(f"“{word[:40]}” does not occur in this text. Choose global words that do.")
         positions.update(at + offset for at in positions_of_word for offset in range(len(ids)))
     if len(positions) > windowed.MOST_GLOBAL + start:
         raise InputUnusable(

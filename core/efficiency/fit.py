@@ -104,11 +104,11 @@ def check(shape: Shape, plan: Plan) -> None:
         if stack.heads and stack.heads % plan.tensor:
             fits = ", ".join(str(n) for n in range(1, stack.heads + 1) if stack.heads % n == 0)
             raise OutOfRange(
-                f"{stack.heads} heads cannot be shared out equally among {plan.tensor} devices. These would do: {fits}."
+                f"{stack.heads} heads cannot be divided equally among {plan.tensor} GPUs. Degrees that work: {fits}."
             )
     layers = sum(stack.layers for stack in shape.stacks)
     if plan.pipeline > layers:
-        raise OutOfRange(f"A pipeline of {plan.pipeline} stages needs as many layers; there are {layers}.")
+        raise OutOfRange(f"{layers} layers make at most {layers} pipeline stages, not {plan.pipeline}.")
 
 
 RESERVE = 0.1

@@ -106,8 +106,8 @@ def measure(
     """
     if not caches(checkpoint.model):
         raise InputUnusable(
-            f"{checkpoint.spec.name} keeps no keys and values in transformers: it reads everything again at every "
-            "step, so there is nothing to switch off. Choose another decoder."
+            f"{checkpoint.spec.name} has no KV cache in transformers: it processes the whole text again at every "
+            "step, so there is no cache to turn off. Choose another decoder."
         )
     return _measured(checkpoint.model, list(ids), at, source, clock)
 

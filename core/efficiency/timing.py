@@ -65,7 +65,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     except (MemoryError, AssertionError):
         raise
     except Exception as error:  # whatever an architecture of another kind asks for
-        raise InputUnusable(f"{name} cannot be timed on a text alone.") from error
+        raise InputUnusable(f"{name} needs more than a text as input, so it cannot be timed here.") from error
     runs = RUNS if once[-1] < _SLOW_SECONDS else FEW_RUNS
     times = []
     for run in range(runs):

@@ -90,7 +90,7 @@ def read(
     for name, raw in _moved(query).items():
         parameter = PAGES[page].get(name)
         if parameter is None:
-            refused.append(Refusal(name, f"The link carries “{short(name)}”, which this page does not know."))
+            refused.append(Refusal(name, f"The link has a parameter “{short(name)}”, which this page does not have."))
             continue
         try:
             state[name] = parse(parameter, raw, (choices or {}).get(name))

@@ -51,7 +51,7 @@ def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
     """
     config = model.config
     if getattr(config, "model_type", "") != "reformer" or not hasattr(model, "lm_head") or not config.is_decoder:
-        raise NoAttentionMatrix("Buckets can be shown for a Reformer that continues a text only.")
+        raise NoAttentionMatrix("Buckets are shown only for Reformer models that continue a text.")
     hashing = tuple(i for i, kind in enumerate(config.attn_layers) if kind == "lsh")
     return hashing, int(config.num_attention_heads), int(config.lsh_attn_chunk_length), positions_of(model)
 
@@ -232,7 +232,7 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
     means = []
     for length in contexts:
         if not last < length <= len(ids):
-            raise OutOfRange(f"{length} tokens cannot be read: the text has {len(ids)}, the last {last} are measured.")
+            raise OutOfRange(f"A context of {length} tokens is not between {last + 1} and {len(ids)}, the whole text.")
         means.append(float(surprisals(model, ids[-length:])[-last:].mean()))
     return tuple(means)
 

@@ -53,7 +53,7 @@ def table(checkpoint: Checkpoint) -> Tensor:
     model: Any = checkpoint.model
     plan = stack.blueprint
     if plan is None:
-        raise InputUnusable(f"The table of words of {checkpoint.spec.name} is not known here.")
+        raise InputUnusable(f"The embedding matrix of {checkpoint.spec.name} is not known here. Another model works.")
     with torch.inference_mode():
         rows: Tensor = model.get_submodule(stack.prefix + plan.embedding["token"]).weight
         projection = stack.prefix + plan.after_embedding.get("projection", "")

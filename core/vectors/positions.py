@@ -177,7 +177,7 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     for step in embedding_of(checkpoint, inputs):
         if step.name == "position":
             return frozen(step.values.copy())
-    raise InputUnusable(f"{checkpoint.spec.name} adds nothing for a position.")
+    raise InputUnusable(f"{checkpoint.spec.name} adds no position embeddings. Models such as BERT and GPT-2 do.")
 
 
 def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
@@ -197,7 +197,7 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
     layers = result["encoder"] if "encoder" in result else result["decoder"]
     names = [name for name in TERMS if name in layers[0][1].terms]
     if not names:
-        raise InputUnusable(f"No part of the scores of {checkpoint.spec.name} is about distance.")
+        raise InputUnusable(f"No term of the scores of {checkpoint.spec.name} depends on distance. T5 has one.")
     return {name: _by_distance(layers, name) for name in names}
 
 
@@ -244,11 +244,11 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
     if layers and layers[0][0].names.score == "hooked":
         raise InputUnusable(
-            f"Of {checkpoint.spec.name} queries and keys can be read as they enter the scores, not before they are "
-            "rotated. Models such as LLaMA, Mistral and Qwen 2 show both."
+            f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "
+            "Llama, Mistral and Qwen 2 show both."
         )
     if not layers or layers[0][1].before_rope is None:
-        raise InputUnusable(f"{checkpoint.spec.name} does not rotate its queries and keys.")
+        raise InputUnusable(f"{checkpoint.spec.name} does not rotate its queries and keys. Llama does.")
 
     def stacked(take: Any) -> Floats:
         return frozen(np.stack([take(call).float().cpu().numpy() for _, call in layers]))

@@ -69,7 +69,7 @@ def test_the_zero_example_of_the_paper_s_kind() -> None:
     # 16 bytes a parameter over 64 devices, and 2 s b h in each of 48 layers
     assert f"{(16 * 1_557_611_200 / 64 + 48 * 2 * 1600) / 1e6:.0f} MB" in text
     at = opened(tab="training", tensor="8", system="gpt-2", size="xl")
-    assert "25 heads cannot be shared out equally among 8 devices. These would do: 1, 5, 25" in shown(at)
+    assert "25 heads cannot be divided equally among 8 GPUs. Degrees that work: 1, 5, 25" in shown(at)
 
 
 def test_the_cache_of_gpt_3() -> None:

@@ -201,7 +201,7 @@ def test_the_cache_is_measured_and_kept() -> None:
 
 
 def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
-    assert "keeps no keys and values" in words(opened(tab="cache", model="atlas-reformer").warning[0].value)
+    assert "has no KV cache" in words(opened(tab="cache", model="atlas-reformer").warning[0].value)
     at = opened(tab="draft", model="atlas-gpt-neo")
     assert "Atlas GPT" in at.warning[0].value
 

@@ -65,9 +65,9 @@ def test_nonsense_in_a_windows_text_and_words_gets_a_sentence() -> None:
     survive_nonsense(at)
     at.text_area[0].set_value("The cat sat on the [MASK].").run()
     for words, said in (
-        ("zebra", "does not stand in this text"),
+        ("zebra", "does not occur in this text"),
         ("cat," * 9, "up to 8 work"),
-        ("</script>", "does not stand in this text"),
+        ("</script>", "does not occur in this text"),
     ):
         widget(at.text_input, "Global words").set_value(words).run()
         assert said in shown(at)

@@ -65,7 +65,7 @@ def test_queries_keys_and_heads_are_the_librarys(name: str) -> None:
     check_heads(checkpoint)
     with pytest.raises(NoAttentionMatrix, match="cannot be shown step by step"):
         block(checkpoint, PLAIN, 0)
-    with pytest.raises(AtlasError, match="no head that can be put after each layer"):
+    with pytest.raises(AtlasError, match="no head to apply to each layer"):
         lens(checkpoint, text_for(checkpoint))
 
 

@@ -159,7 +159,7 @@ def test_what_the_score_is_beside_the_product_is_said() -> None:
 
 
 def test_queries_before_a_rotation_are_not_claimed_to_be_unrotated() -> None:
-    with pytest.raises(InputUnusable, match="not before they are rotated"):
+    with pytest.raises(InputUnusable, match="only after they are rotated"):
         rotary_vectors(tinyhosts.make("decoder gpt_oss"), PLAIN)
 
 

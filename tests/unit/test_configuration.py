@@ -42,9 +42,9 @@ def test_what_each_box_changes() -> None:
 
 def test_numbers_that_make_no_network_get_a_sentence() -> None:
     one = start("gpt-2", "small")
-    with pytest.raises(OutOfRange, match="768 or 780 would do"):
+    with pytest.raises(OutOfRange, match="768 or 780 works"):
         one.changed(width=770)
-    with pytest.raises(OutOfRange, match="These would do: 1, 2, 3, 4, 6, 12"):
+    with pytest.raises(OutOfRange, match="Numbers that work: 1, 2, 3, 4, 6, 12"):
         one.changed(kv_heads=5)
     with pytest.raises(OutOfRange, match="at least 1"):
         one.changed(layers=0)
@@ -62,7 +62,7 @@ def test_experts_and_latents_that_make_no_network_get_a_sentence() -> None:
     with pytest.raises(OutOfRange, match="shared parameters cannot be of two kinds"):
         one.changed(shared=True)
     assert one.changed(shared=True, dense=0).shared
-    with pytest.raises(OutOfRange, match="no multiple of 500 rows"):
+    with pytest.raises(OutOfRange, match="not a multiple of 500 rows"):
         start("reformer").changed(axial=500)
     with pytest.raises(OutOfRange, match="7 hashed layers are more than the 6"):
         start("reformer").changed(hashed=7)

@@ -100,7 +100,7 @@ def test_a_device_s_share() -> None:
     part = held(1e9, shape("gpt-2", "xl"), plan)
     assert part.weights == 2e9 / 64
     assert held(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
-    with pytest.raises(OutOfRange, match=r"These would do: 1, 5, 25\."):
+    with pytest.raises(OutOfRange, match=r"Degrees that work: 1, 5, 25\."):
         held(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
     with pytest.raises(OutOfRange, match="there are 48"):
         held(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))

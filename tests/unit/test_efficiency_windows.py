@@ -76,7 +76,7 @@ def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
     assert len(places) == 3
     assert global_positions(window, long, "The", True) == (0, *places)
     assert global_positions(window, long, "", False) == ()
-    with pytest.raises(InputUnusable, match="does not stand in this text"):
+    with pytest.raises(InputUnusable, match="does not occur in this text"):
         global_positions(window, long, "the, zebra", True)
     with pytest.raises(InputUnusable, match="up to 8"):
         global_positions(window, long, "the," * 9, True)

@@ -61,7 +61,7 @@ def test_medians_of_turns() -> None:
 def test_a_model_without_a_cache_gets_a_sentence() -> None:
     checkpoint = random_checkpoint("openai-gpt", 0)
     assert not caches(checkpoint.model)
-    with pytest.raises(InputUnusable, match="keeps no keys and values"):
+    with pytest.raises(InputUnusable, match="has no KV cache"):
         measure(checkpoint, IDS, (8,))
 
 

@@ -112,7 +112,7 @@ def test_measures_by_hand(objective: Any) -> None:
 
 def test_windows_have_to_be_segments(tiny_world: tuple[Path, Path]) -> None:
     found = tinyrecipes.recipe("atlas-transformer-xl")
-    with pytest.raises(RecipeError, match="some segments of 7"):
+    with pytest.raises(RecipeError, match="a multiple of the segment, 7"):
         tinyrecipes.objective(dataclasses.replace(found, data=found.data | {"segment": 7}), *tiny_world)
 
 

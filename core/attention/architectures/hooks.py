@@ -134,7 +134,7 @@ def register_attention_hook(module: nn.Module, path: str, hook: Callable[[Attent
 
     default = _default_of(module)
     if default is None:
-        raise NoAttentionMatrix("This model's heads cannot be reached: its attention is computed in a way of its own.")
+        raise NoAttentionMatrix("This model's heads cannot be reached: its attention does not use AttentionInterface.")
     AttentionInterface.register(NAME, _attend)
     config: Any = copy.deepcopy(module.config)  # which may hold others, and a name is set in all of them
     config._attn_implementation = NAME

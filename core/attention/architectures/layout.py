@@ -69,7 +69,7 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
     layers = [layer for layer in attentions or () if isinstance(layer, torch.Tensor) and layer.ndim > 1]
     if not layers:
         refuse(model.config.model_type)
-        raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
+        raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
     config = model.config
     if not config.is_encoder_decoder:
         own = config if hasattr(config, "num_hidden_layers") else config.get_text_config()

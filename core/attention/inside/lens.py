@@ -129,7 +129,7 @@ def states(question: Question) -> Tensor:
     stack = stacks(checkpoint)[-1]
     plan = stack.blueprint
     if plan is None:
-        raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
+        raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
     found = by_layer_of(checkpoint, model, question.inputs)
     # XLNet's query stream, which answers, has a row for each target and no others
     found = found[:, 0 if "target_mapping" in question.inputs else position]

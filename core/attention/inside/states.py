@@ -65,7 +65,7 @@ def by_layer(
             hidden_states = hidden_states[1::2]
         if len({state.shape[-1] for state in hidden_states}) > 1:
             raise InputUnusable(
-                f"{checkpoint.spec.name} projects its states to another size behind the last layer, so that layers "
+                f"{checkpoint.spec.name} projects its states to another size after the last layer, so that layers "
                 "cannot be compared here. Models whose states have one size work, such as GPT-2."
             )
         return torch.stack([state[0] for state in hidden_states])

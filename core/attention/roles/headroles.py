@@ -146,7 +146,7 @@ def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, M
     """The whole trace over a sentence, and which word each token belongs to."""
     text = sentence.text
     if clean(text) != text:
-        raise InputEmpty("This sentence has characters that no model is given.")
+        raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
     # An encoder-decoder is made to write the sentence, which costs one step; on its own it would write at length.
     trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
     return trace, align(sentence, tokens_of(checkpoint, text, trace))
@@ -164,8 +164,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
 
     if not checkpoint.spec.offers("continues"):
         raise NoAttentionMatrix(
-            f"{checkpoint.spec.name} does not read from left to right with a matrix of attention; induction is "
-            "measured on decoders."
+            f"{checkpoint.spec.name} has no causal self-attention to measure; induction is measured on decoders."
         )
     sums = HeadSums()
     for ids in repeated(checkpoint, examples, seed):

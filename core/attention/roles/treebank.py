@@ -142,18 +142,18 @@ def _sentence(tokens: TokenList, location: str) -> Sentence:
         refuse("a line has no number")
     rows: list[Any] = [token for token in tokens if isinstance(token["id"], int)]
     if not rows:
-        refuse("no line is that of a word; is this a CoNLL-U file?")
+        refuse("no line describes a word; is this a CoNLL-U file?")
     for number, row in enumerate(rows, 1):
         if len(row) < 10:
             refuse(f"word {number} has {len(row)} of the ten columns")
         if row["id"] != number:
             refuse(f"the words are not numbered one after another (word {number} has the number {row['id']})")
         if row["upos"] not in UPOS:
-            refuse(f"“{row['form']}” has the part of speech {row['upos']}, which Universal Dependencies does not have")
+            refuse(f"“{row['form']}” has the part of speech {row['upos']}, which is not in Universal Dependencies")
         if str(row["deprel"]).split(":")[0] not in RELATIONS:
-            refuse(f"“{row['form']}” has the relation {row['deprel']}, which Universal Dependencies does not have")
+            refuse(f"“{row['form']}” has the relation {row['deprel']}, which is not in Universal Dependencies")
         if row["head"] is None or not 0 <= row["head"] <= len(rows):
-            refuse(f"“{row['form']}” hangs on a word that is not there")
+            refuse(f"“{row['form']}” has a head that is not in the sentence")
         if (row["head"] == 0) != (row["deprel"] == "root"):
             refuse(f"“{row['form']}” is a root by its head or by its relation, but not by both")
     roots = [row["form"] for row in rows if row["head"] == 0]
@@ -161,7 +161,7 @@ def _sentence(tokens: TokenList, location: str) -> Sentence:
         refuse(f"there are {len(roots)} roots, not one")
     heads = [row["head"] - 1 for row in rows]
     if (start := _in_a_circle(heads)) is not None:
-        refuse(f"the heads run in a circle at “{rows[start]['form']}”")
+        refuse(f"the heads form a cycle at “{rows[start]['form']}”")
     sentence = Sentence(
         str(tokens.metadata.get("sent_id", "")),
         tuple(str(row["form"]) for row in rows),

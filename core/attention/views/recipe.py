@@ -138,7 +138,7 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
     query = {"tab": file.section} | ({} if file.model is None else {"model": file.model.slug})
     for name, value in file.settings.items():
         if name in _OUTSIDE:
-            raise RecipeRefused(f"The recipe has “{name}” among its settings, where it does not belong.")
+            raise RecipeRefused(f"“{name}” is not a setting of a recipe. Remove it from its settings.")
         query[name] = _as_in_a_link(name, value)
     values, refused = links.read(PAGE, query, choices)
     if refused:

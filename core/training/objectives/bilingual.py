@@ -82,7 +82,7 @@ class BilingualObjective(Objective):
         data, sources = self.recipe.data, self.recipe.sources
         self.tasks = [source.task for source in sources]
         if len({source.file for source in sources}) != 1 or any(task not in TASKS for task in self.tasks):
-            raise RecipeError(f"The sources of {self.recipe.slug!r} have to be tasks ({', '.join(TASKS)}) on one file.")
+            raise RecipeError(f"The sources of {self.recipe.slug!r} must be tasks ({', '.join(TASKS)}) of one file.")
         self.positions = int(self.recipe.model["max_position_embeddings"])
 
         def make() -> dict[str, Any]:

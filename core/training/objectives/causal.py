@@ -209,7 +209,7 @@ class SegmentsObjective(CausalObjective):
         window, self.segment = (int(self.recipe.data[name]) for name in ("window", "segment"))
         if window % self.segment or window == self.segment:
             raise RecipeError(
-                f"The window of {window} in {self.recipe.slug!r} has to be some segments of {self.segment}."
+                f"The window of {window} in {self.recipe.slug!r} has to be a multiple of the segment, {self.segment}."
             )
         super().read()
 

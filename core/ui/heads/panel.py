@@ -84,7 +84,7 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
         NoAttentionMatrix: the trace is empty.
     """
     if not trace.maps:
-        raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
+        raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
     maps = {str(found.kind): found for found in trace.maps}
     if len(maps) == 1:
         state.set(map=None)

@@ -70,10 +70,10 @@ def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
 def _translated(inputs: Inputs) -> tuple[Stage, ...]:
     other = inputs.word("second")
     if not other.strip():
-        raise InputUnusable("The second sentence is empty. Type the same in French, or choose Masked tokens above.")
+        raise InputUnusable("The second sentence is empty. Type the French translation, or choose Masked tokens above.")
     second = inputs.tokenize(clean(other, MAX_CHARS))
     if not second:
-        raise InputUnusable("There is no letter in the second sentence that can be read. Type the same in French.")
+        raise InputUnusable("The second sentence has no letters. Type the French translation.")
     pair = translation.corrupt(
         inputs.pieces,
         second,
