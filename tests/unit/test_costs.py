@@ -102,7 +102,7 @@ def test_a_device_s_share() -> None:
     assert held(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
     with pytest.raises(OutOfRange, match=r"Degrees that work: 1, 5, 25\."):
         held(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
-    with pytest.raises(OutOfRange, match="there are 48"):
+    with pytest.raises(OutOfRange, match="48 layers make at most 48 pipeline stages"):
         held(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))
 
 
