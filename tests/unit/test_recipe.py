@@ -93,7 +93,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a model without a name": (changed(model={}), "“slug” of “model”"),
     "weights that are none": (changed(model={"slug": "minilm", "weights": [1]}), "“weights” of “model”"),
     "an unknown setting": (setting("colour", "red"), "“colour”, which this page does not have"),
-    "a tab among the settings": (setting("tab", "all"), "does not belong"),
+    "a tab among the settings": (setting("tab", "all"), "is not a setting of a recipe"),
     "a layer that is a text": (setting("layer", "1"), "another kind"),
     "a layer that is a list": (setting("layer", [1]), "another kind"),
     "a layer that is true": (setting("layer", True), "“layer” of “settings”"),
