@@ -148,7 +148,7 @@ def test_texts_of_bytes_are_measured_in_bytes(hashed: Checkpoint) -> None:
     assert len(buckets.prepare(hashed, "é" * 100)) == 200
     with pytest.raises(InputTooLong):
         buckets.prepare(hashed, "a" * 257)
-    with pytest.raises(OutOfRange, match="160 are needed"):
+    with pytest.raises(OutOfRange, match="at least 160"):
         buckets.prepare(hashed, "a" * 159, buckets.LEAST)
 
 
