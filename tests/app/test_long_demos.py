@@ -81,7 +81,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     assert "**Notice**" in shown(at)
     assert len(at.get("plotly_chart")) == 4
     caught = next(chart.alt for chart in charts(at) if "of the weight" in chart.alt)
-    assert re.findall(r"(\d+) rounds", caught) == ["1", "2", "4", "8"]
+    assert re.findall(r"rounds (\d+)", caught) == ["1", "2", "4", "8"]
     shares = [int(share) for share in re.findall(r"(\d+)% of the weight", caught)]
     assert shares[0] < shares[-1]  # each number of rounds samples its own rotations
     assert f"{len(SAMPLE)} bytes" in charts(at)[0].alt
