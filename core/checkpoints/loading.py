@@ -201,7 +201,7 @@ def _read_folder(
     # Otherwise BigBird-Pegasus switches the shared model to full attention, for good, on the first short text.
     full = {"attention_type": "original_full"} if inspected.config.get("model_type") == "bigbird_pegasus" else {}
     try:
-        with _quietly(), _few_modules(name):
+        with _quietly(), _bounded(name):
             model, report = (model_class or _auto(inspected.kind)).from_pretrained(
                 inspected.folder,
                 attn_implementation="eager",
@@ -246,11 +246,14 @@ def _quietly() -> Iterator[None]:
 
 
 @contextmanager
-def _few_modules(name: str) -> Iterator[None]:
-    """Refuse an architecture of more than ``_MAX_MODULES`` while it is built, however its configuration says so."""
-    from torch.nn.modules.module import register_module_module_registration_hook
+def _bounded(name: str) -> Iterator[None]:
+    """Refuse an architecture of more than ``_MAX_MODULES`` while it is built, however its configuration says so.
 
-    here, count = get_ident(), 0
+    And one whose tables, such as those of positions, do not fit into the memory of models: no file holds them.
+    """
+    from torch.nn.modules import module as torch_module
+
+    here, count, size, most = get_ident(), 0, 0, settings().model_bytes
 
     def counted(*_: object) -> None:
         nonlocal count
@@ -261,11 +264,24 @@ def _few_modules(name: str) -> Iterator[None]:
                 "builds no such model. Correct its config.json."
             )
 
-    hook = register_module_module_registration_hook(counted)
+    def weighed(_module: object, _name: str, table: Tensor | None) -> None:
+        nonlocal size
+        size += table.nbytes if table is not None and get_ident() == here else 0
+        if size > most:
+            raise CheckpointRefused(
+                f"The configuration of “{name}” makes tables of more than the {most / 1e6:,.0f} MB that this "
+                "installation allows for models. Correct its config.json, or raise ATLAS_MEMORY_MB."
+            )
+
+    hooks = (
+        torch_module.register_module_module_registration_hook(counted),
+        torch_module.register_module_buffer_registration_hook(weighed),
+    )
     try:
         yield
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
 
 
 def _embeddings(model: PreTrainedModel) -> Tensor | None:

@@ -76,6 +76,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "its configuration is a pipe": (pipe, "not an ordinary file"),
     "a million layers": (lambda folder: edit(folder / "config.json", num_hidden_layers=10**6), "more than 1,000"),
     "a thousand layers": (lambda folder: edit(folder / "config.json", num_hidden_layers=1000), "more than 2,000 parts"),
+    "a table of a billion positions": (
+        lambda folder: edit(folder / "config.json", max_position_embeddings=10**9),
+        "makes tables of more than",
+    ),
     "its tokenizer is deleted": (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
     "its tokenizer is cut off": (lambda folder: os.truncate(folder / "tokenizer.json", 2000), "cannot be loaded"),
     "its tokenizer is catastrophic": (catastrophic, "can take minutes"),
