@@ -56,8 +56,8 @@ def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
 
 def totals(values: Sequence[float], texts: Sequence[str]) -> Trace:
     """Texts at the ends of stacked bars."""
-    looks = {"text": [f" {text}" for text in texts], "textposition": "middle right"}
-    return scatter(list(values), list(range(len(values))), "text", **looks, **HIDDEN)
+    style = {"text": [f" {text}" for text in texts], "textposition": "middle right"}
+    return scatter(list(values), list(range(len(values))), "text", **style, **HIDDEN)
 
 
 def bars(
@@ -133,12 +133,12 @@ def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Fig
         {
             "type": "bar",
             "x": [str(number + 1) for number in range(len(updates) // 2)],
-            "y": list(updates[place::2]),
-            "name": f"after {PLACES[place]}",
+            "y": list(updates[offset::2]),
+            "name": f"after {PLACES[offset]}",
             "marker": hatched(shade, shape, theme),
-            "hovertemplate": f"layer %{{x}}, after {PLACES[place]}: %{{y:.0%}} of |h|<extra></extra>",
+            "hovertemplate": f"layer %{{x}}, after {PLACES[offset]}: %{{y:.0%}} of |h|<extra></extra>",
         }
-        for place, shade, shape in ((0, color, ""), (1, theme.muted, "/"))
+        for offset, shade, shape in ((0, color, ""), (1, theme.muted, "/"))
     ]
     share = {**title("added, as a share of |h|"), "tickformat": ".0%", "rangemode": "tozero"}
     layers = {**title("layer"), "type": "category"}

@@ -132,12 +132,12 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
     down = tokens(texts, folded.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
     lengths = norms if folded.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), folded.down))
-    places = [f"dimension {_span(i, folded.across, values.shape[1])}" for i in range(folded.values.shape[1])]
-    shown = sorted({len(places) * k // 4 for k in range(4)})
+    dimensions = [f"dimension {_span(i, folded.across, values.shape[1])}" for i in range(folded.values.shape[1])]
+    shown = sorted({len(dimensions) * k // 4 for k in range(4)})
     across = {
         "type": "category",
         "tickmode": "array",
-        "tickvals": [places[i] for i in shown],
+        "tickvals": [dimensions[i] for i in shown],
         "ticktext": [str(i * folded.across + 1) for i in shown],
     }
     top = {"side": "top", "tickangle": 0, "tickfont": {"size": 12}}
@@ -148,7 +148,7 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
             cells(
                 _rounded(folded.values),
                 down,
-                Labels(places, {}),
+                Labels(dimensions, {}),
                 theme,
                 scale="differences",
                 ends=(-end, end),

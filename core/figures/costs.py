@@ -91,8 +91,8 @@ def _by_part(stacks: Sequence[Bar]) -> dict[str, list[float]]:
 
 def held_alt(stacks: Sequence[Bar], limit: float | None = None) -> str:
     """The bars in words, for screen readers."""
-    said = "; ".join(f"{bar.label}: {in_bytes(bar.total)}" for bar in stacks)
-    return sentence("Held", bars=said) + (f" {sentence('Held: limit', limit=in_bytes(limit))}" if limit else "")
+    bars = "; ".join(f"{bar.label}: {in_bytes(bar.total)}" for bar in stacks)
+    return sentence("Held", bars=bars) + (f" {sentence('Held: limit', limit=in_bytes(limit))}" if limit else "")
 
 
 def held_rows(stacks: Sequence[Bar]) -> list[dict[str, object]]:
@@ -150,13 +150,13 @@ def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
 
 
 def hours_bars(
-    names: Sequence[str], hours: Sequence[float], said: Sequence[str], chosen: str, *, theme: Theme
+    names: Sequence[str], hours: Sequence[float], texts: Sequence[str], chosen: str, *, theme: Theme
 ) -> go.Figure:
     """Hours by device as bars; the chosen one is dark and its name bold."""
     colors = [FILLS[0] if name == chosen else FILLS[1] for name in names]
     return bars(
         [f"<b>{label(name)}</b>" if name == chosen else label(name) for name in names],
-        [Series("hours", hours, colors, texts=said, hover="%{customdata}: %{text}")],
+        [Series("hours", hours, colors, texts=texts, hover="%{customdata}: %{text}")],
         theme,
         end=1.25 * max(hours, default=1),
         xaxis=title("hours"),

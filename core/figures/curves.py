@@ -93,7 +93,7 @@ def learning_curves(
 
 def curves_alt(lines: Sequence[Line], measure: str) -> str:
     """The picture in a few sentences, for screen readers."""
-    said = "; ".join(
+    values = "; ".join(
         sentence(
             "Curves: one",
             name=line.name,
@@ -103,7 +103,7 @@ def curves_alt(lines: Sequence[Line], measure: str) -> str:
         )
         for line in lines
     )
-    return sentence("Curves", measure=measure, curves=said)
+    return sentence("Curves", measure=measure, curves=values)
 
 
 def _trace(line: Line, number: int, color: str) -> dict[str, Any]:

@@ -91,13 +91,13 @@ def surprise_bars(
 
 def rule_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
     """The bars in a few sentences."""
-    said = "; ".join(
+    values = "; ".join(
         f"{name} {percent(row.before)}, {'cut off' if row.removed else f'then {percent(row.after)}'}"
         for name, row in zip(names, effect.rows, strict=True)
     )
     around = effect.summary
     numbers = {"kept": f"{around.remaining:,}", "count": f"{around.of:,}", "mass": percent(around.mass)}
-    return f"{sentence('Truncation', processor=what, **numbers)} {said}."
+    return f"{sentence('Truncation', processor=what, **numbers)} {values}."
 
 
 def _threshold(effect: RuleEffect, theme: Theme) -> tuple[list[Trace], Json]:

@@ -92,16 +92,16 @@ def line_chart(
 
 def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
     """The picture in a few sentences, for screen readers."""
-    said = []
+    ends = []
     for line in lines:
         known = [
-            (names[int(place)] if names else f"{place:g}", value)
-            for place, value in zip(line.places, line.values, strict=True)
+            (names[int(position)] if names else f"{position:g}", value)
+            for position, value in zip(line.places, line.values, strict=True)
             if value is not None
         ]
         if known:
-            said.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
-    return sentence("Lines", measure=measure, lines="; ".join(said))
+            ends.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
+    return sentence("Lines", measure=measure, lines="; ".join(ends))
 
 
 def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme: Theme) -> go.Figure:

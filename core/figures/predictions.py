@@ -71,8 +71,8 @@ def guess_bars(
 
 def bars_alt(labels: Sequence[str], probabilities: Sequence[float], what: str) -> str:
     """The bars in one sentence, for screen readers."""
-    said = ", ".join(f"{text} {percent(p)}" for text, p in zip(labels, probabilities, strict=True))
-    return f"{what}: {said}."
+    values = ", ".join(f"{text} {percent(p)}" for text, p in zip(labels, probabilities, strict=True))
+    return f"{what}: {values}."
 
 
 def compared_bars(
@@ -114,10 +114,10 @@ def compared_bars(
 
 def compared_alt(words: Sequence[str], teacher: Sequence[float], student: Sequence[float], what: str) -> str:
     """A teacher's and a student's bars in one sentence, for screen readers."""
-    said = ", ".join(
+    values = ", ".join(
         f"{word} {percent(p)} and {percent(q)}" for word, p, q in zip(words, teacher, student, strict=True)
     )
-    return f"{what}, teacher and student: {said}."
+    return f"{what}, teacher and student: {values}."
 
 
 def verdict_bars(
@@ -159,11 +159,11 @@ def verdict_bars(
 
 def verdict_alt(tokens: Sequence[str], probabilities: Sequence[float], replaced: Collection[int]) -> str:
     """The bars in one sentence, for screen readers."""
-    said = ", ".join(
+    values = ", ".join(
         f"{text}{' (replaced)' if i in replaced else ''} {percent(p)}"
         for i, (text, p) in enumerate(zip(tokens, probabilities, strict=True))
     )
-    return f"{sentence('Verdicts')} {said}."
+    return f"{sentence('Verdicts')} {values}."
 
 
 def _named(text: str, chosen: bool) -> str:

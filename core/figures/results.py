@@ -85,11 +85,11 @@ def dots(rows: Sequence[Dot], axis: str, *, theme: Theme) -> go.Figure:
             line = {"color": theme.ink if row.before is not None else theme.muted, "width": 1.6}
             traces.append(scatter([start, row.value], [at, at], "lines", line=line, hoverinfo="skip"))
         if row.before is not None:
-            look: Json = {"symbol": "square-open", "size": 12, "color": theme.ink, "line": {"width": 2}}
-            traces.append(_marks([row.before], at, look))
+            marker: Json = {"symbol": "square-open", "size": 12, "color": theme.ink, "line": {"width": 2}}
+            traces.append(_marks([row.before], at, marker))
         if row.others:
-            look = {"symbol": "circle-open", "size": 8, "color": row.color, "line": {"width": 1.5}, "opacity": 0.75}
-            traces.append(_marks(row.others, at, look))
+            marker = {"symbol": "circle-open", "size": 8, "color": row.color, "line": {"width": 1.5}, "opacity": 0.75}
+            traces.append(_marks(row.others, at, marker))
         traces.append(_main(row, at, _right(row, base)))
     rights = [_right(row, base) for row in rows]
     layout = _frame(axis, ROW * len(rows) + 74)
@@ -165,8 +165,8 @@ def dots_alt(rows: Sequence[Dot], measure: str) -> str:
     """The rows in words, for screen readers."""
     base = next((row for row in rows if row.reference), None)
     parts = [f"{row.label} {_right(row, base)}" for row in rows]
-    said = sentence("Results: difference", measure=measure, reference=base.label) if base else measure
-    return f"{said}: {'; '.join(parts)}."
+    headline = sentence("Results: difference", measure=measure, reference=base.label) if base else measure
+    return f"{headline}: {'; '.join(parts)}."
 
 
 def scaling_alt(points: Sequence[Point], measure: str) -> str:
@@ -186,21 +186,21 @@ def _right(row: Dot, base: Dot | None) -> str:
 
 
 def _main(row: Dot, at: int, right: str) -> Trace:
-    look: Json = {"symbol": "circle", "size": 13, "color": row.color}
+    marker: Json = {"symbol": "circle", "size": 13, "color": row.color}
     if row.hollow:
-        look |= {"symbol": "circle-open", "line": {"width": 2.5}}
+        marker |= {"symbol": "circle-open", "line": {"width": 2.5}}
     if row.reference:
-        look |= {"symbol": "circle-dot" if not row.hollow else "circle-open-dot", "size": 16, "line": {"width": 2}}
+        marker |= {"symbol": "circle-dot" if not row.hollow else "circle-open-dot", "size": 16, "line": {"width": 2}}
     text = f"{escaped(row.label)}<br>{right}"
-    return _marks([row.value], at, look) | {
+    return _marks([row.value], at, marker) | {
         "hovertemplate": "%{text}<extra></extra>",
         "text": [text],
         "hoverinfo": "all",
     }
 
 
-def _marks(values: Sequence[float], at: int, look: Json) -> Trace:
-    return scatter(list(values), [at] * len(values), "markers", marker=look, hoverinfo="x")
+def _marks(values: Sequence[float], at: int, marker: Json) -> Trace:
+    return scatter(list(values), [at] * len(values), "markers", marker=marker, hoverinfo="x")
 
 
 def _texts(row: Dot, at: int, right: str) -> list[Json]:

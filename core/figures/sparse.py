@@ -240,14 +240,14 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figu
 
 def rounds(rows: Sequence[tuple[int, float, float, float]], *, theme: Theme) -> go.Figure:
     """Against the number of hashing rounds: attention weight kept, largest weights kept, pairs computed."""
-    looks = (
+    styles = (
         ("attention weight kept", PURPLE, "solid"),
         ("largest weights kept", theme.primary, "dash"),
         ("pairs computed", theme.muted, "dot"),
     )
     lines = [
         Line(name, [str(row[0]) for row in rows], [row[index] for row in rows], color, dash)
-        for index, (name, color, dash) in enumerate(looks, 1)
+        for index, (name, color, dash) in enumerate(styles, 1)
     ]
     return line_chart(
         lines,
@@ -281,10 +281,10 @@ def score_counts(
     lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[str, Sequence[int]]], *, theme: Theme
 ) -> go.Figure:
     """Scores of one head against the length on two logarithmic axes: full, and one line for each number of rounds."""
-    looks = ((PURPLE, "solid"), (theme.primary, "dot"))
+    styles = ((PURPLE, "solid"), (theme.primary, "dot"))
     lines = [Line("full attention", lengths, full, theme.muted, "dash")]
     lines += [
-        Line(name, lengths, values, color, dash) for (name, values), (color, dash) in zip(hashed, looks, strict=False)
+        Line(name, lengths, values, color, dash) for (name, values), (color, dash) in zip(hashed, styles, strict=False)
     ]
     return line_chart(
         lines,

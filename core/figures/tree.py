@@ -233,7 +233,7 @@ def lattice(
             "width": 1.2 + 4.5 * min(1.0, weight),
             "dash": "solid" if edge.known else "dot",
         }
-        said = f"{label(edge.piece)}: log p = {edge.score:.2f}{'' if edge.known else ', unknown'}, on "
+        description = f"{label(edge.piece)}: log p = {edge.score:.2f}{'' if edge.known else ', unknown'}, on "
         traces.append(
             scatter(
                 [edge.start + (edge.end - edge.start) * t for t in points],
@@ -242,7 +242,7 @@ def lattice(
                 opacity=1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
                 line=line,
                 hoverinfo="text",
-                hovertext=f"{said}{label(percent(weight))} of the segmentations",
+                hovertext=f"{description}{label(percent(weight))} of the segmentations",
             )
         )
         if mine or (weight >= _SHOWN and edge.end - edge.start > 1):

@@ -41,7 +41,7 @@ def growth(
     text: Sequence[tuple[int, float]], test: Sequence[tuple[int, float]], size: int, *, theme: Theme
 ) -> go.Figure:
     """Tokens per 100 characters (second) at each vocabulary size (first), of the training text and a test sentence."""
-    looks = (
+    styles = (
         (text, "training text", theme.primary, "solid"),
         (test, "test sentence", theme.secondary, "7px,3px"),
     )
@@ -49,7 +49,7 @@ def growth(
     return line_chart(
         [
             Line(name, [x for x, _ in points], [y for _, y in points], color, dash)
-            for points, name, color, dash in looks
+            for points, name, color, dash in styles
         ],
         "tokens per 100 characters",
         across="vocabulary size",

@@ -86,10 +86,10 @@ _BIBTEX = f"""@software{{transformer_atlas,
 def _installed(name: str) -> tuple[str, str]:
     """Version and declared licence of an installed package."""
     try:
-        found = metadata(name)
+        package = metadata(name)
     except PackageNotFoundError:
         return "not installed", ""
-    declared = next((found[field] for field in ("License-Expression", "License") if found[field]), "")
+    declared = next((package[field] for field in ("License-Expression", "License") if package[field]), "")
     return version(name), short_license(declared)
 
 

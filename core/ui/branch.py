@@ -125,10 +125,10 @@ def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Map
     return own if own is not None and own in systems else START[state.page]  # type: ignore[index]
 
 
-def _elsewhere(asked: str, systems: Mapping[str, System]) -> None:
+def _elsewhere(slug: str, systems: Mapping[str, System]) -> None:
     """Lead to a system that a link looks for on the page of another branch."""
-    system = next((one for one in catalogue.systems() if one.slug == asked), None)
-    if system is not None and asked not in systems and system.branch in BRANCH_TITLES:
+    system = next((candidate for candidate in catalogue.systems() if candidate.slug == slug), None)
+    if system is not None and slug not in systems and system.branch in BRANCH_TITLES:
         page_link(
             system.branch,
             _words("On another page", system=plain(system.name), page=BRANCH_TITLES[system.branch]),
@@ -188,15 +188,15 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
 
 def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str, spec: CheckpointSpec) -> str:
     """Links, as Markdown, to what other models of the system show and this one does not; empty where there is none."""
-    found: dict[str, str] = {}
+    checkpoints_by_demo: dict[str, str] = {}
     for other in checkpoints.for_system(system):
         if other.ready and other.branch == spec.branch and other.family is spec.family:
             for demo in demos:
-                if demo.slug not in {*offered, *found} and demo.fits(other):
+                if demo.slug not in {*offered, *checkpoints_by_demo} and demo.fits(other):
                     wanted = {"system": system, "model": other.slug, "demo": demo.slug}
                     target = base_path() + links.url(spec.branch, wanted)
-                    found[demo.slug] = f"[{demo.words.title.lower()}, with {plain(other.name)}]({target})"
-    return f"Also here: {'; '.join(found.values())}." if found else ""
+                    checkpoints_by_demo[demo.slug] = f"[{demo.words.title.lower()}, with {plain(other.name)}]({target})"
+    return f"Also here: {'; '.join(checkpoints_by_demo.values())}." if checkpoints_by_demo else ""
 
 
 def _heads(view: BranchView, spec: CheckpointSpec) -> None:

@@ -50,7 +50,7 @@ class Component(Generic[Sent]):
     """
 
     def __init__(self, name: str, message: type[Sent] | None = None, *, saves: bool = False) -> None:
-        folders = [ASSETS / "components" / one for one in (*(["saved"] if saves else []), name)]
+        folders = [ASSETS / "components" / part for part in (*(["saved"] if saves else []), name)]
         self.files = tuple(
             "\n".join(
                 file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob(f"*.{ending}"))
@@ -70,11 +70,11 @@ class Component(Generic[Sent]):
             key: one that no other widget of the page has.
             data: what the script is given, to which the count of the last message is added.
         """
-        given = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
+        props = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
         if self.message is None:
-            self._mount(key=key, data=given, height=height)
+            self._mount(key=key, data=props, height=height)
         else:
-            self._mount(key=key, data=given, height=height, on_sent_change=partial(self.receive, key))
+            self._mount(key=key, data=props, height=height, on_sent_change=partial(self.receive, key))
 
     def sent(self, key: str) -> Sent | None:
         """What the visitor has done since this was asked last. Ask before the component is drawn."""

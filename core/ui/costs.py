@@ -47,26 +47,26 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     count = root.parameters
     adam, sgd = in_bytes(states(count).total), in_bytes(states(count, "sgd").total)
     single, quarter = in_bytes(4 * count), in_bytes(count / 2)
-    found = [
+    computed = [
         Line("Parameters", f"{count:,}", ", ".join(roles), "parameters"),
         Line("Weights", f"{in_bytes(2 * count)} in 16 bits", _note("Weights", single=single, four=quarter), "states"),
         Line("Weights, gradients and Adam", adam, _note("Adam", sgd=sgd), "states"),
     ]
     if shape is None:
-        return (*found, *_by_tower(slug, size), *_by_word(slug, size))
+        return (*computed, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
     two = shape.kind == "encoder-decoder"
     text = f"{length:,} source and {length:,} target tokens" if two else f"a text of {length:,} tokens"
     if shape.main.heads:
-        found.append(_activations("Activations", shape, length, text))
+        computed.append(_activations("Activations", shape, length, text))
     elif selective := activation_bytes_per_token(root):
         states_kept = in_bytes(state_bytes_per_token(root))
         note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
-        found.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
+        computed.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
     if shape.stack("decoder") is not None:
         total = in_bytes(cache_bytes(shape, length, source=length))
         value = f"{in_bytes(cache_bytes_per_token(shape))} per token"
-        found.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
+        computed.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
     tokens = 2 * length if two else length
     there = forward(shape, root, length, length if two else 0)
     back = training(shape, root, length, length if two else 0)
@@ -77,8 +77,8 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
         training=in_operations(back.total / tokens),
         rule=in_operations(6 * count),
     )
-    found.append(Line("Operations per token", in_operations(there.total / tokens), note, "work"))
-    return tuple(found)
+    computed.append(Line("Operations per token", in_operations(there.total / tokens), note, "work"))
+    return tuple(computed)
 
 
 def _note(part: str, **values: str) -> str:
@@ -87,14 +87,14 @@ def _note(part: str, **values: str) -> str:
 
 def _activations(what: str, shape: Shape, length: int, text: str) -> Line:
     full, scores, layers = (
-        in_bytes(activations(shape, length, 1, recompute=way)) for way in ("none", "selective", "full")
+        in_bytes(activations(shape, length, 1, recompute=recompute)) for recompute in ("none", "selective", "full")
     )
     return Line(what, full, _note("Activations", text=text, scores=scores, layers=layers), "activations")
 
 
 def _by_tower(slug: str, size: str) -> list[Line]:
     """Memory and operations of each of two towers; nothing for other networks."""
-    found = []
+    computed = []
     for tower in towers(slug, size):
         there = tower.forward
         note = _note(
@@ -103,11 +103,11 @@ def _by_tower(slug: str, size: str) -> list[Line]:
             attention=percent(there.attention / there.total),
             training=in_operations(there.training.total),
         )
-        found += [
+        computed += [
             _activations(f"Activations, {tower.name} tower", tower.shape, tower.tokens, tower.reads),
             Line(f"Operations, {tower.name} tower", in_operations(there.total), note, "towers"),
         ]
-    return found
+    return computed
 
 
 def _by_word(slug: str, size: str) -> list[Line]:
@@ -115,7 +115,7 @@ def _by_word(slug: str, size: str) -> list[Line]:
     work = word_work(slug, size)
     if work is None:
         return []
-    kept = activation_bytes_per_word(anatomy.tree(slug, size))
+    memory = activation_bytes_per_word(anatomy.tree(slug, size))
     operations = _note(
         "Word operations",
         recurrent=in_operations(work.recurrent),
@@ -124,17 +124,18 @@ def _by_word(slug: str, size: str) -> list[Line]:
         training=in_operations(TRAINING * work.total),
     )
     return [
-        Line("Activations", f"{in_bytes(kept)} per word", _note("Word", total=in_bytes(512 * kept)), "kept"),
+        Line("Activations", f"{in_bytes(memory)} per word", _note("Word", total=in_bytes(512 * memory)), "kept"),
         Line("Operations per word", in_operations(work.total), operations, "recurrent"),
     ]
 
 
 def computed_table(system: System, size: str) -> None:
     """The lines of one size, and a link that opens the calculators with it where they can take it."""
-    found = lines(system.slug, size)
+    computed = lines(system.slug, size)
     linker = Linker("costs")
     rows: list[Row] = [
-        (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
+        (linker.rich(line.what), (line.value, linker.rich(line.note)), formulas()[line.formula].name)
+        for line in computed
     ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
@@ -162,11 +163,11 @@ def computed_panel(system: System) -> None:
         for key in dict.fromkeys(line.formula for line in lines(system.slug, system.default_size.name)):
             st.markdown(f"**{plain_terms(formulas()[key].name)}**")
             formula(key)
-    found = differences([system])
-    if not found:
+    deviations = differences([system])
+    if not deviations:
         return
     rows: list[Row] = [
-        (one.size.name, one.size.published_as, f"{one.counted:,}", f"{one.share:+.1%}", one.why) for one in found
+        (row.size.name, row.size.published_as, f"{row.counted:,}", f"{row.share:+.1%}", row.why) for row in deviations
     ]
     st.markdown(f"**{content('branch', 'costs').label('differences')}**")
     headings = ("Size", "Published", "Counted", "Difference", "Why")

@@ -67,14 +67,14 @@ def has_place() -> bool:
     return False
 
 
-def queue_status(place: DeltaGenerator) -> Callable[[int], None]:
+def queue_status(placeholder: DeltaGenerator) -> Callable[[int], None]:
     """What shows, in ``place``, how many visitors are ahead of this one; nothing for 0."""
 
     def show(ahead: int) -> None:
         if not ahead:
-            place.empty()
+            placeholder.empty()
             return
         look, label = theme(), content("server").label("ahead" if ahead > 1 else "ahead_one")
-        place.html(_PLACE.format(line=look.line, ground=look.ground, ink=look.ink, text=f"{ahead} {label}"))
+        placeholder.html(_PLACE.format(line=look.line, ground=look.ground, ink=look.ink, text=f"{ahead} {label}"))
 
     return show

@@ -115,11 +115,11 @@ def html_page(title: str, parts: Sequence[str], theme: Name | None = None) -> st
         parts: HTML whose texts are escaped already, as the app draws it.
         theme: ``light`` or ``dark``; the visitor's own if None.
     """
-    look = THEMES[theme] if theme else page_theme()
+    palette = THEMES[theme] if theme else page_theme()
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     style = (
-        f":root{{color-scheme:{look.name};{look.css}}}"
-        f"body{{background:{look.ground};color:{look.ink};max-width:60rem;margin:2rem auto;"
+        f":root{{color-scheme:{palette.name};{palette.css}}}"
+        f"body{{background:{palette.ground};color:{palette.ink};max-width:60rem;margin:2rem auto;"
         "padding:0 1rem;font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}h1{font-size:1.2rem}h2{font-size:1rem}"
     )
     return (

@@ -154,8 +154,8 @@ def size_difference(size: Size, count: int | None) -> str:
 
 def _results(system: System, words: Content) -> None:
     """Five of the system's figures and a link to all of them; nothing where none is known."""
-    found = of_system(system.slug)
-    if not found:
+    figures = of_system(system.slug)
+    if not figures:
         return
     st.subheader("Results", anchor=False)
     linker = Linker("results.brief")
@@ -165,9 +165,9 @@ def _results(system: System, words: Content) -> None:
             row.printed,
             ", ".join(filter(None, (row.size, row.variant, paper(row.paper)))),
         )
-        for row in main_results(system.slug, found)
+        for row in main_results(system.slug, figures)
     ]
-    every = words.part("All figures" if len(found) > 1 else "One figure", count=len(found), system=system.name)
+    every = words.part("All figures" if len(figures) > 1 else "One figure", count=len(figures), system=system.name)
     rows.append((Link(every, f"{base_path()}/results?system={system.slug}"), "", ""))
     text_table(TextTable(("", "", "Model and paper"), rows, f"Results of {system.name}", (48, 14, 38), numeric=(1,)))
 

@@ -18,9 +18,9 @@ _INDEXED = re.compile(r"\b([A-Za-z])(\\_|\^)(\w+)\b")
 
 def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
     """A formula with every letter named, and where it was read; of the costs, or of ``known``."""
-    one = (formulas() if known is None else known)[key]
-    st.latex(one.latex)
-    st.caption(symbols(f"{one.letters}.") + " " + " ".join(map(cited, one.sources)))
+    entry = (formulas() if known is None else known)[key]
+    st.latex(entry.latex)
+    st.caption(symbols(f"{entry.letters}.") + " " + " ".join(map(cited, entry.sources)))
 
 
 def symbols(text: str) -> str:

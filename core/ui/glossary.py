@@ -137,8 +137,8 @@ def _escaped(text: str, read: str) -> str:
 def _mentions(text: str) -> tuple[tuple[int, int, Term], ...]:
     """Where ``text`` names a term: begin, end and the term; the texts of tables come again with every run."""
     pattern, names = _compiled()
-    found = ((match, _meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
-    return tuple((match.start(), match.end(), term) for match, term in found if term is not None)
+    matches = ((match, _meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
+    return tuple((match.start(), match.end(), term) for match, term in matches if term is not None)
 
 
 def _meant(word: str, names: dict[str, Term]) -> Term | None:
@@ -155,9 +155,9 @@ def _meant(word: str, names: dict[str, Term]) -> Term | None:
 def _compiled() -> tuple[re.Pattern[str], dict[str, Term]]:
     """The pattern of everything to skip and to find, and the terms by name (lower case unless an abbreviation)."""
     names: dict[str, Term] = {}
-    for found in glossary.terms():
-        if found.linked:
-            names |= {spelling: found for name in found.names for spelling in _spellings(name)}
+    for term in glossary.terms():
+        if term.linked:
+            names |= {spelling: term for name in term.names for spelling in _spellings(name)}
     longest = sorted(names, key=len, reverse=True)
     alternatives = "|".join(f"(?i:{re.escape(name)})" if name.islower() else re.escape(name) for name in longest)
     pattern = rf"{_SKIP}|(?<![\w\\@/-])(?P<term>(?:{alternatives})s?)(?![\w@]|-\w)"

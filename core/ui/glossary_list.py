@@ -34,22 +34,24 @@ QUERY = Text(
 def terms(view: View) -> None:
     """Draw the term that the link names, the box, the letters and the table of what fits."""
     state, known = view.state, glossary.terms()
-    slug = TERM.with_(options={"": ALL} | {found.slug: found.name for found in known}).value(state)
+    slug = TERM.with_(options={"": ALL} | {term.slug: term.name for term in known}).value(state)
     chosen = glossary.term(slug)
     if chosen is not None:
         _card(chosen, state)
     query = QUERY.draw(state)[: search.MAX_QUERY].strip()
-    letters = sorted({glossary.letter(found) for found in known})
-    letter = LETTER.with_(options={one: one for one in (ALL, *letters)}).draw(state)
-    shown = [found for found in known if letter in (ALL, glossary.letter(found))]
+    letters = sorted({glossary.letter(term) for term in known})
+    letter = LETTER.with_(options={entry: entry for entry in (ALL, *letters)}).draw(state)
+    shown = [term for term in known if letter in (ALL, glossary.letter(term))]
     if query:
         order = search.fitting(query, "Term")
-        shown = sorted((found for found in shown if found.name in order), key=lambda found: order.index(found.name))
+        shown = sorted((term for term in shown if term.name in order), key=lambda term: order.index(term.name))
     if not shown:
         info(view.words.part("No match"))
         return
     view.note("Count", shown=len(shown), every=len(known))
-    rows: list[Row] = [((Link(one.name, href(one)), ", ".join(one.aliases)), one.text, _ways(one)) for one in shown]
+    rows: list[Row] = [
+        ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _ways(entry)) for entry in shown
+    ]
     text_table(TextTable(("Term", "Meaning", "See also, try"), rows, caption="Terms", widths=(22, 50, 28)))
 
 
@@ -62,12 +64,12 @@ def _card(chosen: Term, state: PageState) -> None:
         st.markdown(plain(chosen.text))
         if chosen.formula:
             st.latex(chosen.formula)
-        related = [found for slug in chosen.see if (found := glossary.term(slug))]
+        related = [term for slug in chosen.see if (term := glossary.term(slug))]
         with st.container(horizontal=True, vertical_alignment="center"):
             if chosen.try_link and links.exists(chosen.try_link.page):
                 _try(chosen.try_link)
-            for found in related:
-                page_link("glossary", plain(found.name), {"term": found.slug}, icon=":material/menu_book:")
+            for term in related:
+                page_link("glossary", plain(term.name), {"term": term.slug}, icon=":material/menu_book:")
             st.button("All terms", icon=":material/close:", key=state.key("close"), on_click=partial(_close, state))
 
 
@@ -88,8 +90,8 @@ def _ways(entry: Term) -> Cell:
     if link is None or not links.exists(link.page):
         return Rich(tuple(parts))
     values: dict[str, links.Value] = dict(link.query)
-    way = Link(link.label, base_path() + links.url(link.page, values))
-    return (Rich(tuple(parts)), Rich(("Try: ", way)))
+    try_link = Link(link.label, base_path() + links.url(link.page, values))
+    return (Rich(tuple(parts)), Rich(("Try: ", try_link)))
 
 
 TERMS = Section("terms", terms, (TERM, LETTER, QUERY))

@@ -186,9 +186,9 @@ def _epoch_shown(page: str) -> int | None:
     click, which counts as long as the widgets keep their keys.
     """
     run = get_script_run_ctx()
-    keys = (user_key_from_element_id(one.id) or "" for one in (run.session_state.get_widget_states() if run else ()))
-    found = (re.match(rf"{re.escape(page)}\.(\d{{1,9}})\.", key) for key in keys)
-    return max((int(match[1]) for match in found if match), default=None)
+    keys = (user_key_from_element_id(w.id) or "" for w in (run.session_state.get_widget_states() if run else ()))
+    matches = (re.match(rf"{re.escape(page)}\.(\d{{1,9}})\.", key) for key in keys)
+    return max((int(match[1]) for match in matches if match), default=None)
 
 
 def words(part: str, /, **values: str) -> str:

@@ -115,8 +115,8 @@ class Control(Param[T]):
 
 
 def _quoted(raw: Value) -> str:
-    said = ", ".join(map(str, raw)) if isinstance(raw, tuple) else str(raw)
-    return f"“{link.short(said)}”"
+    text = ", ".join(map(str, raw)) if isinstance(raw, tuple) else str(raw)
+    return f"“{link.short(text)}”"
 
 
 @dataclass(frozen=True, kw_only=True)

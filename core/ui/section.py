@@ -202,9 +202,9 @@ class Page:
 @lru_cache(maxsize=1)
 def pages() -> dict[str, Page]:
     """Every page by its slug. A page file declares ``PAGE`` and draws it only when it is run as a script."""
-    found = {}
+    by_slug = {}
     for path in sorted((ROOT / "pages").glob("*.py")):
         if "\nPAGE = " in path.read_text(encoding="utf-8"):
             page = runpy.run_path(str(path), run_name="page")["PAGE"]
-            found[page.slug] = page
-    return found
+            by_slug[page.slug] = page
+    return by_slug

@@ -120,7 +120,7 @@ def _answers_to(host: str) -> bool:
     if not hosts:
         return not _is_loopback(config.get_option("server.address"))
     patterns = hosts.lower().replace(",", " ").split()
-    return any(name == one or (one.startswith("*") and name.endswith(one[1:])) for one in patterns)
+    return any(name == pattern or (pattern.startswith("*") and name.endswith(pattern[1:])) for pattern in patterns)
 
 
 def _is_address(name: str) -> bool:
@@ -186,7 +186,7 @@ def _load_default_models() -> None:
         if _setting("warm") != "on":
             return
         slugs = dict.fromkeys(
-            slug for place in ("attention-beside", "rounds-masked") for slug in checkpoints.first(place)
+            slug for section in ("attention-beside", "rounds-masked") for slug in checkpoints.first(section)
         )
         for slug in slugs:
             try:
@@ -202,10 +202,10 @@ def leave_texts_out_of_logs() -> None:
     make = logging.getLogRecordFactory()
 
     def record(*words: Any, **named: Any) -> logging.LogRecord:
-        made = make(*words, **named)
-        if made.exc_info and made.exc_info[1]:
-            made.exc_text = _without_message(made.exc_info[1])
-        return made
+        entry = make(*words, **named)
+        if entry.exc_info and entry.exc_info[1]:
+            entry.exc_text = _without_message(entry.exc_info[1])
+        return entry
 
     logging.setLogRecordFactory(record)
 

@@ -52,10 +52,10 @@ def bertviz_views(view: View) -> None:
     spec = draw_model(state)
     drawing = cast(Drawing, DRAWING.draw(state))
     trace = chosen_text(spec, state, pairs=True).trace(vectors=drawing == "neuron")
-    found = chosen_map(trace, state)
+    attention_map = chosen_map(trace, state)
     with st.container(horizontal=True):
-        layers = _shown(LAYERS, found.layers, f"{spec.slug}.{found.kind}", view)
-        heads = _shown(HEADS, found.heads, f"{spec.slug}.{found.kind}", view)
+        layers = _shown(LAYERS, attention_map.layers, f"{spec.slug}.{attention_map.kind}", view)
+        heads = _shown(HEADS, attention_map.heads, f"{spec.slug}.{attention_map.kind}", view)
     count = {"layers": len(layers), "heads": len(heads)}
     appearance, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
     about = (
@@ -65,13 +65,13 @@ def bertviz_views(view: View) -> None:
         heads,
         [state.values.get(p.name) for p in BERTVIZ.params if p not in _INSIDE],
     )
-    first, now = _chosen(drawing, f"bertviz.{drawing}.{found.kind}", layers, heads, about, view)
+    first, now = _chosen(drawing, f"bertviz.{drawing}.{attention_map.kind}", layers, heads, about, view)
 
     def page(numbers: Numbers, bits: Bits = 8) -> str:
         return bertviz.render(
             trace,
             drawing,
-            kind=found.kind,
+            kind=attention_map.kind,
             theme=appearance,
             title=title,
             include_layers=[layer - 1 for layer in layers],
@@ -84,17 +84,17 @@ def bertviz_views(view: View) -> None:
     drawn = page(first)
     framed(
         drawn,
-        height=min(bertviz.height(found, drawing, **count), _FRAME_LIMIT),
+        height=min(bertviz.height(attention_map, drawing, **count), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
     )
-    _limit(found, drawing, view, **count)
+    _limit(attention_map, drawing, view, **count)
     view.try_and_notice(drawing)
-    if found.note:
-        st.caption(plain(found.note))
+    if attention_map.note:
+        st.caption(plain(attention_map.note))
     stem = f"{spec.slug}-{drawing}-view"
     with st.container(horizontal=True):
         download_pages(partial(page, now), stem, state)
-        _numbers(found, drawing, stem, now or (layers[0],), layers, heads, view)
+        _numbers(attention_map, drawing, stem, now or (layers[0],), layers, heads, view)
         view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
 

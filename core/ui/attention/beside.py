@@ -102,7 +102,8 @@ def beside(view: View) -> None:
     state = view.state
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
     specs = models().values()
-    sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
+    by_side = {name: [spec for spec in specs if spec.family.side == side] for name, side in SIDES.items()}
+    sides = {name: candidates for name, candidates in by_side.items() if candidates}
     columns = st.columns(len(sides), gap="medium")
     with top:
         text, role, task = SENTENCE.draw(state), _role(view), None
@@ -125,12 +126,15 @@ def beside(view: View) -> None:
     if not shown:
         return
     _bars(shown, sentence, state)
-    shares = (f"{plain(one.spec.name)} {percent(float(np.mean(one.read.rest[one.layer, one.head])))}" for one in shown)
-    decoder = any(one.read.attention_map.kind == "decoder" for one in shown)
+    shares = (
+        f"{plain(model.spec.name)} {percent(float(np.mean(model.read.rest[model.layer, model.head])))}"
+        for model in shown
+    )
+    decoder = any(model.read.attention_map.kind == "decoder" for model in shown)
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
-    for one in shown:
-        if one.read.cross is not None:
-            _cross_map(one.spec, one.read.cross, view)
+    for model in shown:
+        if model.read.cross is not None:
+            _cross_map(model.spec, model.read.cross, view)
             break
 
 
@@ -139,11 +143,11 @@ def _models(
 ) -> list[CheckpointSpec]:
     """A menu in each column; another model starts with a head of its own."""
     linked = state.words(MODELS.name) or ()
-    found: list[CheckpointSpec] = []
+    chosen: list[CheckpointSpec] = []
     usual: list[str] = []
-    for number, ((title, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
-        names = {spec.slug: spec.name for spec in own}
-        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), own[0].slug)
+    for number, ((title, candidates), column) in enumerate(zip(sides.items(), columns, strict=True)):
+        names = {spec.slug: spec.name for spec in candidates}
+        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), candidates[0].slug)
         before = next((slug for slug in linked if slug in names), first)
         slug = column.selectbox(
             title,
@@ -154,14 +158,14 @@ def _models(
         )
         if slug != before:
             heads[2 * number : 2 * number + 2] = [0, 0]
-        found.append(next(spec for spec in own if spec.slug == slug))
+        chosen.append(next(spec for spec in candidates if spec.slug == slug))
         usual.append(first)
-    offered = {spec.slug for own in sides.values() for spec in own}
+    offered = {spec.slug for candidates in sides.values() for spec in candidates}
     if unknown := [slug for slug in linked if slug not in offered]:
         warning(f"The link names the model “{unknown[0][:40]}”, which is not here.", icon=":material/link_off:")
-    slugs = [spec.slug for spec in found]
+    slugs = [spec.slug for spec in chosen]
     state.set(beside=None if slugs == usual else tuple(slugs))
-    return found
+    return chosen
 
 
 def _part(text: str, view: View) -> str:
@@ -213,18 +217,18 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
     read = session.computed("running-the-model", word_attention, spec.slug, text, task)
-    found, best = read.attention_map, strongest(read, role)
+    attention_map, best = read.attention_map, strongest(read, role)
     usual = best or strongest(read, "previous") or (0, 0)
     picture = st.container()
     with st.container(horizontal=True):
-        for side, size in enumerate((found.layers, found.heads)):
+        for side, size in enumerate((attention_map.layers, attention_map.heads)):
             at, menu = 2 * number + side, _MENUS[side].with_(high=size)
             first = heads[at] if 1 <= heads[at] <= size else usual[side] + 1
             value = menu.widget(state, f"beside.{menu.name}.{spec.slug}.{role}", first)
             heads[at] = 0 if value == usual[side] + 1 else value
     layer, head = ((heads[2 * number + side] or usual[side] + 1) - 1 for side in (0, 1))
     title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
-    figure = figures.attention_map(found, layer, head, theme=theme())
+    figure = figures.attention_map(attention_map, layer, head, theme=theme())
     figure.update_traces(showscale=False)
     figure.update_layout(
         height=360,
@@ -237,8 +241,8 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
             f"beside-{number}",
             f"{title}, in words",
             figure,
-            f"{title}. " + view.words.part("Alt: map", words=len(found.key_tokens)),
-            partial(head_table, found, layer, head),
+            f"{title}. " + view.words.part("Alt: map", words=len(attention_map.key_tokens)),
+            partial(head_table, attention_map, layer, head),
             file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
         ).draw(state)
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
@@ -246,12 +250,12 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
         wanted |= {"map": "encoder", "task": task}
     href = escape(base_path() + links.url("attention", wanted))
     st.html(f'<a href="{href}" style="color:inherit">{escape(view.words.label("tokens"))}</a>')
-    able = found.computed(layer, head)
-    joined = " ".join(name for i, name in enumerate(found.key_tokens) if not able[:, i].any())
+    computed = attention_map.computed(layer, head)
+    joined = " ".join(name for i, name in enumerate(attention_map.key_tokens) if not computed[:, i].any())
     if joined:
         st.caption(f"No token begins in “{plain(joined)}”, {terms(view.words.part('Joined'))}")
-    if found.note:
-        st.caption(plain(found.note))
+    if attention_map.note:
+        st.caption(plain(attention_map.note))
     if best is None:
         view.note("Never", score=meaning(role), other=meaning("previous"))
     return _Shown(spec, read, layer, head)
@@ -262,13 +266,13 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
     words, word = sentence.words, sentence.word
     rows = [
         Row(
-            one.spec.name,
-            accent(one.spec.branch),
-            one.read.attention_map.weights[one.layer, one.head, word],
-            one.read.attention_map.computed(one.layer, one.head)[word],
-            float(one.read.rest[one.layer, one.head, word]),
+            model.spec.name,
+            accent(model.spec.branch),
+            model.read.attention_map.weights[model.layer, model.head, word],
+            model.read.attention_map.computed(model.layer, model.head)[word],
+            float(model.read.rest[model.layer, model.head, word]),
         )
-        for one in shown
+        for model in shown
     ]
     columns: dict[str, Sequence[str]] = {"word": (*words, ELSEWHERE)}
     for row in rows:

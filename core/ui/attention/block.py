@@ -83,14 +83,14 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
         NoAttentionMatrix: the architecture's blocks are not known here.
     """
     with st.spinner(session.waiting("loading-the-model")):
-        found = attention_layers(session.checkpoint(spec.slug))
-    sides = {side: name for side, name in SIDE.options.items() if side in found}
-    blueprint_of(found[next(iter(sides))][0])  # type: ignore[index]
+        block_layers = attention_layers(session.checkpoint(spec.slug))
+    sides = {side: name for side, name in SIDE.options.items() if side in block_layers}
+    blueprint_of(block_layers[next(iter(sides))][0])  # type: ignore[index]
     text = draw_text(spec, state)
     narrowed = SIDE.with_(options=sides, default=next(iter(sides)))
     side: Side = narrowed.draw(state, tag=spec.slug) if len(sides) > 1 else narrowed.value(state)  # type: ignore[assignment]
     # A step that only the last layer has asks for it where the link names none.
-    layers = len(found[side])
+    layers = len(block_layers[side])
     usual = layers if state.values.get(LAYER.name) is None and state.text(STEP.name).startswith("end-final") else 1
     layer = LAYER.with_(high=layers, default=usual).draw(state, tag=f"{spec.slug}.{side}")
     state.set(layer=None if layer == 1 else layer)
@@ -100,8 +100,8 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
 def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
     state = view.state
     part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
-    found = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
-    hang = wires(found.steps)
+    block = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
+    hang = wires(block.steps)
     slugs = [wire.slug for wire in hang]
     slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
     if slot not in st.session_state:
@@ -116,20 +116,20 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     state.set(step=None if shown == START else shown)
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:
-        label = f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}"
-        data = component_data(found.steps, hang, chosen=shown, label=label)
+        label = f"Steps of layer {block.layer + 1} of {block.layers}, {spec.name}, {block.side}"
+        data = component_data(block.steps, hang, chosen=shown, label=label)
         STEPS.draw(key, data | {"accent": accent(spec.branch)})
     with right:
         # A sparse model computes no score where the mask forbids one.
         sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
-        draw_step(found, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse)
-    two = any(step.name == "second stream" for step in found.steps)
-    view.try_and_notice("two streams" if two else "norm first" if found.pre_norm else "norm last")
+        draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse)
+    two = any(step.name == "second stream" for step in block.steps)
+    view.try_and_notice("two streams" if two else "norm first" if block.pre_norm else "norm last")
     if spec.offers("classifies texts"):
         view.note("Adapters")
     if spec.offers("two streams"):
         view.note("Content stream")
-    if found.source:
+    if block.source:
         view.note("Decoder")
 
 
@@ -191,13 +191,13 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
     text = asked_part(spec, state, text, task)
-    found = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
-    read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(found)
-    names = figures.layer_names(len(found.predictions))
+    lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
+    read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(lens)
+    names = figures.layer_names(len(lens.predictions))
     question = question_of(spec, task)
     st.markdown(
-        f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(found.answer)}”**, "
-        f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} "
+        f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(lens.answer)}”**, "
+        f"{percent(lens.probabilities[-1])}. {plain_terms(figures.path_words(lens, names))} "
         f"{view.words.part('Input of the head')} {plain(read)}."
     )
     left, right = st.columns([1.5, 1], gap="medium")
@@ -205,18 +205,18 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
         Panel(
             f"{spec.slug}-layer-answers",
             f"{spec.name}: predictions after each layer",
-            figures.answers(found, accent(spec.branch), theme=theme()),
+            figures.answers(lens, accent(spec.branch), theme=theme()),
             f"{view.words.part('Alt: predictions')} {read}.",
-            _answers(found, names),
+            _answers(lens, names),
         ).draw(state)
     with right:
-        st.markdown(f"**Probability and rank of “{plain(found.answer)}”**")
+        st.markdown(f"**Probability and rank of “{plain(lens.answer)}”**")
         Panel(
             f"{spec.slug}-layer-path",
-            f"{spec.name}: probability and rank of “{found.answer}” after each layer",
-            figures.path(found, accent(spec.branch), theme=theme()),
-            f"“{found.answer}”. {figures.path_words(found, names)}",
-            Table.from_columns({"after": names, "probability": found.probabilities, "rank": found.ranks}),
+            f"{spec.name}: probability and rank of “{lens.answer}” after each layer",
+            figures.path(lens, accent(spec.branch), theme=theme()),
+            f"“{lens.answer}”. {figures.path_words(lens, names)}",
+            Table.from_columns({"after": names, "probability": lens.probabilities, "rank": lens.ranks}),
         ).draw(state)
     view.try_and_notice("tasks" if spec.offers("classifies texts") else "")
     view.note("Source")

@@ -162,7 +162,7 @@ def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: Vie
 
 def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], view: View) -> CheckpointSpec | None:
     """The menu of the models that fit beside ``spec``; None while none is chosen."""
-    others = {slug: one for slug, one in models().items() if fits(one) and one != spec}
+    others = {slug: candidate for slug, candidate in models().items() if fits(candidate) and candidate != spec}
     linked = view.state.text(WITH.name)
     slug = st.selectbox(
         WITH.label,
@@ -186,11 +186,11 @@ def _difference(first: AttentionMap, second: AttentionMap, view: View, note: str
     if how == "heads":
         first, second = (
             combine.part(
-                one,
-                layer=numbered(state, f"layer{number}", one.layers),
-                head=numbered(state, f"head{number}", one.heads),
+                attention_map,
+                layer=numbered(state, f"layer{number}", attention_map.layers),
+                head=numbered(state, f"head{number}", attention_map.heads),
             )
-            for number, one in ((1, first), (2, second))
+            for number, attention_map in ((1, first), (2, second))
         )
     elif how == "layers":
         first, second = combine.mean(first), combine.mean(second)

@@ -53,8 +53,8 @@ def every_head(view: View) -> None:
     if not every:
         st.info(terms(view.words.part("Unmeasured")))
         return
-    score, found = _filtered(every, view)
-    scored = [(value, row) for row in found if (value := row.score(score)) is not None]
+    score, heads = _filtered(every, view)
+    scored = [(value, row) for row in heads if (value := row.score(score)) is not None]
     if not scored:
         info(view.words.part("None fits"))
         return
@@ -66,8 +66,8 @@ def every_head(view: View) -> None:
     view.try_and_notice(score, halves=halves)
     st.markdown("**Highest scores**")
     text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
-    _whole_table(score, found, len(every), view)
-    shown = {row.slug for row in found}
+    _whole_table(score, heads, len(every), view)
+    shown = {row.slug for row in heads}
     with st.expander(view.words.label("measured")):
         view.note("Columns")
         for spec in specs:
@@ -106,7 +106,7 @@ def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]
 
 def _picture(score: str, scored: Scored, view: View) -> None:
     branches = dict.fromkeys([*BRANCH_TITLES, *(row.branch for _, row in scored)])
-    groups = [[one for one in scored if one[1].branch == branch] for branch in branches]
+    groups = [[head for head in scored if head[1].branch == branch] for branch in branches]
     dots = [
         Dots(
             BRANCH_TITLES.get(branch, branch),

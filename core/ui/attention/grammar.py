@@ -56,44 +56,46 @@ def grammar(view: View) -> None:
     bank = TREEBANK.with_(default=banks[0]).draw(state) if len(banks) > 1 else banks[0]
     other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
     here, there = (words.part(f"Sentences: {name}", count=f"{len(_sentences()):,}") for name in (bank, other))
-    found = rolefiles.measured(spec.slug, bank)
-    table = partial(_table, found, rolefiles.counted(spec.slug, other))
+    counts = rolefiles.measured(spec.slug, bank)
+    table = partial(_table, counts, rolefiles.counted(spec.slug, other))
     left, right = st.columns([3, 2], gap="large")
     with left:
         Panel(
             f"{spec.slug}-grammar",
             f"{spec.name}: {words.label('best')}",
-            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
+            best_heads(list(counts.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
             words.part("Alt: relations", sentences=here),
             table,
         ).draw(state)
     with right:
         relation = RELATION.with_(
-            options={name: f"{name} · {meaning(name)}" for name in found}, default="obj" if "obj" in found else ""
+            options={name: f"{name} · {meaning(name)}" for name in counts}, default="obj" if "obj" in counts else ""
         ).draw(state, tag=f"{spec.slug}.{bank}")
-        one = found[relation]
+        count = counts[relation]
         numbers: dict[str, int | str] = {
-            "layer": one.best[0] + 1,
-            "head": one.best[1] + 1,
-            "right": f"{100 * one.accuracy:.0f}%",
-            "links": f"{one.n:,}",
+            "layer": count.best[0] + 1,
+            "head": count.best[1] + 1,
+            "right": f"{100 * count.accuracy:.0f}%",
+            "links": f"{count.n:,}",
         }
-        low, high = (f"{100 * end:.0f}%" for end in one.interval)
-        offset, baseline = f"{one.offset:+d}".replace("-", "−"), f"{100 * one.baseline:.0f}%"
+        low, high = (f"{100 * end:.0f}%" for end in count.interval)
+        offset, baseline = f"{count.offset:+d}".replace("-", "−"), f"{100 * count.baseline:.0f}%"
         markdown(
-            words.part("Best", low=low, high=high, offset=offset, baseline=baseline, direction=one.direction, **numbers)
+            words.part(
+                "Best", low=low, high=high, offset=offset, baseline=baseline, direction=count.direction, **numbers
+            )
         )
         Panel(
             f"{spec.slug}-relation",
             f"{spec.name}: {words.label('heads')} {relation}",
-            figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme=theme()),
+            figures.score_grid((count.right / count.n).astype(np.float32), f"right on {relation}", theme=theme()),
             words.part("Alt: heads", sentences=here, **numbers),
-            partial(grids_table, {"right": one.right / one.n}),
+            partial(grids_table, {"right": count.right / count.n}),
             file=f"{spec.slug}-{relation}",
         ).draw(state)
-    view.try_and_notice(other="coreference" if "coreference" in found else "det")
-    _on_a_sentence(spec, one, view)
-    height = 38 + 35 * len(found)
+    view.try_and_notice(other="coreference" if "coreference" in counts else "det")
+    _on_a_sentence(spec, count, view)
+    height = 38 + 35 * len(counts)
     data_table(table(), f"{spec.slug}-grammar", alt=words.label("table"), height=height)
     with st.expander(words.label("counted")):
         if rolefiles.counted(spec.slug, other):
@@ -101,24 +103,24 @@ def grammar(view: View) -> None:
         view.note("Source", sentences=here)
 
 
-def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
+def _on_a_sentence(spec: CheckpointSpec, count: Counted, view: View) -> None:
     """The chosen relation in a sentence of the treebank: each link, and where the best head attends to instead."""
-    most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
-    offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, one.relation)}
+    most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, count.relation)))[:OFFERED]
+    offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, count.relation)}
     if not offered:
         return
-    layer, head = one.best
+    layer, head = count.best
     view.say("Sentence", layer=layer + 1, head=head + 1)
     texts = {name: sentence.text for name, sentence in offered.items()}
-    sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{one.relation}")]
+    sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{count.relation}")]
     with st.spinner(session.waiting("running-the-model")):
-        found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
-        weights = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
+        attention_map, belongs = attention_of(session.checkpoint(spec.slug), sentence)
+        weights = word_weights(attention_map.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
     np.fill_diagonal(weights, 0)
-    if one.direction == "head to dependent":
+    if count.direction == "head to dependent":
         weights = weights.T
     rows = []
-    for query, targets, candidates in _pairs(sentence, one.relation):
+    for query, targets, candidates in _pairs(sentence, count.relation):
         row = weights[query, candidates]
         key = candidates[int(row.argmax())] if row.max() > 0 else None
         rows.append(
@@ -133,7 +135,7 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
     data_table(
         rows,
         f"{spec.slug}-links",
-        alt=view.words.part("Alt: links", relation=one.relation),
+        alt=view.words.part("Alt: links", relation=count.relation),
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
     )
 
@@ -153,25 +155,25 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
 
 def _table(counts: dict[str, Counted], other: Sequence[Counted]) -> Table:
     """Each relation's best head, what the same head does over sentences it was not selected on, and BERT-base's."""
-    published, elsewhere = rolefiles.published(), {(one.relation, one.direction): one for one in other}
+    published, elsewhere = rolefiles.published(), {(count.relation, count.direction): count for count in other}
     rows: list[dict[str, str | int | float | None]] = []
-    for name, one in counts.items():
-        again = elsewhere.get((name, one.direction))
+    for name, count in counts.items():
+        same_head = elsewhere.get((name, count.direction))
         accuracy, layer, head = published.get(name, (None, None, None))
-        same = {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}
+        same = {"same head elsewhere %": round(100 * count.best_in(same_head), 1) if same_head else None}
         rows.append(
             {
                 "relation": name,
-                "right %": round(100 * one.accuracy, 1),
-                "95% interval": "{:.0f}% to {:.0f}%".format(*(100 * end for end in one.interval)),
-                "fixed distance %": round(100 * one.baseline, 1),
-                "at": f"{one.offset:+d}",
-                "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
+                "right %": round(100 * count.accuracy, 1),
+                "95% interval": "{:.0f}% to {:.0f}%".format(*(100 * end for end in count.interval)),
+                "fixed distance %": round(100 * count.baseline, 1),
+                "at": f"{count.offset:+d}",
+                "head": f"{count.best[0] + 1}-{count.best[1] + 1}",
                 **(same if elsewhere else {}),
                 "BERT-base %": accuracy,
                 "its head": f"{layer}-{head}" if layer else None,
-                "links": one.n,
-                "direction": one.direction,
+                "links": count.n,
+                "direction": count.direction,
                 "meaning": meaning(name),
             }
         )

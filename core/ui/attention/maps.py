@@ -130,9 +130,9 @@ def all_maps(view: View) -> None:
     chosen = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        found = chosen_map(trace, state)
+        attention_map = chosen_map(trace, state)
         together = TOGETHER.draw(state)
-        shown = _shown(together, found, chosen, view)
+        shown = _shown(together, attention_map, chosen, view)
     if shown is None:
         return
     appearance, title = theme().name, f"{spec.name}: {TOGETHER.options[together]}"

@@ -165,7 +165,7 @@ def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: Chec
         if hit and 0 <= hit[0] < size:
             layer, head = divmod(int(hit[0]), columns)
             code, now = f"{kind[0]}{layer + 1}-{head + 1}", st.session_state[slot]
-            st.session_state[slot] = [one for one in now if one != code] if code in now else [*now, code]
+            st.session_state[slot] = [ablated for ablated in now if ablated != code] if code in now else [*now, code]
 
     panel.draw(view.state, on_select=clicked, selection_mode="points")
 

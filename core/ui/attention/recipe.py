@@ -100,11 +100,11 @@ def _opened(state: PageState) -> None:
     if file is None:
         return
     try:
-        found = recipe.read(file.getvalue(), dict.fromkeys(("model", "models", "beside", "with"), models()))
+        opened = recipe.read(file.getvalue(), dict.fromkeys(("model", "models", "beside", "with"), models()))
     except AtlasError as error:
         warning(str(error), icon=":material/info:")
         return
-    weights = weights_of(checkpoints.get(found.model)) if found.model and found.weights else ()
-    said = [content("attention", "recipe").label("opened"), *recipe.differences(found, weights, recipe.versions())]
-    take_up("attention", found.values, {_SAID: said})
+    weights = weights_of(checkpoints.get(opened.model)) if opened.model and opened.weights else ()
+    lines = [content("attention", "recipe").label("opened"), *recipe.differences(opened, weights, recipe.versions())]
+    take_up("attention", opened.values, {_SAID: lines})
     st.rerun()

@@ -99,4 +99,4 @@ def question_of(spec: CheckpointSpec, task: str | None) -> str:
     """What the model predicts for the text; of a model with adapters, what its task asks."""
     if not spec.offers("classifies texts"):
         return spec.family.question
-    return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)
+    return next(candidate.question for candidate in tasks(session.checkpoint(spec.slug)) if candidate.slug == task)

@@ -99,9 +99,9 @@ def draw_step(
     left, right = st.columns([1, 1.15], vertical_alignment="center")
     left.latex(step.formula)
     right.caption("; ".join(f"${latex}$ {meaning}" for latex, meaning in words.symbols) + ".")
-    place = f"Step {at + 1} of {len(wires)}, {PARTS[step.part].lower()}: {shape(step)} ({' × '.join(step.axes)})"
+    heading = f"Step {at + 1} of {len(wires)}, {PARTS[step.part].lower()}: {shape(step)} ({' × '.join(step.axes)})"
     inputs = inputs_of(wires[at], block.steps)
-    st.caption(plain(place + (f", from {inputs}" if inputs else "") + "."))
+    st.caption(plain(heading + (f", from {inputs}" if inputs else "") + "."))
     _numbers(shown, view)
     with st.container(horizontal=True, vertical_alignment="center"):
         download_csv(
@@ -125,7 +125,7 @@ def _shown(block: Block, step: Step, head: int, head_name: str, sparse: bool) ->
     if step.name == "mask":
         computed = np.isfinite(values)
     elif step.axes == MAPS and (sparse or step.name == "weights"):
-        mask = next(one.values for one in block.steps if one.part == step.part and one.name == "mask")
+        mask = next(other.values for other in block.steps if other.part == step.part and other.name == "mask")
         computed = np.broadcast_to(np.isfinite(mask[head if len(mask) > 1 else 0]), values.shape)
     return Shown(step, values, head_name, rows, columns, computed)
 
@@ -187,14 +187,14 @@ def _numbers(shown: Shown, view: View) -> None:
     if shown.step.name == "mask":
         st.markdown(view.words.part("Allowed", share=f"{float(np.isfinite(shown.values).mean()):.0%}"))
         return
-    found = figures.numbers(shown.values if shown.computed is None else np.where(shown.computed, shown.values, np.nan))
+    stats = figures.numbers(shown.values if shown.computed is None else np.where(shown.computed, shown.values, np.nan))
     parts = [
-        f"mean **{figures.written(found.mean)}**",
-        f"standard deviation **{figures.written(found.spread)}**",
-        f"largest **{figures.written(found.largest)}** {_at(shown, found.largest_at)}",
+        f"mean **{figures.written(stats.mean)}**",
+        f"standard deviation **{figures.written(stats.spread)}**",
+        f"largest **{figures.written(stats.largest)}** {_at(shown, stats.largest_at)}",
     ]
     if shown.step.name != "weights":
-        parts.append(f"smallest **{figures.written(found.smallest)}** {_at(shown, found.smallest_at)}")
+        parts.append(f"smallest **{figures.written(stats.smallest)}** {_at(shown, stats.smallest_at)}")
     if not shown.columns:
         norms = np.linalg.norm(shown.values, axis=-1)
         ends = (
@@ -206,8 +206,8 @@ def _numbers(shown: Shown, view: View) -> None:
     st.markdown(text[0].upper() + text[1:])
 
 
-def _at(shown: Shown, place: tuple[int, int]) -> str:
-    row, column = place
+def _at(shown: Shown, cell: tuple[int, int]) -> str:
+    row, column = cell
     if shown.columns:
         return f"(“{plain(shown.rows[row])}” to “{plain(shown.columns[column])}”)"
     return f"(“{plain(shown.rows[row])}”, dimension {column + 1})"

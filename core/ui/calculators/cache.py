@@ -95,13 +95,13 @@ def cache(view: View) -> None:
 
 def _decoders() -> dict[str, Shape]:
     """Every size that generates token by token, by “slug size”."""
-    found = {}
+    decoders = {}
     for system in catalogue.systems():
         for name in anatomy.trees(system.slug):
             shape = shape_of(system.slug, name)
             if shape is not None and shape.stack("decoder") is not None:
-                found[f"{system.slug} {name}"] = shape
-    return found
+                decoders[f"{system.slug} {name}"] = shape
+    return decoders
 
 
 def _label(name: str) -> str:

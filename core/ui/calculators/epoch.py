@@ -43,21 +43,21 @@ def one_epoch(view: View) -> None:
     with left:
         chosen = choose(state)
         name, device = choose_device(state)
-        one, other = st.columns(2)
-        with one:
+        first, second = st.columns(2)
+        with first:
             teraflops = TERAFLOPS.with_(default=device.teraflops if device else None).draw(state, tag=name)
-        with other:
+        with second:
             watts = WATTS.with_(default=device.watts if device else None).draw(state, tag=name)
-        one, other = st.columns(2)
-        with one:
+        first, second = st.columns(2)
+        with first:
             tokens, count = TOKENS.draw(state), DEVICES.draw(state)
-        with other:
+        with second:
             length, share = chosen.length(state), UTILIZATION.draw(state)
         recompute, price = RECOMPUTATION.draw(state), PRICE.draw(state)
     if teraflops is None:
         raise OutOfRange(view.words.part("No rate", device=name) if device else view.words.part("No rate of your own"))
 
-    def run(rate: float, power: float | None = None) -> Epoch:
+    def at_rate(rate: float, power: float | None = None) -> Epoch:
         return epoch(
             chosen.shape,
             chosen.root,
@@ -70,10 +70,10 @@ def one_epoch(view: View) -> None:
             recompute=recompute,
         )
 
-    mine = run(teraflops, watts)
-    rates = {one.name: one.teraflops for one in devices().values() if one.teraflops} | {name: teraflops}
-    others = {name: run(rate) for name, rate in sorted(rates.items(), key=lambda item: -item[1])}
-    times = {name: in_time(one.seconds) for name, one in others.items()}
+    mine = at_rate(teraflops, watts)
+    rates = {known.name: known.teraflops for known in devices().values() if known.teraflops} | {name: teraflops}
+    others = {name: at_rate(rate) for name, rate in sorted(rates.items(), key=lambda item: -item[1])}
+    times = {name: in_time(run.seconds) for name, run in others.items()}
     with answer:
         energy, cost = mine.kilowatt_hours, price and price * count * mine.hours
         view.say(
@@ -93,13 +93,13 @@ def one_epoch(view: View) -> None:
         Panel(
             "epoch",
             "Training time by device",
-            hours_bars(list(others), [one.hours for one in others.values()], list(times.values()), name, theme=theme()),
+            hours_bars(list(others), [run.hours for run in others.values()], list(times.values()), name, theme=theme()),
             view.words.part("Alt", times="; ".join(f"{name} {text}" for name, text in times.items())),
             Table(
                 ("model", "device", "devices", "tokens", "operations", "time", "hours"),
                 tuple(
-                    (chosen.name, name, count, mine.tokens, one.operations, times[name], one.hours)
-                    for name, one in others.items()
+                    (chosen.name, name, count, mine.tokens, run.operations, times[name], run.hours)
+                    for name, run in others.items()
                 ),
             ),
         ).draw(state)

@@ -96,10 +96,10 @@ def will_it_fit(view: View) -> None:
         count, limit = chosen.root.parameters, room(memory)
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
-            one, other = st.columns(2)
-            with one:
+            first, second = st.columns(2)
+            with first:
                 length = chosen.length(state)
-            with other:
+            with second:
                 batch = BATCH.draw(state)
             bar = Bar("your settings", to_run(count, chosen.shape, bits, length, batch).parts, chosen=True)
             remedies = help_running(count, chosen.shape, bits, length, batch, memory)
@@ -121,7 +121,7 @@ def will_it_fit(view: View) -> None:
                 reserve=f"{100 * RESERVE:.0f}%",
                 spare=f"{in_bytes(abs(limit - bar.total))} {'free' if fits else 'missing'}",
             )
-        bars = [bar, *([] if fits else (Bar(one.what, (("total", one.bytes),)) for one in remedies))]
+        bars = [bar, *([] if fits else (Bar(remedy.what, (("total", remedy.bytes),)) for remedy in remedies))]
         limit_name = f"{100 * (1 - RESERVE):.0f}% of {memory:g} GB"
         rows = [
             row | {"fits": "yes" if bar.total <= limit else "no"}

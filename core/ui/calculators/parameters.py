@@ -40,63 +40,65 @@ def parameters(view: View) -> None:
         origin = start(slug, size)
         values = _boxes(view, origin, f"{slug}.{size}")
     with right:
-        one = origin.changed(**values)
-        yours, theirs = tree(one), anatomy.tree(slug, size)
+        config = origin.changed(**values)
+        yours, theirs = tree(config), anatomy.tree(slug, size)
         name = f"{catalogue.get(slug).name} {size}"
         with answer:
-            _answer(view, one, yours, theirs, name, catalogue.get(slug).size(size).published_as)
+            _answer(view, config, yours, theirs, name, catalogue.get(slug).size(size).published_as)
             if note := meaning(size_of(slug, size).architecture):
                 st.caption(plain_terms(note))
         _bars(view, yours, theirs, name)
         _picture(view, yours)
     view.try_and_notice()
-    for key in ("parameters", *(["experts"] if one.experts else []), *(["latent"] if one.latent else [])):
+    for key in ("parameters", *(["experts"] if config.experts else []), *(["latent"] if config.latent else [])):
         formula(key)
 
 
 def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
     """All boxes, those that few need behind buttons; what they hold, by the configuration's fields."""
-    got: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def draw(*fields: str, **changes: Any) -> None:
         for field in fields:
             default = {"default": getattr(origin, field)}
-            got[field] = BOXES[field].with_(**default | changes).draw(view.state, tag=tag)
+            values[field] = BOXES[field].with_(**default | changes).draw(view.state, tag=tag)
 
     draw("kind")
-    one, other = st.columns(2)
-    with one:
+    left, right = st.columns(2)
+    with left:
         draw("layers", "width", "ffn", "vocabulary")
-    with other:
+    with right:
         draw("heads", "kv_heads", "positions")
-        if got["kind"] == "encoder-decoder":
+        if values["kind"] == "encoder-decoder":
             draw("decoder_layers", default=origin.decoder_layers or origin.layers)
     draw("gated", "tied", "shared")  # half a column would cut their labels
     with st.popover("More", icon=":material/tune:", width="stretch"):
         draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
-        if got["scheme"] == "axial":
+        if values["scheme"] == "axial":
             draw("axial")
-        if STYLES[got["style"]].two_streams:
+        if STYLES[values["style"]].two_streams:
             draw("hashed")
-    one, other = st.columns(2)
-    with one, st.popover("Experts", width="stretch"):
+    left, right = st.columns(2)
+    with left, st.popover("Experts", width="stretch"):
         draw("experts")
-        if got["experts"]:
+        if values["experts"]:
             draw("active", "common")
-            draw("inner", label=f"Expert size (0: {got['ffn']:,})")
+            draw("inner", label=f"Expert size (0: {values['ffn']:,})")
             draw("dense")
         else:
             view.note("No experts")
-    with other, st.popover("Latent", width="stretch"):
+    with right, st.popover("Latent", width="stretch"):
         draw("latent")
-        if got["latent"]:
+        if values["latent"]:
             draw("query_latent", "turned", "value")
         else:
             view.note("No latent")
-    return got
+    return values
 
 
-def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNode, name: str, published: str) -> None:
+def _answer(
+    view: View, config: Configuration, yours: ModuleNode, theirs: ModuleNode, name: str, published: str
+) -> None:
     """The two totals in words; what a token uses where there are experts, what it leaves where there is a latent."""
     same = yours.parameters == theirs.parameters
     view.say(
@@ -108,14 +110,18 @@ def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNod
         theirs=f"{theirs.parameters:,}",
         published=f" (published: {published})" if published else "",
     )
-    if one.experts:
-        count = used(one)
+    if config.experts:
+        count = used(config)
         view.say(
-            "Experts", words=in_words(count), count=f"{count:,}", active=f"{one.active:,}", experts=f"{one.experts:,}"
+            "Experts",
+            words=in_words(count),
+            count=f"{count:,}",
+            active=f"{config.active:,}",
+            experts=f"{config.experts:,}",
         )
-    if one.latent:
-        numbers = one.heads * (one.dim + one.turned + one.value_dim)
-        view.say("Latent", kept=f"{one.cached:,}", heads=f"{one.heads:,}", numbers=f"{numbers:,}")
+    if config.latent:
+        numbers = config.heads * (config.dim + config.turned + config.value_dim)
+        view.say("Latent", kept=f"{config.cached:,}", heads=f"{config.heads:,}", numbers=f"{numbers:,}")
 
 
 def _bars(view: View, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:

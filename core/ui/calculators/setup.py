@@ -108,10 +108,10 @@ class Chosen:
 def choose_system(state: PageState) -> tuple[str, str]:
     """Menus for a system and one of its sizes, side by side; what was set for another size is dropped."""
     unbuilt()
-    systems = sorted((system for system in catalogue.systems() if system.sizes), key=lambda one: one.name.lower())
+    systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda s: s.name.lower())
     left, right = st.columns([1.7, 1])
     with left:
-        slug = SYSTEM.with_(options={one.slug: f"{one.name} ({one.year})" for one in systems}).draw(state)
+        slug = SYSTEM.with_(options={s.slug: f"{s.name} ({s.year})" for s in systems}).draw(state)
     system = catalogue.get(slug)
     with right:
         sizes = {size.name: size.name for size in system.sizes}
@@ -132,11 +132,11 @@ def choose(state: PageState) -> Chosen:
 
 def choose_plan(state: PageState, chosen: Chosen) -> Plan:
     """All boxes of a training."""
-    one, other = st.columns(2)
-    with one:
+    left, right = st.columns(2)
+    with left:
         batch = BATCH.with_(label="Micro-batch size").draw(state)
         data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
-    with other:
+    with right:
         length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
     stage, optimizer, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
     recompute = RECOMPUTATION.draw(state)

@@ -36,7 +36,7 @@ def all_systems(view: View) -> None:
         if (every or size == system.default_size) and size.name in anatomy.trees(system.slug)
     ]
     view.say("Costs", count=f"{len(raw)} {'sizes' if every else 'systems'}")
-    rows = [_row(one) for one in raw]
+    rows = [_row(figures) for figures in raw]
     text_table(TextTable(_HEADINGS, rows, "Costs of all systems", (24, 14, 15, 15, 14, 18), (1, 2, 3, 4, 5)))
     view.note("Columns")
     download_csv(Table.from_records(raw), "costs", state.key("csv.costs"))
@@ -49,7 +49,7 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
     """The figures of one size; None where a network has no such thing."""
     root, shape = anatomy.tree(system.slug, size.name), shape_of(system.slug, size.name)
     count = root.parameters
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "system": system.name,
         "size": size.name,
         "parameters": count,
@@ -61,15 +61,15 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
         "operations per token": None,
     }
     if shape is None:
-        return found | _otherwise(system.slug, size.name)
+        return row | _otherwise(system.slug, size.name)
     length = usual_length(shape)
     source = length if shape.kind == "encoder-decoder" else 0
-    found["sequence length"] = length
-    found["operations per token"] = forward(shape, root, length, source).total / (length + source)
+    row["sequence length"] = length
+    row["operations per token"] = forward(shape, root, length, source).total / (length + source)
     if shape.stack("decoder") is not None:
-        found["KV cache per token, bytes"] = cache_bytes_per_token(shape)
-        found["KV cache of the sequence, bytes"] = cache_bytes(shape, length, source=source)
-    return found
+        row["KV cache per token, bytes"] = cache_bytes_per_token(shape)
+        row["KV cache of the sequence, bytes"] = cache_bytes(shape, length, source=source)
+    return row
 
 
 def _otherwise(slug: str, size: str) -> dict[str, Any]:
@@ -82,15 +82,15 @@ def _otherwise(slug: str, size: str) -> dict[str, Any]:
     return {} if word is None else {"sequence length": 1, "operations per token": word.total}
 
 
-def _row(one: dict[str, Any]) -> Row:
-    kept, work = one["KV cache per token, bytes"], one["operations per token"]
+def _row(figures: dict[str, Any]) -> Row:
+    cache, work = figures["KV cache per token, bytes"], figures["operations per token"]
     return (
-        (one["system"], one["size"]),
-        short(one["parameters"]),
-        in_bytes(one["weights in 16 bits, bytes"]),
-        in_bytes(one["training states, bytes"]),
-        "none" if kept is None else in_bytes(kept),
-        ("not computed" if work is None else in_operations(work), _text(one["sequence length"])),
+        (figures["system"], figures["size"]),
+        short(figures["parameters"]),
+        in_bytes(figures["weights in 16 bits, bytes"]),
+        in_bytes(figures["training states, bytes"]),
+        "none" if cache is None else in_bytes(cache),
+        ("not computed" if work is None else in_operations(work), _text(figures["sequence length"])),
     )
 
 
@@ -99,24 +99,24 @@ def _text(length: int | None) -> str:
 
 
 def _differences(view: View) -> None:
-    found = differences(catalogue.systems())
+    deviations = differences(catalogue.systems())
     view.say("Differences", limit=f"{LIMIT:.0%}")
     rows: list[Row] = [
         (
-            (one.system.name, one.size.name),
-            (one.size.published_as, one.system.citation(one.size.source).evidence if one.size.source else ""),
-            f"{one.counted:,}",
-            f"{one.share:+.1%}",
-            one.why,
+            (row.system.name, row.size.name),
+            (row.size.published_as, row.system.citation(row.size.source).evidence if row.size.source else ""),
+            f"{row.counted:,}",
+            f"{row.share:+.1%}",
+            row.why,
         )
-        for one in found
+        for row in deviations
     ]
     headings = ("System", "Published", "Counted", "Difference", "Why")
     text_table(TextTable(headings, rows, "Differences", (18, 15, 17, 11, 39), (2, 3)))
     view.note("Counted")
     table = Table(
         ("system", "size", "published", "counted", "share", "why"),
-        tuple((one.system.name, one.size.name, one.published, one.counted, one.share, one.why) for one in found),
+        tuple((row.system.name, row.size.name, row.published, row.counted, row.share, row.why) for row in deviations),
     )
     download_csv(table, "differences", view.state.key("csv.differences"))
 

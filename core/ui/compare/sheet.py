@@ -127,7 +127,7 @@ def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker)
     verdict = "not stated" if not any(cell.lines for cell in cells) else "the same" if same else "differs"
     shown: list[tuple[Part, ...]] = []
     for at, cell in enumerate(cells):
-        others = [other.text for place, other in enumerate(cells) if place != at and other.lines]
+        others = [other.text for column, other in enumerate(cells) if column != at and other.lines]
         # nothing stands out against an empty cell, and a missing text has no words to mark
         runs = marked(cell.text, others) if cell.lines and others and not same else ((cell.text, False),)
         parts = [Mark(linker.rich(run)) if new else linker.rich(run) for run, new in runs]

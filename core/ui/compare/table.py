@@ -76,21 +76,21 @@ def systems_table(view: View) -> None:
         wanted = _filters(view, rows, anywhere, "" if branch == "all" else branch)
         with st.popover("Columns", icon=":material/view_column:", width="content"):
             columns = ["name", *SHOWN.draw(state)]
-    found = ordered(chosen(rows, wanted), "" if column == "age" else column, reverse=descending)
+    matching = ordered(chosen(rows, wanted), "" if column == "age" else column, reverse=descending)
     by_slug = {row.system.slug: row for row in rows}
     pins = PINS.with_(options={slug: row.system.name for slug, row in by_slug.items()}).draw(state)
     if len(pins) > 1:
         _side_by_side(view, [by_slug[slug] for slug in pins], columns)
-    if not found:
+    if not matching:
         info(view.words.part("Nothing found", systems=len(rows)))
         return
-    count = f"{len(found)} of {len(rows)} systems" if len(found) < len(rows) else f"{len(rows)} systems"
+    count = f"{len(matching)} of {len(rows)} systems" if len(matching) < len(rows) else f"{len(rows)} systems"
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))
-    st.html(sheet_html(found, columns, Linker("compare.table")))
+    st.html(sheet_html(matching, columns, Linker("compare.table")))
     tip = view.words.label("download")
     with st.container(horizontal=True):
-        download_csv(sheet_table(found, columns), "systems", state.key("save.csv"), tip=tip)
-        download_markdown(markdown(found, columns), "systems", state.key("save.md"), tip=tip)
+        download_csv(sheet_table(matching, columns), "systems", state.key("save.csv"), tip=tip)
+        download_markdown(markdown(matching, columns), "systems", state.key("save.md"), tip=tip)
     view.try_and_notice()
     view.note("Sources")
 

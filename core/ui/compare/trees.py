@@ -61,13 +61,13 @@ def two_trees(view: View) -> None:
         right = catalogue.get(RIGHT.with_(options=names).draw(state))
     with columns[3]:
         right_size = _size(RIGHT_SIZE, right, state)
-    found = compare(left.slug, right.slug, left_size, right_size)
-    said = summarize(found)
-    st.markdown(plain(said.headline))
-    parts = (("New", said.new), ("Removed", said.gone), ("Changed", said.changed), ("Unchanged", said.same))
+    comparison = compare(left.slug, right.slug, left_size, right_size)
+    summary = summarize(comparison)
+    st.markdown(plain(summary.headline))
+    parts = (("New", summary.new), ("Removed", summary.gone), ("Changed", summary.changed), ("Unchanged", summary.same))
     st.markdown("\n".join(f"- **{title}**: {plain_terms(text)}." for title, text in parts if text))
-    _bars(found, view)
-    _parts(found, view)
+    _bars(comparison, view)
+    _parts(comparison, view)
     st.subheader("What changed and why", anchor=False)
     for column, system in zip(st.columns(2), (left, right), strict=True):
         with column:
@@ -121,7 +121,9 @@ def _parts(comparison: Comparison, view: View) -> None:
 
 def _record(system: System) -> None:
     """What a record says of its system, and the way to its page."""
-    names = {one.slug: one.name for one in catalogue.systems()} | {one.slug: one.name for one in catalogue.ancestors()}
+    names = {other.slug: other.name for other in catalogue.systems()} | {
+        other.slug: other.name for other in catalogue.ancestors()
+    }
     against = f", compared with {plain(names[system.parent])}" if system.parent in names else ""
     st.markdown(f"**{plain(system.name)}**{against}: {plain_terms(system.change)}")
     st.markdown(plain_terms(system.why))

@@ -52,16 +52,16 @@ def hashing_demo(view: DemoView) -> None:
         head = view.control(HEAD, high=heads)
         seed = view.control(SEED)
     ids = view.computed("", buckets.prepare, text, buckets.LEAST)
-    found = view.computed("hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
+    hashing = view.computed("hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")
     with left:
-        _sorted_bytes(view, found)
+        _sorted_bytes(view, hashing)
     with right:
-        cell = max(1, -(-len(found.labels) // _CELLS))
-        figure = figures.meetings(buckets.shares(found.same_bucket, cell), cell, theme=theme())
+        cell = max(1, -(-len(hashing.labels) // _CELLS))
+        figure = figures.meetings(buckets.shares(hashing.same_bucket, cell), cell, theme=theme())
         view.picture("meetings", figure, None, note="Shared", rounds=rounds, cell=cell)
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
-    covered = found.rows[0].covered
+    covered = hashing.rows[0].covered
     right_share = _SHARES[min(int(4 * covered), 3)]
 
     def judge(guess: str) -> str:
@@ -69,15 +69,15 @@ def hashing_demo(view: DemoView) -> None:
         return f"{'Right' if guess == right_share else 'Wrong'}: {answer}"
 
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
-        _weight_kept(view, found, rounds)
+        _weight_kept(view, hashing, rounds)
     view.try_and_notice()
     with st.expander("Cost against length"):
-        _growth(view, found.chunk)
+        _growth(view, hashing.chunk)
     config, n = view.checkpoint.model.config, len(text.encode())
     view.how_it_works(
         "Formula",
         "Reversible",
-        buckets=found.count,
+        buckets=hashing.count,
         layers=config.num_hidden_layers,
         error=f"{100 * view.computed('', _inversion_error, text):.2g}",
         bytes=f"{n:,}",

@@ -71,10 +71,10 @@ def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]
 def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], decoding: Decoding) -> bool:
     """One continuation at a time, for a guess at its code; whether all of them have been uncovered."""
     state = view.state
-    asked = (prompt, decoding)
+    question = (prompt, decoding)
     order = list(continuations)
     # The order of the codes would tell which is which; the same question is always shuffled alike.
-    Random(crc32(repr(view.question(*asked)).encode())).shuffle(order)
+    Random(crc32(repr(view.question(*question)).encode())).shuffle(order)
     slot = state.key("codes.step")
     step = step_of(state, slot, len(order))
     keep_step(state, slot, step)
@@ -86,12 +86,12 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
         under = " and under ".join(f"“{label}”" for label in alike)
         return f"{'Right' if guess in alike else 'Wrong'}: {view.words.part('Guess: code')} {under}."
 
-    place = st.empty()
-    shown = view.uncovered(view.words.label("which"), judge, *asked, code, choices=tuple(continuations), on=True)
-    with place.container():
+    placeholder = st.empty()
+    shown = view.uncovered(view.words.label("which"), judge, *question, code, choices=tuple(continuations), on=True)
+    with placeholder.container():
         _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", prompt, continuations[code])
     walk(slot, step, len(order), "continuation")
-    return all(was_shown(state, view.question(*asked, label)) for label in continuations)
+    return all(was_shown(state, view.question(*question, label)) for label in continuations)
 
 
 def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
@@ -104,14 +104,14 @@ def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
 def _verdict(view: DemoView, covered: bool) -> None:
     """Bars for the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
-    found = view.computed("scoring-under-each-code", classify, text)
-    ranked = sorted(zip(found.labels, found.probabilities, found.bits, strict=True), key=lambda row: -row[1])
+    scores = view.computed("scoring-under-each-code", classify, text)
+    ranked = sorted(zip(scores.labels, scores.probabilities, scores.bits, strict=True), key=lambda row: -row[1])
     names, values, bits = zip(*ranked, strict=True)
     label = view.words.label("guess")
-    if view.uncovered(label, lambda guess: choice(guess, names, values), text, choices=found.labels, on=covered):
+    if view.uncovered(label, lambda guess: choice(guess, names, values), text, choices=scores.labels, on=covered):
         rows = [{"code": name, "probability": value, "bits per byte": cost} for name, value, cost in ranked]
         view.chances("codes", names, values, rows)
-        view.say("Verdict", code=plain(found.best), tokens=found.tokens, bits=f"{min(bits):.2f}")
+        view.say("Verdict", code=plain(scores.best), tokens=scores.tokens, bits=f"{min(bits):.2f}")
         view.try_and_notice("verdict")
 
 

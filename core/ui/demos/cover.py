@@ -193,14 +193,14 @@ def token_verdict(step: GenerationStep) -> Judge:
     return lambda guess: verdict(guess, words, chances, truth)
 
 
-def text_uncovered(state: PageState, asked: object, written: str, original: str | None) -> bool:
+def text_uncovered(state: PageState, request: object, written: str, original: str | None) -> bool:
     """Whether a text that a model generated may be drawn; else ask for a guess at it.
 
     :param asked: what tells this text from another: model, task, input and settings.
     :param original: the text before the corruption that the model was to undo, where what is guessed is how much of it
         comes back; None where there was no corruption, and the text itself is guessed.
     """
-    question = ("text", asked, written)  # the generation may have been stopped half-way
+    question = ("text", request, written)  # the generation may have been stopped half-way
     if original is None:
         label = "Your guess at the text"
         return uncovered(

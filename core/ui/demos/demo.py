@@ -142,7 +142,7 @@ class DemoView(View):
                     st.caption(note)
         if len(shown) > most:
             st.caption(content("branch", "demo").part("First ones", drawn=most, count=len(shown)))
-        self.table(slug, [row for one in shown for row in _ranked(one)] if rows is None else rows)
+        self.table(slug, [row for predicted in shown for row in _ranked(predicted)] if rows is None else rows)
 
     def chances(self, slug: str, names: Sequence[str], values: Sequence[float], rows: Rows, color: str = "") -> None:
         """The probability of each of a few answers as bars from 0 to 1; the label ``slug`` is the title.
@@ -176,12 +176,12 @@ def decimals(*columns: str) -> dict[str, Any]:
     return {column: st.column_config.NumberColumn(format="%.2f") for column in columns}
 
 
-def _ranked(one: Prediction) -> list[dict[str, object]]:
+def _ranked(shown: Prediction) -> list[dict[str, object]]:
     """A row of the table for each answer."""
-    ids = getattr(one.guess, "ids", ())
-    pairs = zip(one.guess.tokens, one.guess.probabilities, strict=True)
+    ids = getattr(shown.guess, "ids", ())
+    pairs = zip(shown.guess.tokens, shown.guess.probabilities, strict=True)
     return [
-        {**one.columns, "rank": rank, "guess": token, "probability": chance} | ({"id": ids[rank - 1]} if ids else {})
+        {**shown.columns, "rank": rank, "guess": token, "probability": chance} | ({"id": ids[rank - 1]} if ids else {})
         for rank, (token, chance) in enumerate(pairs, 1)
     ]
 

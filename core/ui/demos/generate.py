@@ -85,8 +85,8 @@ def draw(view: DemoView) -> None:
 def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> Run:
     """The generation along ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
-    buttons, place = st.empty(), st.empty()
-    draw_text = text_in(place, prompt, view.spec.branch)
+    buttons, placeholder = st.empty(), st.empty()
+    draw_text = text_in(placeholder, prompt, view.spec.branch)
     run = grown(
         view.state,
         (view.spec.slug, prompt, effective(decoding), forced),
@@ -102,7 +102,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
     return run
 
 
-def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
+def _buttons(view: DemoView, placeholder: DeltaGenerator, run: Run) -> None:
     """What can be done with a finished text: continue after a stop, drop the path."""
     state = view.state
 
@@ -110,7 +110,7 @@ def _buttons(view: DemoView, place: DeltaGenerator, run: Run) -> None:
         choose_path(state, ())
         forget_grown(state)
 
-    with place.container(horizontal=True, vertical_alignment="center"):
+    with placeholder.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Generate",
             key=state.key("again"),
@@ -149,12 +149,12 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
     key, slot = state.key("generate"), state.key("generate.step")
     step = step_of(state, slot, len(path))
     keep_step(state, slot, step)
-    now, place = path[step], st.empty()
+    now, placeholder = path[step], st.empty()
     _, prompt, settings, _ = run.wanted
     question = (settings, prompt, now.ids[:step], step)
     shown = view.uncovered(f"Your guess at token {step + 1}", token_verdict(now), *question, on=True)
     before = path[step - 1].text if step else ""
-    text_in(place, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
+    text_in(placeholder, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
     if shown:
         continue_from(state, path, step, decoding, key=key, branch=branch)
     walk(slot, step, len(path), "token")

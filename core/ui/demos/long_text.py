@@ -94,11 +94,11 @@ def pattern_picture(
     )
 
 
-def progress_in(place: DeltaGenerator) -> Progress:
+def progress_in(placeholder: DeltaGenerator) -> Progress:
     """A bar that tells how far the comparison is; leaving the page or changing a control stops it."""
 
     def draw(share: float, doing: str) -> None:
-        place.progress(share, text=doing)
+        placeholder.progress(share, text=doing)
 
     return draw
 

@@ -74,8 +74,8 @@ def judge_of(tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> 
 
 
 def _said(guess: str, gap: Sequence[MaskPrediction], tokens: Sequence[Token]) -> str:
-    hidden = [tokens[prediction.position] for prediction in gap]
-    truth = "" if hidden[0].special else "".join(token.text for token in hidden)
+    originals = [tokens[prediction.position] for prediction in gap]
+    truth = "" if originals[0].special else "".join(token.text for token in originals)
     if len(gap) == 1:
         return verdict(guess, gap[0].tokens, gap[0].probabilities, truth)
     whole = "".join(prediction.tokens[0].removeprefix("##") for prediction in gap)

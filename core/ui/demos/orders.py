@@ -75,7 +75,7 @@ def draw(view: DemoView) -> None:
 def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
     """The words in the order in which they were chosen; a sentence that is new here begins with three."""
     state, places_of = view.state, choices(tokens)
-    names = {number: "".join(tokens[place].text for place in places) for number, places in places_of.items()}
+    names = {number: "".join(tokens[p].text for p in positions) for number, positions in places_of.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
     usual = tuple(sorted(longest))
     # each sentence keeps its own choice
@@ -118,13 +118,13 @@ def _shuffle(state: PageState, slot: str) -> None:
 def _uncovered(view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str) -> bool:
     """Whether the steps may be shown; else ask for a guess at their words first."""
     several = len(targets.words) > 1
-    place = st.empty()
+    placeholder = st.empty()
     judge = judge_of(targets.tokens, [step.prediction for step in steps])
     label = view.words.label("guesses" if several else "guess")
     most = SENTENCE_CHARS if several else MAX_CHARS
     shown = view.uncovered(label, judge, text, targets.positions, fed, most=most)
     if not shown:
-        place.markdown(f"**Step 1**: {plain(_context(targets, 1))}")
+        placeholder.markdown(f"**Step 1**: {plain(_context(targets, 1))}")
     return shown
 
 
@@ -157,10 +157,10 @@ def _context(targets: Targets, step: int) -> str:
     target, later = targets.positions[step - 1], set(targets.positions[step:])
     parts: list[str] = []
     end = -1
-    for place, token in enumerate(targets.tokens):
+    for position, token in enumerate(targets.tokens):
         if token.special:
             continue
-        shown = "▣" if place == target else "▢" if place in later else token.text
+        shown = "▣" if position == target else "▢" if position in later else token.text
         parts.append(shown if token.continuation or token.start == end else f" {shown}")
         end = token.end
     return "".join(parts).strip()
@@ -180,8 +180,8 @@ def _costs_table(view: DemoView, targets: Targets) -> None:
     orders = view.computed("adding-up", _costs, targets)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
     rows: list[dict[str, object]] = [
-        {"word": targets.tokens[place].text, **{order: bits[place] for order, bits in orders.items()}}
-        for place in sorted(targets.positions)
+        {"word": targets.tokens[position].text, **{order: bits[position] for order, bits in orders.items()}}
+        for position in sorted(targets.positions)
     ]
     st.markdown(f"**{view.words.label('costs')}**")
     view.data_table("bits-by-order", [*rows, {"word": "total", **sums}], decimals(*orders))

@@ -53,14 +53,14 @@ def _show(view: DemoView, detection: Detection) -> None:
     """The text as it stands now, and the verdict on each of its tokens."""
     spec, state = view.spec, view.state
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
-    hidden, place = switch(state), st.empty()
+    guess_first, placeholder = switch(state), st.empty()
     ids = tuple(token.id for token in detection.after)
-    shown = view.uncovered(view.words.label("guess"), _judge(detection, view), ids, on=hidden)
+    shown = view.uncovered(view.words.label("guess"), _judge(detection, view), ids, on=guess_first)
     story = _story(
         detection if shown else Detection(detection.after, detection.after, (), (), detection.probabilities),
         view.accent,
     )
-    place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
+    placeholder.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
         return
     ordinary = [i for i, token in enumerate(detection.after) if not token.special]
@@ -102,11 +102,11 @@ def _judge(detection: Detection, view: DemoView) -> Judge:
     def judge(guess: str) -> str:
         if among(guess, names) is None:
             return view.words.part("No such token")
-        said = verdict(guess, names, [detection.probabilities[i] for i in order])
+        sentence = verdict(guess, names, [detection.probabilities[i] for i in order])
         if not detection.masked:
-            return said
+            return sentence
         changed = any(i in detection.replaced for i, name in zip(order, names, strict=True) if same_word(guess, name))
-        return f"{said} {view.words.part('Was replaced' if changed else 'Was not replaced')}"
+        return f"{sentence} {view.words.part('Was replaced' if changed else 'Was not replaced')}"
 
     return judge
 

@@ -56,17 +56,17 @@ def respell_panel(view: DemoView, clean: str, source: str, output: str) -> None:
     _changes(view, clean, source, output)
     with sentences():
         cuts = _cuts(view.spec.slug, clean, source)
-        counts = "; ".join(f"{one.reader}: {len(one.clean)} clean, {len(one.noisy)} noisy" for one in cuts)
+        counts = "; ".join(f"{text.reader}: {len(text.clean)} clean, {len(text.noisy)} noisy" for text in cuts)
         rows = [
             {
-                "tokenizer": one.reader,
+                "tokenizer": text.reader,
                 "text": name,
                 "tokens": len(tokens),
-                "unknown": one.unknown if name == "noisy" else 0,
+                "unknown": text.unknown if name == "noisy" else 0,
                 "pieces": " · ".join(tokens),
             }
-            for one in cuts
-            for name, tokens in (("clean", one.clean), ("noisy", one.noisy))
+            for text in cuts
+            for name, tokens in (("clean", text.clean), ("noisy", text.noisy))
         ]
         figure = token_bars(cuts, view.accent, theme=theme())
         view.picture("pieces", figure, rows, alt=view.words.part("Alt: pieces", counts=counts))
@@ -257,14 +257,14 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str) -> str:
     text = clean(typed, MAX_CHARS)
     rate = rate_of(view, cast(Noise, kind)) if task.respells else None
     with st.container(horizontal=True, vertical_alignment="center"):
-        place = st.empty()
+        placeholder = st.empty()
         seed = SEED.button(view.state)
     if task.denoises:
         source = corrupt_text(view.checkpoint, text, kind, seed)
     else:
         source = noisy(text, cast(Noise, kind), rate, seed)
     code = "font-family:var(--st-code-font,monospace);font-size:.9em"
-    place.html(paragraph([(source, code)], "margin:0", "Corrupted text"), width="stretch")
+    placeholder.html(paragraph([(source, code)], "margin:0", "Corrupted text"), width="stretch")
     return source
 
 
@@ -281,12 +281,12 @@ def _generate(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html('<p style="margin:0;font-size:.875rem">Output</p>', width="content")
         stop = st.empty()
-    place, buttons = st.empty(), st.empty()
+    placeholder, buttons = st.empty(), st.empty()
     style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
 
     def draw_text(text: str, growing: bool) -> None:
         parts = [(text, ""), (steps.CARET if growing else "", "")]
-        place.html(paragraph(parts, f"{style};min-height:2.2em"))
+        placeholder.html(paragraph(parts, f"{style};min-height:2.2em"))
 
     run = steps.grown(
         state,
@@ -331,24 +331,24 @@ def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: 
     Args:
         direct: the translation without a pivot.
     """
-    way = translate.pivot_tasks(view.checkpoint, task.slug)
-    if way is None or task.languages is None:
+    tasks = translate.pivot_tasks(view.checkpoint, task.slug)
+    if tasks is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.markdown(f"**{view.words.label('pivot')}**")
     with sentences():
-        found = view.computed(
-            "translating-with-english-as-pivot", translate.translate_through_pivot, source_text, way, decoding
+        pivoted = view.computed(
+            "translating-with-english-as-pivot", translate.translate_through_pivot, source_text, tasks, decoding
         )
         left, right = st.columns(2, gap="medium")
         style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
         for column, name, text in (
             (left, f"{source} to {target}, direct", direct),
-            (right, f"{source} to English", found.pivot),
-            (right, f"that English to {target}", found.translation),
+            (right, f"{source} to English", pivoted.pivot),
+            (right, f"that English to {target}", pivoted.translation),
         ):
             column.html(paragraph([(text, "")], style, name))
-        view.note("Pivot: same" if found.translation == direct.strip() else "Pivot: different")
+        view.note("Pivot: same" if pivoted.translation == direct.strip() else "Pivot: different")
         view.try_and_notice("pivot", source=source)
         _both_measured(view, task.slug)
 

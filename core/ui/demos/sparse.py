@@ -65,16 +65,16 @@ def draw(view: DemoView) -> None:
     with left:
         _pattern(view, long, sparsity, layer, head, clue)
     with right:
-        found = _compared(view, long, sparsity)
-        if found is None:
+        comparison = _compared(view, long, sparsity)
+        if comparison is None:
             return
-        costs_of(view, "sparse", found.sparse, found.full)
-        if found.sparse.attention_seconds > found.full.attention_seconds:
+        costs_of(view, "sparse", comparison.sparse, comparison.full)
+        if comparison.sparse.attention_seconds > comparison.full.attention_seconds:
             view.note("Slower")
         colors = {"sparse attention": PURPLE, "full attention": theme().muted}
-        filled_masks(view, "sparse", found.masks, partial(_comment, view), colors, 0, long.text, sparsity)
-    view.try_and_notice(clue=f"{_clue(view, found, sparsity, clue)} " if clue is not None else "")
-    _below(view, found, long, sparsity)
+        filled_masks(view, "sparse", comparison.masks, partial(_comment, view), colors, 0, long.text, sparsity)
+    view.try_and_notice(clue=f"{_clue(view, comparison, sparsity, clue)} " if clue is not None else "")
+    _below(view, comparison, long, sparsity)
 
 
 def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
@@ -98,7 +98,7 @@ def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, hea
 
 def _comment(view: DemoView, word: MaskedWord) -> str:
     """The top predictions under both, and how much probability differs."""
-    sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[way]).text for way in (0, 1))
+    sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[attention]).text for attention in (0, 1))
     alike = f"Both have the top prediction “{full}”."
     tops = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
     return f"{tops} {view.words.part('Moved', share=f'{100 * word.distance:.0f}%')}"
@@ -116,9 +116,9 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
             view.note("Stopped")
             return None
     progress = progress_in(bar)
-    found = session.measured(key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress)
+    comparison = session.measured(key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress)
     waiting.empty()
-    return found
+    return comparison
 
 
 def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int) -> str:

@@ -63,7 +63,7 @@ class Run:
         return "Stopped." if self.stopped else how_it_ended(self.steps[-1], name) if self.steps else ""
 
 
-def going(state: PageState, name: str, what: object, place: DeltaGenerator, again: str = "Continue") -> bool:
+def going(state: PageState, name: str, what: object, placeholder: DeltaGenerator, again: str = "Continue") -> bool:
     """Whether ``what`` is to be computed now: a button stops it, and where that was done, one takes it up again.
 
     Args:
@@ -73,10 +73,10 @@ def going(state: PageState, name: str, what: object, place: DeltaGenerator, agai
     slot, key = state.key(f"{name}.stopped"), state.key(f"{name}.button")
     if st.session_state.get(slot) == what:
         icon = ":material/play_arrow:"
-        place.button(again, key=key, icon=icon, on_click=st.session_state.pop, args=(slot, None))
+        placeholder.button(again, key=key, icon=icon, on_click=st.session_state.pop, args=(slot, None))
         return False
     remember = st.session_state.__setitem__
-    place.button("Stop", key=key, icon=":material/stop:", on_click=remember, args=(slot, what))
+    placeholder.button("Stop", key=key, icon=":material/stop:", on_click=remember, args=(slot, what))
     return True
 
 
@@ -125,10 +125,10 @@ def grown(
     beam, forced = strategy == "beam", wanted[-1]
 
     def generate() -> tuple[tuple[GenerationStep, ...], tuple[GenerationStep, ...]]:
-        made = tuple(step.token.id for step in run.steps)
+        generated = tuple(step.token.id for step in run.steps)
         if beam:
             run.steps.clear()
-        resumed = stream(forced if beam or len(made) < len(forced) else made)
+        resumed = stream(forced if beam or len(generated) < len(forced) else generated)
         button.button("Stop", key=state.key("grown.stop"), icon=":material/stop:", on_click=run.stop)
         drawn = 0.0
         for step in resumed:
@@ -267,7 +267,7 @@ def how_it_ended(last: GenerationStep, name: str) -> str:
     return content("demos", "text").part(f"Ended: {last.reason}", model=plain(name)) if last.reason else ""
 
 
-def text_in(place: DeltaGenerator, prompt: str, branch: str, room: str = "5em") -> Callable[[str, bool], None]:
+def text_in(placeholder: DeltaGenerator, prompt: str, branch: str, room: str = "5em") -> Callable[[str, bool], None]:
     """What draws, in a place, the prompt and after it, underlined in the branch's color, a text that may still grow.
 
     Args:
@@ -277,6 +277,6 @@ def text_in(place: DeltaGenerator, prompt: str, branch: str, room: str = "5em") 
 
     def draw(text: str, growing: bool = False) -> None:
         caret = [(CARET, "")] if growing else []
-        place.html(paragraph([(begun, ""), (text, underlined(accent(branch))), *caret], style))
+        placeholder.html(paragraph([(begun, ""), (text, underlined(accent(branch))), *caret], style))
 
     return draw

@@ -51,19 +51,21 @@ def translation_demo(view: DemoView) -> None:
         second = FRENCH.draw(view.state, tag="pair")
     masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
     joined = view.computed("", bilingual.prepare, first, second, masked)
-    guesses = view.computed("predicting", bilingual.predict, joined, GUESSES)
-    originals = ["" if (token := joined.tokens[found.position]).special else token.text for found in guesses]
-    truth = originals[0] if len(guesses) == 1 else ""
-    if view.uncovered(FIRST, word_judge(guesses[0].with_translation, truth), first, second, masked):
+    predictions = view.computed("predicting", bilingual.predict, joined, GUESSES)
+    originals = [
+        "" if (token := joined.tokens[prediction.position]).special else token.text for prediction in predictions
+    ]
+    truth = originals[0] if len(predictions) == 1 else ""
+    if view.uncovered(FIRST, word_judge(predictions[0].with_translation, truth), first, second, masked):
         shown = []
-        for found, original in zip(guesses, originals, strict=True):
-            at = f"“{original}” (token {found.position}). " if original else ""
-            columns: dict[str, object] = {"token": found.position, "original": original}
+        for prediction, original in zip(predictions, originals, strict=True):
+            at = f"“{original}” (token {prediction.position}). " if original else ""
+            columns: dict[str, object] = {"token": prediction.position, "original": original}
             shown += [
                 Prediction(
-                    at + view.words.label("beside"), found.with_translation, {**columns, "read": "both sentences"}
+                    at + view.words.label("beside"), prediction.with_translation, {**columns, "read": "both sentences"}
                 ),
-                Prediction(at + view.words.label("alone"), found.alone, {**columns, "read": "one sentence"}),
+                Prediction(at + view.words.label("alone"), prediction.alone, {**columns, "read": "one sentence"}),
             ]
         view.predictions("hidden-tokens", shown, 2, most=8)
         view.try_and_notice()
@@ -307,9 +309,11 @@ def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec:
         ("time for this sentence", first.milliseconds, second.milliseconds, "{:.1f} ms"),
     ]
     theirs = {(m.name, m.on): m for m in spec.card.measures} if spec.card else {}
-    for one in partner.card.measures if partner.card else ():
-        if other := theirs.get((one.name, one.on)):
-            costs.append((f"{one.name}: {one.on}", one.value, other.value, with_unit("{:.1f}", one.unit)))
+    for measure in partner.card.measures if partner.card else ():
+        if other := theirs.get((measure.name, measure.on)):
+            costs.append(
+                (f"{measure.name}: {measure.on}", measure.value, other.value, with_unit("{:.1f}", measure.unit))
+            )
     rows = [
         {
             " ": plain(name),

@@ -58,20 +58,20 @@ def draw(view: DemoView) -> None:
     with right:
         waiting = st.empty()
         progress = progress_in(waiting)
-        found = session.measured(
+        compared = session.measured(
             ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
             lambda: compare_windows(checkpoint, long, side, global_at, progress=progress),
             progress,
         )
         waiting.empty()
-        costs_of(view, "window", found.sparse, found.full)
+        costs_of(view, "window", compared.sparse, compared.full)
         colors = dict(zip(VARIANTS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
         chosen = list(VARIANTS).index("chosen")
         filled_masks(
-            view, "window", found.masks, partial(_comment, view), colors, chosen, long.text, side, global_at, most=4
+            view, "window", compared.masks, partial(_comment, view), colors, chosen, long.text, side, global_at, most=4
         )
     view.try_and_notice()
-    _below(view, found, long, side, global_at)
+    _below(view, compared, long, side, global_at)
 
 
 def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:

@@ -107,7 +107,7 @@ def _figure(chosen: Setup, points: Sequence[Point], most: int) -> go.Figure:
     return timing_lines(points, most, accent(chosen.spec.branch), theme=theme())
 
 
-def _panel(chosen: Setup, place: DeltaGenerator, points: Sequence[Point], most: int) -> None:
+def _panel(chosen: Setup, placeholder: DeltaGenerator, points: Sequence[Point], most: int) -> None:
     records = [
         {
             "model": chosen.spec.name,
@@ -118,7 +118,7 @@ def _panel(chosen: Setup, place: DeltaGenerator, points: Sequence[Point], most: 
         }
         for point in points
     ]
-    with place.container():
+    with placeholder.container():
         Panel(
             "kv-cache-times",
             chosen.view.words.label("times"),

@@ -120,12 +120,12 @@ def drafted_html(
         of: Sequence[Bits | None] = known.written if known else (None,) * len(round_.written)
         for i, token in enumerate(round_.drafted):
             if i < round_.accepted:
-                kind, said, here = "accepted", "drafted and accepted", of[i]
+                kind, meaning, here = "accepted", "drafted and accepted", of[i]
             elif i == round_.accepted:
-                kind, said, here = "rejected", "drafted and rejected", known.rejected if known else None
+                kind, meaning, here = "rejected", "drafted and rejected", known.rejected if known else None
             else:
-                kind, said, here = "dropped", "drafted after a rejection, dropped", None
-            parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {said}", coloring, here))
+                kind, meaning, here = "dropped", "drafted after a rejection, dropped", None
+            parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {meaning}", coloring, here))
         for token, here in zip(round_.written[round_.accepted :], of[round_.accepted :], strict=True):
             parts.append(
                 _drafted_span(wording.token(token), "own", f"round {number}: the target model's own", coloring, here)

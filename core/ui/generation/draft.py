@@ -113,14 +113,14 @@ def speculative_decoding(view: View) -> None:
         coloring = LOOK.draw(state)
         bits_legend(coloring)
         button = st.empty()  # above the text, which moves what is below it while it grows
-    place = st.empty()
+    placeholder = st.empty()
     st.html(drafted_legend(coloring))
-    drafted = _text(chosen, run, place, button)
+    drafted = _text(chosen, run, placeholder, button)
     if drafted is None:
         return
     wording, bits = Wording(target.tokenizer), _bits(run, drafted)
     html = drafted_html(chosen.text, drafted, wording, coloring, bits)
-    place.html(html)
+    placeholder.html(html)
     parts = [html, f"<p>{drafted_legend(coloring)}</p>"]
     if coloring != "rounds":
         parts.append(f"<p>{view.words.part('Background', color=LOOKS[coloring].lower())}</p>")
@@ -148,7 +148,7 @@ def _about(chosen: Setup, run: Speculation) -> None:
             st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
 
-def _text(chosen: Setup, run: Speculation, place: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:
+def _text(chosen: Setup, run: Speculation, placeholder: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:
     """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
     state, wording, key = chosen.state, Wording(run.target.tokenizer), ("draft", *run.key)
     known: Drafted | None = session.results.get(key)
@@ -159,13 +159,13 @@ def _text(chosen: Setup, run: Speculation, place: DeltaGenerator, button: DeltaG
 
         def draw(now: Drafted) -> None:
             st.session_state[part] = now
-            place.html(drafted_html(chosen.text, now, wording, growing=True))
+            placeholder.html(drafted_html(chosen.text, now, wording, growing=True))
 
         known = run.generate(draw)
         session.results.put(key, known)
         button.empty()
     if not known.rounds:
-        place.html(drafted_html(chosen.text, known, wording))
+        placeholder.html(drafted_html(chosen.text, known, wording))
         return None
     return known
 
@@ -225,8 +225,8 @@ def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerato
         bar.empty()
     button.empty()
     _measured(view, known, drafted, run.ahead)
-    ways = ("target model alone", "with the draft model", "draft model alone")
-    rows = tuple((way, seconds, TURNS) for way, seconds in zip(ways, known, strict=True))
+    settings = ("target model alone", "with the draft model", "draft model alone")
+    rows = tuple((setting, seconds, TURNS) for setting, seconds in zip(settings, known, strict=True))
     download_csv(Table(("decoding", "seconds", "turns"), rows), "draft-times", state.key("draft.time.csv"))
 
 

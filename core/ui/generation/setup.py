@@ -95,11 +95,11 @@ def setup(view: View, *, length: bool = True) -> Setup:
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = st.container(width="stretch")
+        container = st.container(width="stretch")
         spec = MODEL.offered()[MODEL.here().draw(state)]
         task, sample = _task(spec, state)
         common = _settings(state, length)
-    with place:
+    with container:
         text = _text(state, sample, task)
     return Setup(view, spec, text, task, common)
 

@@ -51,10 +51,10 @@ def one_step(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         rule, value, first = _rule(view)
         card = _along(state)
-        hidden = switch(state)
-    place = st.empty()
-    path = _path(chosen, card, shown=not hidden)
-    place.empty()
+        guess_first = switch(state)
+    placeholder = st.empty()
+    path = _path(chosen, card, shown=not guess_first)
+    placeholder.empty()
     if not path:
         return
     checkpoint = session.checkpoint(chosen.spec.slug)
@@ -66,7 +66,7 @@ def one_step(view: View) -> None:
     st.session_state[seen] = True
     at = step_of(state, slot, len(path))
     shown = True
-    if hidden:
+    if guess_first:
         shown = _guessed(chosen, card, path, at)
         walk(slot, at, len(path), "token")
     else:
@@ -118,10 +118,10 @@ def _first(view: View, rule: Rule) -> list[tuple[Rule, float]]:
         view.note("Before it")
         for name in earlier:
             title, number = PROCESSORS[name]
-            on, place = st.columns([3, 2], vertical_alignment="bottom")
+            on, value_column = st.columns([3, 2], vertical_alignment="bottom")
             with on:
                 used = st.checkbox(title, name in wanted, key=state.key(f"first.{name}"))
-            with place:
+            with value_column:
                 value = number_box(number, wanted.get(name, number.start), state.key(f"first.{name}.value"))
             if used:
                 chosen.append((name, value))
@@ -148,28 +148,28 @@ def _along(state: PageState) -> Card:
 
 def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
     """The text up to the step, and a box for a guess of the next token; whether the answer may be drawn."""
-    place = st.empty()
+    placeholder = st.empty()
     question = ("step", *chosen.key, decoding_of(card, chosen.common), at)
     label = content("generation", "step").part("Guess", token=at + 1)
     shown = uncovered(chosen.state, question, label, token_verdict(path[at]), on=True)
-    place.html(text_html(chosen.prefix, path[: at + shown], growing=not shown, room="2em"))
+    placeholder.html(text_html(chosen.prefix, path[: at + shown], growing=not shown, room="2em"))
     return shown
 
 
 def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
     """The card's text, drawn while it is generated where it may be ``shown``."""
-    button, place = st.empty(), st.empty()
+    button, placeholder = st.empty(), st.empty()
 
     def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         if growing and shown:
-            place.html(text_html(chosen.prefix, steps, growing=True))
+            placeholder.html(text_html(chosen.prefix, steps, growing=True))
 
     def draw_text(_: int, text: str) -> None:
         if shown:
-            place.html(plain_html(chosen.prefix, text))
+            placeholder.html(plain_html(chosen.prefix, text))
 
     texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(button, draw, draw_text))
-    place.empty()
+    placeholder.empty()
     return texts[0]
 
 

@@ -50,30 +50,30 @@ def strategies(view: View) -> None:
         bits_legend(color)
         menu = st.container(horizontal=True, width="content")
         button = st.empty()
-    places, shown, numbers = [], [], []
+    placeholders, shown, numbers = [], [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
         for number in range(first, min(first + 2, len(cards))):
             with columns[number - first].container(border=True, height="stretch"):
                 shown.append(_controls(state, cards, number))
-                places.append(st.empty())
+                placeholders.append(st.empty())
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == DEFAULTS else tuple(write(card) for card in shown))
     with menu:
         _change_menu(state, shown)
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
-        places[number].html(text_html(chosen.prefix, steps, color, growing=growing))
+        placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
 
     def draw_text(number: int, text: str) -> None:
-        places[number].html(plain_html(chosen.prefix, text))
+        placeholders[number].html(plain_html(chosen.prefix, text))
 
     decodings = [decoding_of(card, chosen.common) for card in shown]
     texts, stopped = generate_all(chosen, decodings, Canvas(button, draw, draw_text))
     summaries = [summary(steps) for steps in texts]
-    for place, steps, measures in zip(numbers, texts, summaries, strict=True):
+    for placeholder, steps, measures in zip(numbers, texts, summaries, strict=True):
         ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(view, steps, chosen.spec.name)
-        place.caption(terms(f"{_numbers(view, measures)} {ended}".strip() or view.words.label("nothing")))
+        placeholder.caption(terms(f"{_numbers(view, measures)} {ended}".strip() or view.words.label("nothing")))
     view.try_and_notice("source" if chosen.task else "")
     _measures(view, shown, summaries)
     with st.container(horizontal=True):
@@ -106,13 +106,13 @@ def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
     with st.popover("Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy"):
         for number, card in enumerate(cards, 1):
             # the section of one step stays at the text that it showed
-            kept = along - 1 if along > number else min(along, len(cards) - 1)
+            shown = along - 1 if along > number else min(along, len(cards) - 1)
             st.button(
                 f"{number} · {card.name}",
                 key=state.key(f"card.{number}.remove"),
                 width="stretch",
                 on_click=_use,
-                args=(state, [*words[: number - 1], *words[number:]], kept),
+                args=(state, [*words[: number - 1], *words[number:]], shown),
             )
 
 

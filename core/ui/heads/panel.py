@@ -85,11 +85,11 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
     """
     if not trace.maps:
         raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
-    maps = {str(found.kind): found for found in trace.maps}
+    maps = {str(candidate.kind): candidate for candidate in trace.maps}
     if len(maps) == 1:
         state.set(map=None)
         return trace.maps[0]
-    kinds = MAP.with_(options={kind: map_name(found) for kind, found in maps.items()}, default=first)
+    kinds = MAP.with_(options={kind: map_name(candidate) for kind, candidate in maps.items()}, default=first)
     kind = kinds.draw(state, tag=trace.checkpoint)
     state.set(map=kind)  # spelled out: another section may begin with another
     return maps[kind]
@@ -103,32 +103,32 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
     """
     view = View(state, content("attention", "heads"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        found = chosen_map(trace, state, first="cross")
-        measured = scores(found)
-        tag = f"{trace.checkpoint}.{found.kind}"
-        followed = _followed(trace, found)
+        attention_map = chosen_map(trace, state, first="cross")
+        measured = scores(attention_map)
+        tag = f"{trace.checkpoint}.{attention_map.kind}"
+        followed = _followed(trace, attention_map)
         usual = _telling(measured)
         if followed:
-            usual = max(followed, key=lambda one: _margin(one) * _afar(found, *one.best)).best
-        layer = LAYER.with_(high=found.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
-        head = HEAD.with_(high=found.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
+            usual = max(followed, key=lambda counted: _margin(counted) * _afar(attention_map, *counted.best)).best
+        layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
+        head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
         shown = VIEW.draw(state)
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
     if shown == "table":
-        _keys(found, layer, head, 4, view)
+        _keys(attention_map, layer, head, 4, view)
     else:
         left, right = st.columns([2, 3] if shown == "bertviz" else [3, 2], gap="medium")
         with left:
             if shown == "bertviz":
-                _head_view(trace, found, layer, head, view)
+                _head_view(trace, attention_map, layer, head, view)
             else:
-                _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", view)
+                _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", view)
         with right:
-            _keys(found, layer, head, 2 if shown == "bertviz" else 1, view)
-    view.try_and_notice(found.kind, about=_about(measured, followed, layer, head, view))
-    if found.note:
-        st.caption(plain(found.note))
-    _strongest(found, layer, head, view)
+            _keys(attention_map, layer, head, 2 if shown == "bertviz" else 1, view)
+    view.try_and_notice(attention_map.kind, about=_about(measured, followed, layer, head, view))
+    if attention_map.note:
+        st.caption(plain(attention_map.note))
+    _strongest(attention_map, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
         st.session_state[state.key(f"layer.{tag}")] = to_layer + 1
@@ -139,17 +139,17 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
     # A closed tab costs nothing: its pictures are not made.
     with overview:
         if overview.open:
-            _all_heads(found, layer, head, accent(branch), view, go)
+            _all_heads(attention_map, layer, head, accent(branch), view, go)
     with roles:
         if roles.open:
             _roles(measured, view, go)
     with formula:
         if formula.open:
-            where = view.words.part(f"Where: {found.kind}")
-            view.say("Formula" if found.allowed is None else "Formula with a mask", where=where)
+            where = view.words.part(f"Where: {attention_map.kind}")
+            view.say("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
     with files:
         if files.open:
-            _downloads(trace, found, layer, head, view)
+            _downloads(trace, attention_map, layer, head, view)
 
 
 def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.Counted]:
@@ -160,15 +160,18 @@ def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relati
     if attention_map is not trace.maps[0]:
         return []
     fitting = [
-        one
-        for name, one in rolefiles.measured(trace.checkpoint).items()
-        if name != "any" and one.n >= _LINKS and _margin(one) > 0 and one.right.shape == attention_map.weights.shape[:2]
+        counted
+        for name, counted in rolefiles.measured(trace.checkpoint).items()
+        if name != "any"
+        and counted.n >= _LINKS
+        and _margin(counted) > 0
+        and counted.right.shape == attention_map.weights.shape[:2]
     ]
     return sorted(fitting, key=_margin, reverse=True)
 
 
-def _margin(one: relations.Counted) -> float:
-    return one.interval[0] - one.baseline
+def _margin(counted: relations.Counted) -> float:
+    return counted.interval[0] - counted.baseline
 
 
 def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
@@ -272,14 +275,14 @@ def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -
 def _about(measured: HeadScores, followed: Sequence[relations.Counted], layer: int, head: int, view: View) -> str:
     """A sentence on what this head does: over the treebank where it is the best of a relation, else on this text."""
     words, grids = view.words, measured.grids
-    for one in followed:
-        if one.best == (layer, head):
+    for counted in followed:
+        if counted.best == (layer, head):
             return words.part(
                 "About: relation",
-                meaning=relations.meaning(one.relation),
-                right=percent(one.accuracy),
-                links=one.n,
-                baseline=percent(one.baseline),
+                meaning=relations.meaning(counted.relation),
+                right=percent(counted.accuracy),
+                links=counted.n,
+                baseline=percent(counted.baseline),
             )
     simple = [name for name in grids if name != "spread"]
     # One repeated word is no habit: a mean over two rows is left to the tables.
@@ -360,25 +363,29 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
 
 def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
-    state, look = view.state, theme().name
+    state, theme_name = view.state, theme().name
     stem, title = f"{trace.checkpoint}-{attention_map.kind}", f"Attention of {trace.checkpoint}"
-    one, place = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
+    stem_here, where = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
     wide = state.key("heads.bits")
     bits: Bits = 16 if st.session_state.get(wide) else 8
 
     def picture() -> str:
         return head_svg(
-            attention_map, layer, head, theme=look, title=f"{title}, {map_name(attention_map).lower()}, {place}"
+            attention_map,
+            layer,
+            head,
+            theme=theme_name,
+            title=f"{title}, {map_name(attention_map).lower()}, {where}",
         )
 
     def page(name: bertviz.View) -> str:
         return bertviz.render(
-            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=look, title=title, bits=bits
+            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=theme_name, title=title, bits=bits
         )
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_svg(picture, one, state.key("heads.svg"))
-        download_csv(partial(head_table, attention_map, layer, head), one, state.key("heads.csv"))
+        download_svg(picture, stem_here, state.key("heads.svg"))
+        download_csv(partial(head_table, attention_map, layer, head), stem_here, state.key("heads.csv"))
         download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
         download_html(partial(page, "head"), f"{stem}-head-view", state.key("heads.head"), of="head view")
         download_html(partial(page, "model"), f"{stem}-model-view", state.key("heads.model"), of="model view")

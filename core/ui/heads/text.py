@@ -204,18 +204,18 @@ def text_part(
         usual = last_window(typed, read, own, fits)
 
     def reach(first: int) -> tuple[int, int]:
-        found = window(typed, read, own, fits, first)
-        return found.first, found.last
+        span = window(typed, read, own, fits, first)
+        return span.first, span.last
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = part_numbers(state, name, "token", spec.slug, usual.total, (usual.first, usual.last), reach)
-        found = window(typed, read, own, fits, *chosen)
-        numbers = {"total": found.total, "first": found.first, "last": found.last, "most": fits}
+        span = window(typed, read, own, fits, *chosen)
+        numbers = {"total": span.total, "first": span.first, "last": span.last, "most": fits}
         part = content("attention", "heads").part(
             "Part of the text", model=spec.name, **{name: f"{number:,}" for name, number in numbers.items()}
         )
         st.caption(plain(part))
-    return found.text
+    return span.text
 
 
 def part_numbers(
@@ -235,8 +235,8 @@ def part_numbers(
         usual: both ends where nobody has chosen.
         reach: where a part may end that begins at a number: the lowest end and the highest.
     """
-    asked = state.integers(name)
-    first, last = asked if len(asked) == 2 else usual
+    linked = state.integers(name)
+    first, last = linked if len(linked) == 2 else usual
     begin = min(max(first, 1), total)
     step = 16 if unit == "token" else 10
     key = state.key(f"{name}.first.{tag}.{total}")
@@ -264,7 +264,7 @@ def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Coun
     tokenizer: Any = checkpoint.tokenizer
     prefix, more = "", 1 if codes_of(checkpoint) else 0
     if checkpoint.spec.offers("rewrites"):
-        offered = {one.slug: one for one in tasks(checkpoint)}
+        offered = {candidate.slug: candidate for candidate in tasks(checkpoint)}
         chosen = offered.get(task) or next(iter(offered.values()))
         prefix, more = chosen.prefix, 2 if chosen.opens else 0
 

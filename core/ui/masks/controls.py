@@ -138,10 +138,10 @@ def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tup
     help = view.words.part("Positions: help", most=most)
     shown = ", ".join(map(str, numbers))
     typed = st.text_input("Positions, from 0", shown, max_chars=60, key=key, width=170, help=help)
-    found = sorted({int(digits) for digits in _POSITION.findall(typed)})
-    if not 0 < len(found) <= most:
+    positions = sorted({int(digits) for digits in _POSITION.findall(typed)})
+    if not 0 < len(positions) <= most:
         view.note("Positions", most=most)
-    return tuple(found[:most]) or usual(kind)
+    return tuple(positions[:most]) or usual(kind)
 
 
 def _axes(choice: Choice, view: View) -> Axes:

@@ -214,7 +214,7 @@ def _papers(words: Description) -> list[str]:
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
     """The tokens in the order in which they are predicted."""
     order = patterns.random_order(len(tokens), term.numbers[0])
-    return "Prediction order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
+    return "Prediction order: " + ", ".join(plain(short(tokens[position], 16)) for position in order)
 
 
 def _joined(choice: Mask) -> str:
@@ -235,13 +235,13 @@ def _three(view: View, tokens: tuple[str, ...]) -> None:
     tokens = tokens[:_DRAWN]
     n = len(tokens)
     view.say("Three")
-    place = chosen_place(tokens, n // 2, "Masked token", COLOR, view.state)
+    position = chosen_place(tokens, n // 2, "Masked token", COLOR, view.state)
     padded = one_text(tokens, PADDED).keys
-    hidden = (*tokens[:place], MASKED, *tokens[place + 1 :])
+    masked = (*tokens[:position], MASKED, *tokens[position + 1 :])
     shown = (
         ("Causal mask", patterns.mask(patterns.causal, n), tokens),
         ("Padding mask", patterns.mask(patterns.padding(n), len(padded)), padded),
-        ("Masked token", np.ones((n, n), dtype=np.bool_), hidden),
+        ("Masked token", np.ones((n, n), dtype=np.bool_), masked),
     )
     for column, (title, allowed, names) in zip(st.columns(3), shown, strict=True):
         words = view.words.part(f"Three: {title.lower()}", padded=PADDED)
@@ -312,7 +312,7 @@ def count(view: View, choice: Mask, board: Board) -> None:
             (f"This mask at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
         ]
     counted += _published(choice)
-    rows = [_row(*one) for one in counted]
+    rows = [_row(*row) for row in counted]
     text_table(TextTable(_HEADINGS, rows, "Scores computed under each mask", _WIDTHS, numeric=(1, 2, 3, 4)))
     download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
     part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
@@ -328,17 +328,21 @@ def at_length(word: str, tokens: int, padded: int) -> int:
 
 @session.cached()
 def _at_published(index: int) -> int:
-    one = published()[index]
-    return boards.count(one.choice, one.axes())
+    scale = published()[index]
+    return boards.count(scale.choice, scale.axes())
 
 
 def _published(choice: Mask) -> list[tuple[str, Axes, int]]:
     """Published masks that share a pattern with the choice."""
     kinds = {term.kind for term in choice.terms}
     return [
-        (f"{catalogue.get(one.system).name}: {one.choice.title()} ({one.evidence})", one.axes(), _at_published(index))
-        for index, one in enumerate(published())
-        if kinds & {term.kind for term in one.choice.terms}
+        (
+            f"{catalogue.get(scale.system).name}: {scale.choice.title()} ({scale.evidence})",
+            scale.axes(),
+            _at_published(index),
+        )
+        for index, scale in enumerate(published())
+        if kinds & {term.kind for term in scale.choice.terms}
     ]
 
 

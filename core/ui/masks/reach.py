@@ -66,12 +66,12 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
 
 def chosen_place(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
     """A row of tokens of which one is chosen; the link carries it as ``place``."""
-    place = min(state.number("place", usual), len(tokens) - 1)
+    position = min(state.number("place", usual), len(tokens) - 1)
     key = state.key(f"place.{label}")
-    picked = token_chips(tokens, selected=(place,), key=key, accent=color, label=label, clearable=False)
-    place = picked[0] if picked else place
-    state.set(place=None if place == usual else place)
-    return place
+    picked = token_chips(tokens, selected=(position,), key=key, accent=color, label=label, clearable=False)
+    position = picked[0] if picked else position
+    state.set(place=None if position == usual else position)
+    return position
 
 
 def _levels(choice: Choice, board: Board) -> Levels:

@@ -115,7 +115,7 @@ class Inputs:
     @property
     def fixed(self) -> frozenset[int]:
         """Positions of ``framed`` that are never targets."""
-        typed = {place for place, token in enumerate(self.tokens, 1) if token.special}
+        typed = {position for position, token in enumerate(self.tokens, 1) if token.special}
         return frozenset({0, len(self.tokens) + 1, *typed})
 
     @property
@@ -265,9 +265,9 @@ def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
 def sampled(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
     """The token that the generator of ``slug`` samples at each target position of ``source``."""
     generator = session.checkpoint(slug, "generator")
-    places = Example((), source).targets
-    if not places:
+    positions = Example((), source).targets
+    if not positions:
         return {}
     check_length(generator, len(source))
-    ids, _ = sample(generator, ids_of(generator, [cell.token for cell in source]), places, seed)
-    return dict(zip(places, map(str, generator.tokenizer.convert_ids_to_tokens(list(ids))), strict=True))
+    ids, _ = sample(generator, ids_of(generator, [cell.token for cell in source]), positions, seed)
+    return dict(zip(positions, map(str, generator.tokenizer.convert_ids_to_tokens(list(ids))), strict=True))

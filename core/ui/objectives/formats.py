@@ -23,9 +23,9 @@ _WIDTHS = (22, 38, 20, 20)
 def formats(view: View) -> None:
     """Draw the section: one format as a picture, then all of them as a table."""
     front = view.words.front
-    known = {one["slug"]: one for one in front["formats"]}
+    known = {entry["slug"]: entry for entry in front["formats"]}
     view.say("Intro")
-    chosen = known[FORMAT.with_(options={slug: one["title"] for slug, one in known.items()}).draw(view.state)]
+    chosen = known[FORMAT.with_(options={slug: entry["title"] for slug, entry in known.items()}).draw(view.state)]
     for name, tokens in chosen["rows"]:
         caption(name)
         read = cells(tokens, front["notes"])
@@ -37,7 +37,7 @@ def formats(view: View) -> None:
     view.try_and_notice()
     st.subheader(view.words.label("all"), anchor=False)
     columns, linker = tuple(front["columns"]), Linker("objectives.formats")
-    rows = [(one["title"], *one["table"]) for one in known.values()]
+    rows = [(entry["title"], *entry["table"]) for entry in known.values()]
     linked = [(title, *map(linker.rich, others)) for title, *others in rows]
     text_table(TextTable(columns, linked, view.words.label("all"), _WIDTHS))
     download_csv(Table(columns, tuple(rows)), "fine-tuning-inputs", view.state.key("formats.csv"))
@@ -46,19 +46,19 @@ def formats(view: View) -> None:
 
 def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
     """Tokens between blanks as positions; ``token=label`` is one with a target, and ``notes`` names special tokens."""
-    found: list[Cell] = []
+    row: list[Cell] = []
     for part in tokens.split():
         token, _, label = part.partition("=")
-        found.append(
+        row.append(
             Cell(
                 token,
                 target=label or None,
                 change="special" if token in notes else "kept",
-                segment=int("[SEP]" in {cell.token for cell in found}),
+                segment=int("[SEP]" in {cell.token for cell in row}),
                 note=notes.get(token, ""),
             )
         )
-    return found
+    return row
 
 
 FORMATS = Section("fine-tuning", formats, (FORMAT,))

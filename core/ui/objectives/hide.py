@@ -97,7 +97,7 @@ def _cut(cells: tuple[Cell, ...], first: int) -> tuple[Cell, ...]:
 
 
 def _blanked(cells: tuple[Cell, ...], first: int) -> tuple[str, ...]:
-    return tuple(cell.token if place < first else BLANK for place, cell in enumerate(cells))
+    return tuple(cell.token if position < first else BLANK for position, cell in enumerate(cells))
 
 
 def guess_label(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:

@@ -97,13 +97,13 @@ def objective(view: View) -> None:
             slug = _model(entry, names, state)
             options |= _settings(entry, entry.rare, view)
             unit = UNIT.draw(state)
-        hidden = switch(state)
+        guess_first = switch(state)
         live = _runs(entry, view, names.get(slug, slug))
     title = view.words.title
     markdown(f"**{title}.** {view.words.part('Question')}")
     # Covered, the sentence would be the answer: its box is closed, and opens for another one.
     box = "Your text" if entry.several else "Your sentence"
-    with st.expander(box) if hidden else st.container():
+    with st.expander(box) if guess_first else st.container():
         text = TEXT.with_(
             label=box,
             default=view.words.label("text"),
@@ -129,7 +129,7 @@ def objective(view: View) -> None:
             label,
             targets_judge(chosen, stages),
             choices=choices,
-            on=hidden,
+            on=guess_first,
             most=SENTENCE_CHARS if long else MAX_CHARS,
         )
         visible = stages
@@ -216,8 +216,8 @@ def _draw(
     for index, (stage, losses) in enumerate(zip(stages, answers, strict=False)):
         example = stage.example
         ceiling = math.log(losses.options) if losses.options else 0.0
-        places = legend("Input: alt", count=len(example.targets), total=len(example.source))
-        sides = [(stage.title, example.source, losses.source, places)]
+        counts = legend("Input: alt", count=len(example.targets), total=len(example.source))
+        sides = [(stage.title, example.source, losses.source, counts)]
         if example.decoder:
             sides.append((legend("Decoder input"), example.decoder, losses.decoder, legend("Decoder input: alt")))
         for title, cells, paid, alt in sides:
@@ -331,12 +331,12 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
     table: list[dict[str, object]] = []
 
     def add(
-        side: str, place: int | None, reads: str | None, done: str | None, target: str | None, loss: PositionLoss | None
+        side: str, at: int | None, reads: str | None, done: str | None, target: str | None, loss: PositionLoss | None
     ) -> None:
         table.append(
             {
                 "side": side,
-                "place": place,
+                "place": at,
                 "reads": reads,
                 "done": done,
                 "target": target,
@@ -348,9 +348,9 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
         )
 
     for side, cells, paid in (("input", example.source, losses.source), ("decoder", example.decoder, losses.decoder)):
-        for place, cell in enumerate(cells):
+        for position, cell in enumerate(cells):
             done = cell.note or DONE[cell.change] or cell.change
-            add(stage.title or side, place, cell.token, done, cell.target, paid.get(place))
+            add(stage.title or side, position, cell.token, done, cell.target, paid.get(position))
     for number, label in enumerate(example.labels):
         add(label.name, None, None, None, label.choices[label.answer], losses.labels.get(number))
     return table

@@ -34,7 +34,7 @@ def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
         parts, rng = map(inputs.tokenize, (first, second, other)), inputs.rng()
         example = draw(*parts, rng, cls=inputs.frame["cls"], sep=inputs.frame["sep"])
         if inputs.options.get("both") == "yes":
-            fixed = [place for place, cell in enumerate(example.source) if cell.token in inputs.special]
+            fixed = [position for position, cell in enumerate(example.source) if cell.token in inputs.special]
             example = masked.over(example, inputs.vocabulary, rng, mask=inputs.frame["mask"], fixed=fixed)
         return (Stage(example, note=note),)
 

@@ -122,8 +122,8 @@ def classes(count: int) -> list[int]:
 def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
     """Whole degrees of the points at first: chosen by hand for seed 0, else sampled from the whole circle."""
     if seed:
-        places = np.random.default_rng(seed).permutation(360 // _APART)[: 2 * count]
-        return tuple(int(place) * _APART for place in places)
+        angles = np.random.default_rng(seed).permutation(360 // _APART)[: 2 * count]
+        return tuple(int(angle) * _APART for angle in angles)
     first, second = _STARTS[kind]
     return (*first[:count], *second[:count])
 

@@ -109,10 +109,10 @@ def _ask(view: View, inputs: Inputs) -> Options:
     def put(order: tuple[int, ...]) -> None:
         st.session_state[slot] = order
 
-    asked = permutation.target_count(count, inputs.number("k")) if count else 0
+    predicted = permutation.target_count(count, inputs.number("k")) if count else 0
     view.say("Order")
     covered = state.text("cover") == "yes" and not was_shown(state, inputs.question)
-    later = st.session_state[slot][count - asked :] if covered else ()
+    later = st.session_state[slot][count - predicted :] if covered else ()
     key, accented = state.key("permutation.row"), accent("decoder")
     moved = ORDER_ROW.sent(key)
     if moved is not None and sorted(moved.order) == list(range(count)):
@@ -120,7 +120,7 @@ def _ask(view: View, inputs: Inputs) -> Options:
     data = {
         "tokens": [_chip(replace(t, text=BLANK, piece=BLANK) if at in later else t, at) for at, t in enumerate(tokens)],
         "order": list(st.session_state[slot]),
-        "asked": asked,
+        "asked": predicted,
         "label": view.words.label("order"),
         "accent": accented,
         "onAccent": text_color_on(accented),

@@ -317,11 +317,11 @@ def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) 
     """The model's probabilities, the right answer marked."""
     color, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.probabilities
     if question.kind == "replaced":
-        place = [question.correct or 0]
+        correct = [question.correct or 0]
         card = checkpoints.get(slug).card
         threshold = float(card.extra.get("threshold", 0.5)) if card else 0.5
-        figure = verdict_bars(labels, chances, place, color, threshold=threshold, theme=theme())
-        alt = verdict_alt(labels, chances, place)
+        figure = verdict_bars(labels, chances, correct, color, threshold=threshold, theme=theme())
+        alt = verdict_alt(labels, chances, correct)
     else:
         ordered = question.kind == "order"
         names = [opening(text) if ordered else text.strip() or text for text in labels]
@@ -356,19 +356,19 @@ def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> Non
     records, rows = [], []
     for number, turn in enumerate(turns, 1):
         question, answer = turn.question, cast(Answer, turn.answer)
-        text, said = question.text, (question.in_words(turn.response), _model_said(question, answer))
+        text, answers = question.text, (question.in_words(turn.response), _model_said(question, answer))
         if question.kind == "order":
             text = " ".join(f"{letter}: {part}" for letter, part in zip(LETTERS, question.choices, strict=True))
-        marks = (f"{_MARKS[turn.right]} {said[0]}", f"{_MARKS[answer.right]} {said[1]}")
+        marks = (f"{_MARKS[turn.right]} {answers[0]}", f"{_MARKS[answer.right]} {answers[1]}")
         rows.append((str(number), text, question.solution, *marks))
         records.append(
             {
                 "number": number,
                 "question": text,
                 "written": question.solution,
-                "you": said[0],
+                "you": answers[0],
                 "you right": turn.right,
-                "model": said[1],
+                "model": answers[1],
                 "model right": answer.right,
                 "its probability": percent(answer.probabilities[answer.choice]),
             }

@@ -91,7 +91,7 @@ def _epoch(inputs: Inputs) -> tuple[Stage, ...]:
 def _all_epochs(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """The masks of the text over all epochs, static and dynamic, and the share of the text that each covers."""
     kind, copies, rate = style(inputs.slug), inputs.number("copies"), inputs.number("rate") / 100
-    names = [shown(token, kind, place in inputs.fixed) for place, token in enumerate(inputs.framed)]
+    names = [shown(token, kind, position in inputs.fixed) for position, token in enumerate(inputs.framed)]
     free = masked.ordinary(len(names), inputs.fixed)
     for column, (masking, count) in zip(
         st.columns(2, gap="large"), (("static", copies), ("dynamic", epochs.EPOCHS)), strict=True
@@ -135,24 +135,22 @@ def _borders(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     if not borders:
         return
 
-    def name(place: int) -> str:
-        return f"{shown(cells[place].token, kind, cells[place].change == 'special')} ({place})"
+    def name(at: int) -> str:
+        return f"{shown(cells[at].token, kind, cells[at].change == 'special')} ({at})"
 
     rows = tuple(
         (
-            f"{shown(cells[place].target or '', kind)} ({place})",
-            f"its own state, h{place}",
+            f"{shown(cells[at].target or '', kind)} ({at})",
+            f"its own state, h{at}",
             f"{name(left)} and {name(right)}, distance {distance}",
         )
-        for place, left, right, distance in borders
+        for at, left, right, distance in borders
     )
     headings = ("Target (position)", "First loss: predicted from", "Second loss: predicted from the boundaries")
     text_table(TextTable(headings, rows, view.words.label("boundaries"), (24, 28, 48)))
     table = Table(
         ("target", "place", "left border", "right border", "distance"),
-        tuple(
-            (cells[place].target, place, cells[left].token, cells[right].token, d) for place, left, right, d in borders
-        ),
+        tuple((cells[at].target, at, cells[left].token, cells[right].token, d) for at, left, right, d in borders),
     )
     download_csv(table, "span-borders", view.state.key("spans.csv"))
 
@@ -182,7 +180,7 @@ def _units(inputs: Inputs) -> tuple[tuple[int, ...], ...]:
         runs = knowledge.marked(inputs.spelled, typed)
     else:
         runs = knowledge.phrases(inputs.spelled) if level == "phrase" else knowledge.entities(inputs.spelled)
-    return tuple(tuple(place for place, number in enumerate(inputs.words) if number in run) for run in runs)
+    return tuple(tuple(position for position, number in enumerate(inputs.words) if number in run) for run in runs)
 
 
 def _masked_units(inputs: Inputs, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
@@ -200,7 +198,7 @@ def _knowledge(inputs: Inputs) -> tuple[Stage, ...]:
         )
     example = _masked_units(inputs, inputs.vocabulary, inputs.rng())
     kind = style(inputs.slug)
-    names = "; ".join(" ".join(shown(inputs.framed[place], kind) for place in unit) for unit in units)
+    names = "; ".join(" ".join(shown(inputs.framed[position], kind) for position in unit) for unit in units)
     plural = {"phrase": "phrases", "entity": "entities"}
     return (Stage(example, note=f"Detected {plural[level]}: {names}." if level in plural else "", reveals=True),)
 
@@ -211,7 +209,7 @@ def _shuffled(inputs: Inputs) -> tuple[Stage, ...]:
         inputs.framed, inputs.vocabulary, inputs.rng(), rate=rate, mask=inputs.frame["mask"], fixed=inputs.fixed
     )
     groups = {cell.group for cell in example.source if cell.group is not None}
-    masks = {place for place in example.targets if example.source[place].group is None}
+    masks = {position for position in example.targets if example.source[position].group is None}
     free = len(word_order.windows(len(example.source), inputs.fixed | masks))
     note = inputs.say("Shuffled", count=len(groups), free=free) if groups else inputs.say("Nothing shuffled")
     return (Stage(example, note=note),)

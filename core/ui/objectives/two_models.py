@@ -33,7 +33,7 @@ def _detect(inputs: Inputs) -> tuple[Stage, ...]:
     generator = replaced.mask_tokens(inputs.framed, inputs.rng(), **usual(inputs))
     samples = sampled(inputs.slug, generator.source, inputs.seed)
     discriminator = replaced.corrupt(inputs.framed, samples, inputs.fixed)
-    right = sum(discriminator.source[place].change == "unchanged" for place in generator.targets)
+    right = sum(discriminator.source[position].change == "unchanged" for position in generator.targets)
     note = inputs.say("Equal samples", right=right, count=len(generator.targets)) if right else ""
     return Stage(generator), Stage(discriminator, note=note, reveals=True, classifies=True)
 

@@ -33,19 +33,19 @@ ROWS = 40
 
 def all_figures(view: View) -> None:
     """Draw the filters, one page of the table and the download."""
-    found = results()
-    offered = _offered(found)
+    figures = results()
+    offered = _offered(figures)
     *columns, last = st.columns((3, 4, 3, 4, 2), gap="small")
     wanted = {}
     for column, choice in zip(columns, FILTERS, strict=True):
         with column:
             wanted[choice.name] = choice.with_(options={EVERY: EVERY} | offered[choice.name]).draw(view.state)
-    selected = filtered(found, wanted)
+    selected = filtered(figures, wanted)
     pages = max(1, -(-len(selected) // ROWS))
     page = PAGE.with_(label=f"Page, of {pages}", high=pages)
     with last:
         number = page.draw(view.state, tag=".".join(wanted.values())) if pages > 1 else page.value(view.state)
-    view.note("Count", fitting=f"{len(selected):,}", every=f"{len(found):,}")
+    view.note("Count", fitting=f"{len(selected):,}", every=f"{len(figures):,}")
     if not selected:
         info(view.words.part("None fits"))
         return

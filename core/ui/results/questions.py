@@ -30,7 +30,7 @@ def question_panel(view: View) -> None:
     known = {question.slug: question for question in questions()}
     left, right = st.columns((3, 8), gap="small")
     with left:
-        question = known[QUESTION.with_(options={slug: one.title for slug, one in known.items()}).draw(state)]
+        question = known[QUESTION.with_(options={slug: entry.title for slug, entry in known.items()}).draw(state)]
     with right:
         case_menu = CASE.with_(options={case.slug: case.title for case in question.cases})
         former, latter = st.columns(2, gap="small") if len(question.cases) > 1 else (right, right)
@@ -42,16 +42,16 @@ def question_panel(view: View) -> None:
             titles = {slug: measure.title for slug, measure in offered.items()}
             menu = MEASURE.with_(options=titles, default=first(case).slug)
             measure = offered[menu.draw(state, tag=f"{case.slug}.{case.tables[:1]}")]
-    found = rows(case, measure)
-    _picture(view, case, measure, found, f"{question.slug}-{case.slug}")
-    differ = [view.words.part(f"Differs: {name}", **values) for name, values in differences(found)]
+    figures = rows(case, measure)
+    _picture(view, case, measure, figures, f"{question.slug}-{case.slug}")
+    differ = [view.words.part(f"Differs: {name}", **values) for name, values in differences(figures)]
     st.caption(plain_terms(" ".join(filter(None, (*differ, case.caveat)))))
     view.try_and_notice(question.slug)
     if case.here:
         _linked(view.words.label("here"), case.here, base_path() + case.link)
     view.say("Table")
-    result_table(_ordered(found, measure), caption=measure.title)
-    if any(row.disagrees for row in found):
+    result_table(_ordered(figures, measure), caption=measure.title)
+    if any(row.disagrees for row in figures):
         _linked(view.words.label("disagree"), "Sources", sources_page())
 
 
@@ -97,11 +97,11 @@ def scale_points(figures: Sequence[Result]) -> list[Point]:
 def part_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
     """The rows as they stand in the table, with the first that is the reference marked as such."""
     ringed = next((row for row in figures if reference(case, row)), None)
-    one = len({row.system for row in figures}) == 1
+    one_system = len({row.system for row in figures}) == 1
     alike = len({row.size for row in figures}) == 1
     return [
         Dot(
-            _label(row, with_system=not one, with_size=not alike),
+            _label(row, with_system=not one_system, with_size=not alike),
             row.value,
             row.printed,
             _color(row.system),

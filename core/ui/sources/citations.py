@@ -49,19 +49,19 @@ def citations_list(view: View) -> None:
 def _grouped() -> list[list[Citation]]:
     """The citations, those of one text and one kind of evidence together, by author and title."""
     groups: dict[tuple[str, str], list[Citation]] = {}
-    for one in cited():
-        groups.setdefault((one.title.casefold(), one.evidence), []).append(one)
+    for text in cited():
+        groups.setdefault((text.title.casefold(), text.evidence), []).append(text)
     return sorted(groups.values(), key=lambda group: ((group[0].authors or group[0].title).casefold(), group[0].title))
 
 
-def _title(one: Citation) -> Cell:
-    who = f"{one.authors}{f' {one.year}' if one.year else ''}".strip() or str(one.year or "")
-    return (Link(one.title, one.url) if one.url else one.title, who)
+def _title(text: Citation) -> Cell:
+    who = f"{text.authors}{f' {text.year}' if text.year else ''}".strip() or str(text.year or "")
+    return (Link(text.title, text.url) if text.url else text.title, who)
 
 
 def _reading(group: list[Citation], linker: Linker) -> Cell:
     """How a text was read; below it what was read, once for each part."""
-    return (group[0].evidence, *map(linker.rich, dict.fromkeys(one.read for one in group)))
+    return (group[0].evidence, *map(linker.rich, dict.fromkeys(text.read for text in group)))
 
 
 def _uses(base: str) -> dict[Citation, list[Link]]:
@@ -69,35 +69,35 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
     uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
         link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
-        for one in system.citations:
-            uses.setdefault(one, []).append(link)
-    numbers = Counter(one for entry in corrections() for one in entry.sources)
+        for text in system.citations:
+            uses.setdefault(text, []).append(link)
+    numbers = Counter(text for entry in corrections() for text in entry.sources)
     for entry in corrections():
-        for one in entry.sources:
-            if not one.key.startswith("source-") and numbers[one] <= 3:
+        for text in entry.sources:
+            if not text.key.startswith("source-") and numbers[text] <= 3:
                 link = Link(
                     f"correction on {entry.names[0]}",
                     base + links.url("sources", {"correction": entry.id}),
                     entry.claim,
                 )
-                uses.setdefault(one, []).append(link)
-    for one, many in numbers.items():
-        if many > 3:
-            link = Link(f"{many} corrections", base + links.url("sources", {}))
-            uses.setdefault(one, []).append(link)
+                uses.setdefault(text, []).append(link)
+    for text, used in numbers.items():
+        if used > 3:
+            link = Link(f"{used} corrections", base + links.url("sources", {}))
+            uses.setdefault(text, []).append(link)
     figures = Counter((citation(key), row.paper) for row in results() for key in (row.source, *row.also))
-    for (one, key), count in figures.items():
-        told = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
-        link = Link(told, base + links.url("results", {"tab": "all", "paper": key}))
-        uses.setdefault(one, []).append(link)
+    for (text, key), count in figures.items():
+        name = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
+        link = Link(name, base + links.url("results", {"tab": "all", "paper": key}))
+        uses.setdefault(text, []).append(link)
     return uses
 
 
 def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
     """The links with commas between them."""
-    found = list(dict.fromkeys(link for one in group for link in uses.get(one, [])))
+    used = list(dict.fromkeys(link for text in group for link in uses.get(text, [])))
     parts: list[str | Link] = []
-    for link in found:
+    for link in used:
         parts += [", ", link] if parts else [link]
     return Rich(tuple(parts))
 
@@ -107,17 +107,17 @@ CITATIONS = Section("citations", citations_list, (EVIDENCE,))
 
 def documents_list(view: View) -> None:
     """A row for each source: what it holds, who cites it, and what had to be corrected."""
-    found, rows = corrections(), list[Row]()
-    for one in documents():
-        mine = [entry for entry in found if one in entry.claimed_by]
-        users = [system.name for system in catalogue.systems() if one in system.citations]
-        who = ", ".join(filter(None, (one.authors, str(one.year or ""))))
+    every, rows = corrections(), list[Row]()
+    for document in documents():
+        mine = [entry for entry in every if document in entry.claimed_by]
+        users = [system.name for system in catalogue.systems() if document in system.citations]
+        who = ", ".join(filter(None, (document.authors, str(document.year or ""))))
         rows.append(
             (
-                (f"Source {number(one.key)}", one.title.split(" (source")[0], who),
-                rich_terms(view.words.label(one.key)),
+                (f"Source {number(document.key)}", document.title.split(" (source")[0], who),
+                rich_terms(view.words.label(document.key)),
                 (f"{len(users)} systems", ", ".join(users)),
-                _corrected(one.key, mine),
+                _corrected(document.key, mine),
             )
         )
     headings = ("Source", "Content", "Cited for", "Corrections")

@@ -34,13 +34,13 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def corrections_list(view: View) -> None:
     """Draw the one correction that a link asks for, or the filters and all that fit them."""
-    state, found = view.state, corrections()
-    wanted = CORRECTION.with_(options={"": ALL} | {entry.id: entry.claim for entry in found}).value(state)
+    state, entries = view.state, corrections()
+    wanted = CORRECTION.with_(options={"": ALL} | {entry.id: entry.claim for entry in entries}).value(state)
     if wanted:
-        _one(next(entry for entry in found if entry.id == wanted), state)
+        _one(next(entry for entry in entries if entry.id == wanted), state)
         return
-    fitting = _filtered(state, found)
-    every = len(found)
+    fitting = _filtered(state, entries)
+    every = len(entries)
     view.say(
         "Count",
         count=f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**",
@@ -53,15 +53,15 @@ def corrections_list(view: View) -> None:
     rows: list[Row] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
     headings = ("Claim", "Correct", "Evidence")
     text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
-    view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
+    view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in entries), every=every)
 
 
 def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[MergedCorrection]:
     """Draws the filters, each option with its number of corrections; returns what passes all three."""
-    sources = {number(one.key): f"source {number(one.key)}" for one in documents()}
+    sources = {number(document.key): f"source {number(document.key)}" for document in documents()}
     names = {slug: name for entry in entries for slug, name in zip(entry.systems, entry.names, strict=True)}
     names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
-    by_source = Counter(number(one.key) for entry in entries for one in entry.claimed_by)
+    by_source = Counter(number(document.key) for entry in entries for document in entry.claimed_by)
     by_system = Counter(slug for entry in entries for slug in entry.systems)
     by_kind = Counter(entry.kind for entry in entries)
     kinds = {kind: name for kind, name in KINDS.items() if by_kind[kind]}
@@ -72,7 +72,7 @@ def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[Mer
     return [
         entry
         for entry in entries
-        if source in (ALL, *(number(one.key) for one in entry.claimed_by))
+        if source in (ALL, *(number(document.key) for document in entry.claimed_by))
         and system in (ALL, *entry.systems)
         and kind in (ALL, entry.kind)
     ]
@@ -89,13 +89,13 @@ def number(key: str) -> str:
 
 def _claim(entry: MergedCorrection, linker: Linker) -> Cell:
     """The claim, its sources with a quote, and a link to it; terms in a quotation are not linked."""
-    where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
-    said = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
+    where = ", ".join(f"source{NO_BREAK}{number(document.key)}" for document in entry.claimed_by)
+    claimed = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
     about = f"{', '.join(entry.names)} · {KINDS[entry.kind]} · "
     link = Link(
         "link", base_path() + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
     )
-    return (linker.rich(entry.claim), said, Rich((about, link)))
+    return (linker.rich(entry.claim), claimed, Rich((about, link)))
 
 
 def _shown(entry: MergedCorrection) -> Cell:
@@ -106,8 +106,10 @@ def _shown(entry: MergedCorrection) -> Cell:
 def _sum(row: Sum) -> str:
     """A computation in one line: label, expression, result, and the printed figure."""
     result = with_unit(_result(row), row.unit)
-    way = f"{row.label}: {result}" if is_count(row.expression) else f"{row.label}: {shown(row.expression)} = {result}"
-    return f"{way} (printed: {row.printed})" if row.printed else way
+    sum_text = (
+        f"{row.label}: {result}" if is_count(row.expression) else f"{row.label}: {shown(row.expression)} = {result}"
+    )
+    return f"{sum_text} (printed: {row.printed})" if row.printed else sum_text
 
 
 def _result(row: Sum) -> str:
@@ -117,7 +119,7 @@ def _result(row: Sum) -> str:
 def _one(entry: MergedCorrection, state: PageState) -> None:
     """One correction over the whole page, with its evidence."""
     st.subheader(plain(entry.claim), anchor=False)
-    where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
+    where = ", ".join(f"source {number(item.key)}" for item in entry.claimed_by)
     st.caption(plain(f"{KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
     if entry.printed:
         st.markdown(f"**Claim, as printed.** “{plain(entry.printed)}”")
@@ -125,17 +127,17 @@ def _one(entry: MergedCorrection, state: PageState) -> None:
     if entry.sums:
         rows: list[Row] = [
             (
-                one.label,
-                "count of the module tree" if is_count(one.expression) else shown(one.expression),
-                with_unit(_result(one), one.unit),
-                one.printed or "nothing",
+                item.label,
+                "count of the module tree" if is_count(item.expression) else shown(item.expression),
+                with_unit(_result(item), item.unit),
+                item.printed or "nothing",
             )
-            for one in entry.sums
+            for item in entry.sums
         ]
         headings = ("Quantity", "Computed as", "Result", "Printed")
         text_table(TextTable(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
     st.markdown("**Sources**")
-    st.markdown("\n".join(f"- {cited(one)}" for one in entry.sources))
+    st.markdown("\n".join(f"- {cited(item)}" for item in entry.sources))
     with st.container(horizontal=True):
         st.button(
             "All corrections", icon=":material/arrow_back:", key=state.key("back"), on_click=partial(_back, state)
@@ -158,14 +160,14 @@ def _back(state: PageState) -> None:
     take_up("sources", {**state.values, "correction": None})
 
 
-def _read(one: Citation) -> str:
+def _read(text: Citation) -> str:
     """A citation in a few words, with how it was read."""
-    if one.key.startswith("source-"):
-        return f"source{NO_BREAK}{number(one.key)[:3]}"
-    if one.evidence in ("computed here", "our own words", "from memory, unverified"):
-        return one.evidence
-    name = one.title.split(":")[0].split(",")[0] if one.evidence == "library" or not one.authors else one.authors
-    return f"{name} {one.year or ''}".strip() + f" ({one.evidence})"
+    if text.key.startswith("source-"):
+        return f"source{NO_BREAK}{number(text.key)[:3]}"
+    if text.evidence in ("computed here", "our own words", "from memory, unverified"):
+        return text.evidence
+    name = text.title.split(":")[0].split(",")[0] if text.evidence == "library" or not text.authors else text.authors
+    return f"{name} {text.year or ''}".strip() + f" ({text.evidence})"
 
 
 CORRECTIONS = Section("corrections", corrections_list, (SOURCE, SYSTEM, KIND, CORRECTION))

@@ -114,20 +114,20 @@ def growth(shown: Sequence[Entry]) -> str:
     """How far each year's systems went, the largest leap, what came since, and how small most stayed."""
     words, best, half = content("timeline", "family"), tops(shown), middle(shown)
     counted = sum(entry.largest is not None for entry in shown)
-    said = []
+    sentences = []
     if len(best) > 1:
         reached = [f"{short(entry.largest or 0)} in {entry.year} ({entry.name})" for entry in best]
         reached[0] = reached[0].replace(" in ", " parameters in ", 1)
-        said.append(words.part("Growth", reached=", ".join(reached)))
+        sentences.append(words.part("Growth", reached=", ".join(reached)))
         if (step := leap(shown)) is not None:
             before, after, factor = step
             times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}"
-            said.append(words.part("Leap", before=before.year, after=after.year, times=times))
+            sentences.append(words.part("Leap", before=before.year, after=after.year, times=times))
         if later := sum(entry.at > best[-1].at and entry.largest is not None for entry in shown):
-            said.append(words.part("Since" if later > 1 else "Since: one", later=later))
+            sentences.append(words.part("Since" if later > 1 else "Since: one", later=later))
     if half is not None and counted > 3:
-        said.append(words.part("Most", counted=counted, half=short(half)))
-    return " ".join(said) or words.part("Too few")
+        sentences.append(words.part("Most", counted=counted, half=short(half)))
+    return " ".join(sentences) or words.part("Too few")
 
 
 def _line_of_descent(view: View, line: Sequence[Entry], name: str, slug: str) -> None:

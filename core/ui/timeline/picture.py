@@ -51,9 +51,9 @@ def component_data(shown: tuple[Entry, ...], axis: str, label: str) -> dict[str,
     everything = family()
     span = span_of(everything)
     draw = lanes if axis == "branch" else by_size
-    places = {entry.slug: i for i, entry in enumerate(shown)}
+    index = {entry.slug: i for i, entry in enumerate(shown)}
     return {
-        "nodes": [_node(entry, places) for entry in shown],
+        "nodes": [_node(entry, index) for entry in shown],
         "drawings": [_packed(draw(shown, span, width), shown, axis) for width in WIDTHS[axis]],
         "first": everything[0].at,
         "last": everything[-1].at,
@@ -76,17 +76,17 @@ def page_of(entry: Entry) -> str | None:
     return None if entry.branch is None else base_path() + links.url(entry.branch, {"system": entry.slug})
 
 
-def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
+def _node(entry: Entry, index: Mapping[str, int]) -> dict[str, Any]:
     branch = BRANCH_TITLES.get(str(entry.branch), "root of the family")
     parent = next((other.name for other in family() if other.slug == entry.parent), "")
     sizes = sizes_in_words(entry)
-    said = f"{entry.name}, {entry.date}, {branch}, {entry.organization}, {sizes}"
+    text = f"{entry.name}, {entry.date}, {branch}, {entry.organization}, {sizes}"
     return {
         "slug": entry.slug,
         "name": entry.name,
         "at": entry.at,
         "date": entry.date,
-        "parent": places.get(entry.parent or "", -1),
+        "parent": index.get(entry.parent or "", -1),
         "from": parent,
         "color": accent(str(entry.branch)),
         "shape": SYMBOLS[entry.branch],
@@ -97,7 +97,7 @@ def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
         "who": f"{entry.date} · {branch} · {entry.organization}",
         "sizes": sizes[0].upper() + sizes[1:],
         "change": entry.change,
-        "said": said + (f", from {parent}" if parent else ""),
+        "said": text + (f", from {parent}" if parent else ""),
     }
 
 

@@ -22,12 +22,12 @@ SHOWN = Words(name="shown", label="Shown", options={})
 
 def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[TokenizerInfo, ...]:
     """The tokenizers to show, in the page's order; never none. Those of ``checkpoints.first(opening)`` at first."""
-    found = {info.slug: info for info in known()}
-    names = {slug: label(info) for slug, info in found.items()}
-    default = tuple(slug for slug in found if slug in checkpoints.first(opening)) or tuple(found)[:1]
+    by_slug = {info.slug: info for info in known()}
+    names = {slug: label(info) for slug, info in by_slug.items()}
+    default = tuple(slug for slug in by_slug if slug in checkpoints.first(opening)) or tuple(by_slug)[:1]
     with st.popover("Tokenizers", icon=":material/tune:"):
         chosen = SHOWN.with_(options=names, default=default).draw(state)
-    return tuple(found[slug] for slug in chosen)
+    return tuple(by_slug[slug] for slug in chosen)
 
 
 def choose_one(state: PageState, param: Choice, offered: list[TokenizerInfo]) -> TokenizerInfo:

@@ -104,17 +104,17 @@ def run(
     if not parts:
         return '<p class="tk-run"><span class="p s">nothing</span></p>'
     rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
-    way = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
-    said = escape(f"{label}: {len(tokens)} tokens")
-    return f'<p class="tk-run" role="group" aria-label="{said}" dir="{way}">{"".join(parts)}{rest}</p>'
+    direction = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
+    text = escape(f"{label}: {len(tokens)} tokens")
+    return f'<p class="tk-run" role="group" aria-label="{text}" dir="{direction}">{"".join(parts)}{rest}</p>'
 
 
 def _foot(cut: Tokenization) -> str:
     if not cut.tokens:
         return content("tokenizers").part("All lost")
-    found = lost(cut)
-    said = found.summary()
-    return f"{said[0].upper()}{said[1:]}."
+    losses = lost(cut)
+    summary = losses.summary()
+    return f"{summary[0].upper()}{summary[1:]}."
 
 
 def _title(token: Token) -> str:

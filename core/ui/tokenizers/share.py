@@ -25,8 +25,8 @@ def share(view: View) -> None:
     """Draw the section."""
     every = EVERY.draw(view.state)
     unbuilt()
-    found = [row for row in shares() if every or row.default]
-    ends = [row for row in found if row.vocabulary]
+    shown = [row for row in shares() if every or row.default]
+    ends = [row for row in shown if row.vocabulary]
     by_size = {(row.slug, row.size): row for row in shares()}
     mt5, byt5 = by_size.get(("mt5", "small")), by_size.get(("byt5", "small"))
     view.say("Range", least=percent(ends[-1].share), most=percent(ends[0].share))
@@ -53,7 +53,7 @@ def share(view: View) -> None:
                     "parameters": row.total,
                     "share": row.share,
                 }
-                for row in found
+                for row in shown
             ]
         ),
     ).draw(view.state)
@@ -66,7 +66,7 @@ def share(view: View) -> None:
             in_words(row.total),
             percent(row.share),
         )
-        for row in found
+        for row in shown
     ]
     headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
     with st.expander("All systems"):

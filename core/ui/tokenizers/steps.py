@@ -33,26 +33,26 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
     state = view.state
     known, units = ranks(info), "bytes" if info.family == "bpe" else "characters"
     symbols = bpe.symbols(word, end_of_word(info))
-    found = bpe.merges(symbols, known)
-    applied = len(found)
-    if len(found) > 1:
-        most = len(found)
+    steps = bpe.merges(symbols, known)
+    applied = len(steps)
+    if len(steps) > 1:
+        most = len(steps)
         wanted = STEP.with_(default=most).value(state)
         state.set(step=min(wanted, most))
         applied = STEP.with_(high=most, default=most).draw(state, tag=f"{info.slug}.{word}")
-    pieces = found[applied - 1].pieces if applied else symbols
-    new = frozenset({found[applied - 1].at}) if applied else frozenset[int]()
+    pieces = steps[applied - 1].pieces if applied else symbols
+    new = frozenset({steps[applied - 1].at}) if applied else frozenset[int]()
     draw([run(_tokens(info, pieces), "Tokens so far", new=new)])
     Panel(
         "merges",
         "Merge tree",
         figures.join_tree(
             [readable(info, symbol) for symbol in symbols],
-            [(step.at, readable(info, step.left + step.right), step.rank) for step in found[:applied]],
+            [(step.at, readable(info, step.left + step.right), step.rank) for step in steps[:applied]],
             theme=theme(),
         ),
         view.words.part(
-            "Alt: merges", applied=applied, all=len(found), tokens=len(pieces), symbols=len(symbols), units=units
+            "Alt: merges", applied=applied, all=len(steps), tokens=len(pieces), symbols=len(symbols), units=units
         ),
     ).draw(state)
     view.try_and_notice("bpe", merges=f"{len(known):,}")
@@ -67,10 +67,10 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
                 "candidate pairs": step.candidates,
                 "tokens after it": " · ".join(readable(info, piece) for piece in step.pieces),
             }
-            for number, step in enumerate(found, start=1)
+            for number, step in enumerate(steps, start=1)
         ]
     )
-    if found:
+    if steps:
         data_table(table, "merges", alt="All merges in order", key=state.key("merge-table"))
     else:
         view.note("No merges", units=units)
@@ -149,18 +149,18 @@ def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
 def matches(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the lookups of ``word``, as the tokenizer's own normalization left it."""
     vocabulary: dict[str, int] = engine(info).get_vocab(with_added_tokens=False)
-    found = wordpiece.match(word, vocabulary)
-    if found.pieces is None:
+    steps = wordpiece.match(word, vocabulary)
+    if steps.pieces is None:
         sign = unknown_piece(info) or ""
         draw([run([Token(vocabulary.get(sign, -1), sign, sign, 0, len(word))], "Tokens", unknown=frozenset({0}))])
-        last = found.tries[-1].piece if found.tries else word
+        last = steps.tries[-1].piece if steps.tries else word
         st.markdown(
             f"No vocabulary entry matches at “{plain(last)}”, {view.words.part('Unknown', unknown=plain(sign))}"
         )
     else:
         tokens = [
             Token(vocabulary[piece], piece, piece.removeprefix("##") if i else piece, -1, -1, False, bool(i))
-            for i, piece in enumerate(found.pieces)
+            for i, piece in enumerate(steps.pieces)
         ]
         draw([run(tokens, "Tokens")])
     records = [
@@ -171,20 +171,20 @@ def matches(view: View, info: TokenizerInfo, word: str) -> None:
             "substring": lookup.piece,
             "in the vocabulary": lookup.found,
         }
-        for number, lookup in enumerate(found.tries, start=1)
+        for number, lookup in enumerate(steps.tries, start=1)
     ]
     lookups = view.words.part(
-        "Alt: lookups", count=len(found.tries), matched=sum(lookup.found for lookup in found.tries)
+        "Alt: lookups", count=len(steps.tries), matched=sum(lookup.found for lookup in steps.tries)
     )
     Panel(
         "lookups",
         "Vocabulary lookups",
-        figures.tries(word, found.tries, theme=theme()),
+        figures.tries(word, steps.tries, theme=theme()),
         f"“{word}”: {lookups}",
         Table.from_records(records) if records else None,
     ).draw(view.state)
-    if len(found.tries) > figures.TRIES:
-        view.note("More tries", shown=figures.TRIES, all=f"{len(found.tries):,}")
+    if len(steps.tries) > figures.TRIES:
+        view.note("More tries", shown=figures.TRIES, all=f"{len(steps.tries):,}")
     view.try_and_notice("wordpiece", pieces=f"{len(vocabulary):,}")
     formula_of("wordpiece")
 

@@ -76,9 +76,9 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
     total = node.parameters * copies
     share = total / root.total if root.total else 0.0
     times = f"{node.repeat} times " if node.repeat > 1 else ""
-    said = f"{node.name or 'whole network'}: {times}{node.cls}, {in_words(total)} parameters"
+    text = f"{node.name or 'whole network'}: {times}{node.cls}, {in_words(total)} parameters"
     if total:
-        said += f", {percent(share)} of the network"
+        text += f", {percent(share)} of the network"
     return {
         "path": path,
         "name": node.name or node.cls,
@@ -89,7 +89,7 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
         "count": short(total) if total else "–",
         "tied": bool(node.ties),
         "color": ROLE_COLORS[role] if role else "",
-        "said": said + (", shares a tensor" if node.ties else ""),
+        "said": text + (", shares a tensor" if node.ties else ""),
         "kids": [
             _item(child, root, f"{path}.{child.name}" if path else child.name, role, copies) for child in node.children
         ],
@@ -324,11 +324,11 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
 
 def _counted(system: System, size: str, parameters: int) -> str:
     """The count in full, beside the figure that was published."""
-    one = system.size(size)
-    text = _words("Counted", architecture=one.architecture, parameters=f"{parameters:,}")
-    if one.published_as:
-        text += f"; published as {plain(one.published_as)}"
-    return text + "." + (f" {plain(one.note)}" if one.note else "")
+    published = system.size(size)
+    text = _words("Counted", architecture=published.architecture, parameters=f"{parameters:,}")
+    if published.published_as:
+        text += f"; published as {plain(published.published_as)}"
+    return text + "." + (f" {plain(published.note)}" if published.note else "")
 
 
 def _no_tree(system: System) -> None:

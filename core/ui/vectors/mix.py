@@ -160,7 +160,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
         st.columns(2, gap="large"),
         ("shares", "alone"),
         (view.words.label("shares"), view.words.label("alone")),
-        (np.array([one.weights for one in tasks.values()]), 100 * np.array([one.alone for one in tasks.values()])),
+        (np.array([mix.weights for mix in tasks.values()]), 100 * np.array([mix.alone for mix in tasks.values()])),
         strict=True,
     ):
         most = "; ".join(
@@ -176,29 +176,29 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
                 f"{title}: {most}",
                 Table.from_columns({"task": names} | dict(zip(ticks, values.T, strict=True))),
             ).draw(view.state)
-    rows = [_row(one, *view.words.front["tasks"][one.task]) for one in tasks.values()]
+    rows = [_row(mix, *view.words.front["tasks"][mix.task]) for mix in tasks.values()]
     headings = ("Task", "Mix", "Best layer", "Most frequent class")
     text_table(TextTable(headings, rows, "Accuracy of each", (40, 18, 22, 20), (1, 2, 3)))
     view.say("Learned", words=f"{next(iter(tasks.values())).words:,}", splits=SPLITS)
     table = Table(
         ("task", "layer", "share", "alone", "mix", "gamma"),
         tuple(
-            (task, layer, share, alone, one.accuracy, one.gamma)
-            for task, one in tasks.items()
-            for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
+            (task, layer, share, alone, mix.accuracy, mix.gamma)
+            for task, mix in tasks.items()
+            for layer, (share, alone) in enumerate(zip(mix.weights, mix.alone, strict=True))
         ),
     )
     download_csv(table, f"{spec.slug}-mix", view.state.key("csv.mix"))
 
 
-def _row(one: Learned, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
-    best = max(range(len(one.alone)), key=one.alone.__getitem__)
+def _row(learned: Learned, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
+    best = max(range(len(learned.alone)), key=learned.alone.__getitem__)
     where = "emb." if best == 0 else f"layer {best}"
     return (
         (name, question),
-        f"{100 * one.accuracy:.0f}%",
-        f"{100 * one.alone[best]:.0f}% ({where})",
-        f"{100 * one.commonest:.0f}%",
+        f"{100 * learned.accuracy:.0f}%",
+        f"{100 * learned.alone[best]:.0f}% ({where})",
+        f"{100 * learned.commonest:.0f}%",
     )
 
 

@@ -238,13 +238,13 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
     ]
     names = ["static", "emb.", *(str(layer) for layer in range(1, vectors.own.layers + 1))]
     lines = [
-        Line(name, list(range(len(layers))), [getattr(one, key) for one in layers], color, dash)
+        Line(name, list(range(len(layers))), [getattr(scores, key) for scores in layers], color, dash)
         for key, name, color, dash in (
             ("same", "same sense", accent(spec.branch), "solid"),
             ("other", "another sense", theme().categorical[4], "dash"),
             ("baseline", "any two words", theme().categorical[6], "dot"),
         )
-        if any(getattr(one, key) is not None for one in layers)
+        if any(getattr(scores, key) is not None for scores in layers)
     ]
     left, right = st.columns([1.55, 1], gap="large")
     with left:
@@ -255,13 +255,13 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
             line_alt(lines, "Mean cosine", names),
             Table(
                 ("stop", "same sense", "another sense", "nearest has the sense", "any two words"),
-                tuple((stop, *astuple(one)) for stop, one in enumerate(layers, STATIC)),
+                tuple((stop, *astuple(scores)) for stop, scores in enumerate(layers, STATIC)),
             ),
         ).draw(view.state)
     with right:
         rows = [
-            (name, *("" if value is None else f"{value:.2f}" for value in astuple(one)))
-            for name, one in zip(names, layers, strict=True)
+            (name, *("" if value is None else f"{value:.2f}" for value in astuple(scores)))
+            for name, scores in zip(names, layers, strict=True)
         ]
         headings = ("Layer", "same", "other", "nearest", "any")
         text_table(TextTable(headings, rows, "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4)))

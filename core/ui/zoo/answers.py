@@ -69,11 +69,11 @@ def draw_answers(
 def pictures(answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> tuple[Picture, ...]:
     """The bars of one answer: one picture a mask; for a text, what could have come first, or each token written."""
     if isinstance(answer, Filled):
-        places = [i for i, word in enumerate(words) if word.mask or i in masked]
+        positions = [i for i, word in enumerate(words) if word.mask or i in masked]
         return tuple(
-            Picture(_mask_name(number, words[place] if place is not None else None), guess.tokens, guess.probabilities)
-            for number, (place, guess) in enumerate(
-                zip_longest(places[: len(answer.predictions)], answer.predictions), 1
+            Picture(_mask_name(number, words[at] if at is not None else None), guess.tokens, guess.probabilities)
+            for number, (at, guess) in enumerate(
+                zip_longest(positions[: len(answer.predictions)], answer.predictions), 1
             )
         )
     if isinstance(answer, Continued):

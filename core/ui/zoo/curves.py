@@ -50,14 +50,14 @@ AT = Real(
 
 def learning(view: View) -> None:
     """Draw the section."""
-    state, found = view.state, curves()
-    if not found:
+    state, curves_by_slug = view.state, curves()
+    if not curves_by_slug:
         info(view.words.part("No curve"))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = MEASURE.with_(options={measure: measure for measure in measures(found)}).draw(state)
+        name = MEASURE.with_(options={measure: measure for measure in measures(curves_by_slug)}).draw(state)
         log = SCALE.draw(state) == "log"
-        lines = _chosen(lines_of(found, name), name, state)
+        lines = _chosen(lines_of(curves_by_slug, name), name, state)
     if not lines:
         info(view.words.part("None chosen"))
         return

@@ -105,12 +105,12 @@ def _plan(plan: _Plan | None) -> None:
         st.session_state[_FAILED] = {}
 
 
-def _measure(plan: _Plan, known: Collection[str], place: DeltaGenerator, drawn: Callable[[], None]) -> None:
+def _measure(plan: _Plan, known: Collection[str], placeholder: DeltaGenerator, drawn: Callable[[], None]) -> None:
     """Measure what was asked for, the page already being complete; the table is drawn anew after each model."""
     count = len(plan.slugs) + plan.done
 
     def tell(share: float, doing: str) -> None:
-        place.progress((plan.done + share) / count, text=f"Model {plan.done + 1} of {count}. {doing}")
+        placeholder.progress((plan.done + share) / count, text=f"Model {plan.done + 1} of {count}. {doing}")
 
     while plan.slugs:
         slug = plan.slugs[0]
@@ -127,11 +127,11 @@ def _measure(plan: _Plan, known: Collection[str], place: DeltaGenerator, drawn: 
     st.rerun()
 
 
-def _draw(place: DeltaGenerator, models: Sequence[Listed]) -> None:
+def _draw(placeholder: DeltaGenerator, models: Sequence[Listed]) -> None:
     failed: Mapping[str, str] = st.session_state.get(_FAILED, {})
     rows: list[Row] = [_row(model, session.timed(model.spec.slug), failed.get(model.spec.slug)) for model in models]
     below = [_said(model.spec) for model in models]
-    with place.container():
+    with placeholder.container():
         text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
 
 

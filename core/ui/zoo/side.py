@@ -79,9 +79,9 @@ def side_by_side(view: View) -> None:
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
     """The two that the page opens with: the first two of one kind, else the first two, else one model twice."""
-    for one, other in combinations(specs, 2):
-        if one.kind == other.kind:
-            return one.slug, other.slug
+    for first, second in combinations(specs, 2):
+        if first.kind == second.kind:
+            return first.slug, second.slug
     return specs[0].slug, specs[min(1, len(specs) - 1)].slug
 
 
@@ -103,11 +103,11 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
     slot, before = state.key("hidden"), state.key("cut")
     now = [word.text for word in words]
     if before not in st.session_state:
-        asked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].is_word)
-        st.session_state[slot] = asked or default_mask(words)
+        linked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].is_word)
+        st.session_state[slot] = linked or default_mask(words)
     elif st.session_state[before] != now:
-        kept = carry_over(st.session_state[before], now, st.session_state[slot])
-        st.session_state[slot] = default_mask(words) if kept is None else kept
+        carried = carry_over(st.session_state[before], now, st.session_state[slot])
+        st.session_state[slot] = default_mask(words) if carried is None else carried
     st.session_state[before] = now
     fillers = [spec for spec in pair if spec.offers("predicts masked tokens")]
     if not fillers:
@@ -144,7 +144,7 @@ def _uncovered(
     answers: Sequence[Answer | str],
     words: Sequence[Word],
     masked: Sequence[int],
-    asked: object,
+    inputs: object,
 ) -> bool:
     """Whether what the two models said may be drawn; else ask for a guess.
 
@@ -162,7 +162,7 @@ def _uncovered(
         )
 
     texts = any(not isinstance(answer, Filled | Continued | Detection) for answer in there)
-    question = ("zoo", *(spec.slug for spec in pair), asked, tuple(masked))
+    question = ("zoo", *(spec.slug for spec in pair), inputs, tuple(masked))
     return uncovered(state, question, _label(there), judge, most=SENTENCE_CHARS if texts else GUESS_CHARS, on=True)
 
 
