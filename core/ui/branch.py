@@ -159,9 +159,10 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
 
 
 def _home(system: System) -> CheckpointSpec | None:
-    """A live model of the system itself, whichever branch's page runs it."""
-    own = (spec for spec in checkpoints.for_system(system.slug) if spec.ready and spec.branch in BRANCH_TITLES)
-    return next(own, None)
+    """A live model of the system itself, else the one that its record names, whichever branch's page runs it."""
+    candidates = [*checkpoints.for_system(system.slug), *checkpoints.available()]
+    own = (spec for spec in candidates if spec.system == system.slug or spec.slug == system.live.checkpoint)
+    return next((spec for spec in own if spec.ready and spec.branch in BRANCH_TITLES), None)
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:
@@ -280,7 +281,8 @@ def _no_model(view: BranchView, section: str) -> None:
         return
     title = BRANCH_TITLES[home.branch]
     info(_words("Elsewhere", system=view.system.name, model=home.name, page=title))
-    query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
+    own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
+    query = own | ({} if section == "demo" else {"tab": section})
     label = _words("Run elsewhere", model=plain(home.name), page=title)
     page_link(home.branch, label, query, icon=":material/arrow_forward:")
 

@@ -62,7 +62,13 @@ def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> N
 
 
 @pytest.mark.parametrize(
-    ("branch", "slug", "home"), [("efficient", "transformer-xl", "Decoder"), ("encoder", "longformer", "Efficient")]
+    ("branch", "slug", "home"),
+    [
+        ("efficient", "transformer-xl", "Decoder"),
+        ("encoder", "longformer", "Efficient"),
+        ("encoder", "llada", "Decoder"),
+        ("decoder", "jamba", "Efficient"),
+    ],
 )
 def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stranger(
     branch: str, slug: str, home: str
