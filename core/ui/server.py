@@ -283,10 +283,10 @@ def follow_limits() -> None:
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
     add = MemoryUploadedFileManager.add_file
 
-    def add_one_of_few(manager: MemoryUploadedFileManager, tab: str, file: UploadedFileRec) -> None:
-        add(manager, tab, file)
-        for old in list(manager.file_storage[tab])[:-_UPLOADS]:
-            manager.remove_file(tab, old)
+    def add_one_of_few(manager: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+        add(manager, session_id, file)
+        for old in list(manager.file_storage[session_id])[:-_UPLOADS]:
+            manager.remove_file(session_id, old)
 
     def store_within_budget(storage: MemoryMediaFileStorage, *given: Any, **named: Any) -> str:
         name = store(storage, *given, **named)

@@ -65,7 +65,11 @@ def test_the_place_in_the_queue_is_shown_and_goes(monkeypatch: pytest.MonkeyPatc
     ("page", "query", "computing"),
     [
         ("decoder", {"model": "dir-tiny-gpt2", "text": "The cat", "length": "5"}, "core.ui.demos.generate.generate"),
-        ("decoder", {"model": "dir-tiny-gpt2", "strategy": "beam", "length": "5"}, "core.ui.demos.generate.along"),
+        (
+            "decoder",
+            {"model": "dir-tiny-gpt2", "strategy": "beam", "length": "5"},
+            "core.ui.demos.generate.steps_along",
+        ),
         ("encoder-decoder", {"model": "dir-tiny-t5", "length": "5"}, "core.language.translate.rewrite"),
         ("attention", {"tab": "all", "model": "dir-tiny-bert", "together": "flow"}, "core.attention.combine.flow"),
     ],

@@ -28,7 +28,7 @@ def test_what_the_editor_refuses_has_no_attention_layers_or_two_towers() -> None
     assert {s.slug for s in catalogue.systems() if s.sizes} - held == {"elmo", "clip", "mamba", "jamba"}
     words = [size.name for size in catalogue.get("transformer-xl").sizes if size.architecture == "TransformerXLModel"]
     assert not {("transformer-xl", name) for name in words} & set(_sizes())
-    with pytest.raises(OutOfRange, match="cuts its vocabulary into bins"):
+    with pytest.raises(OutOfRange, match="splits its vocabulary into bins"):
         start("transformer-xl", words[0])
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.objectives import corruptions
 from core.training.documents import Documents
-from core.training.objective import shown
+from core.training.objective import count_tokens
 from core.training.objectives.denoise import BEGIN, END, PAD, rows
 from core.training.objectives.denoise import MASK as HIDDEN
 from core.training.tokens import Ragged
@@ -106,7 +106,7 @@ def test_a_rotated_text_and_its_target_by_hand() -> None:
     assert made["real"].tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
     assert made["labels"].tolist() == [[7, 8, 9, 10, 11, END], [12, 13, END, -100, -100, -100]]
     assert made["decoder_ids"].tolist() == [[END, 7, 8, 9, 10, 11], [END, 12, 13, END, PAD, PAD]]
-    assert shown(made) == 11 + 9
+    assert count_tokens(made) == 11 + 9
 
 
 def test_every_corruption_is_sampled_but_none_that_changes_nothing() -> None:

@@ -185,7 +185,8 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(send_pages(monkeypatch))
     uploads = MemoryUploadedFileManager("/upload")
     for number in range(9):
-        uploads.add_file("tab", UploadedFileRec(str(number), "recipe.json", "application/json", b"{}"))
+        file = UploadedFileRec(str(number), "recipe.json", "application/json", b"{}")
+        uploads.add_file(session_id="tab", file=file)  # as Streamlit's route calls it
     assert list(uploads.file_storage["tab"]) == ["5", "6", "7", "8"]
 
 
