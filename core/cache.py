@@ -3,8 +3,8 @@
 A key is a value: the function's name and its arguments, or whatever identifies the result. Results are shared and not
 copied, so their arrays become read-only when they are stored. Concurrent requests for one key compute it once.
 
-What was evicted may live on, since a tab that is open holds what its downloads are made of. Its arrays count in the
-budget until they are freed: the more tabs hold, the less is stored.
+An evicted value may still be in use, since an open tab holds the data of its downloads. Its arrays count in the budget
+until they are freed: the more the tabs hold, the less is stored.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Cache:
     ) -> Callable[P, T]:
         """``compute`` with its results cached by its name and arguments; unhashable arguments count by ``repr``.
 
-        ``state`` returns, for the arguments, what else the result depends on.
+        ``state`` returns what else the result depends on, given the arguments.
         """
         signature = inspect.signature(compute)
         name = f"{compute.__module__}.{compute.__qualname__}"
@@ -173,7 +173,7 @@ def _hashable(value: Any) -> Hashable:
 def weigh(value: Any) -> int:
     """Approximate bytes of ``value``: arrays, tensors, texts, collections and dataclasses, each object once.
 
-    An object of any other kind counts without what it refers to, which others may share, as with a model. Arrays become
+    Any other object counts without what it refers to, which may be shared, as a model is. Arrays become
     read-only.
     """
     total = 0
@@ -189,7 +189,7 @@ def weigh(value: Any) -> int:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """``value`` and all that belongs to it, each object once."""
+    """``value`` and everything that it contains, each object once."""
     seen: set[int] = set()
     waiting = [value]
     while waiting:

@@ -29,15 +29,15 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONG = 0.02
-"""Seconds that a turn lasts at least: passing it on has a cost."""
-PATIENCE = 0.1
-"""Seconds computed that a second of waiting makes up for: without it, long runs would starve. At 1 the masked word of
-the docstring took 0.48 s."""
-ASK = 0.25
-"""Seconds between two checks of a waiting run for a newer request."""
-SHOW = 1.0
-"""Seconds of waiting after which a visitor is shown the place in the queue, and then each new one."""
+MIN_TURN = 0.02
+"""The least seconds of a turn, since passing it on has a cost."""
+AGING = 0.1
+"""Aging: the seconds of service that a second of waiting offsets, so that long runs do not starve. At 1 the masked word
+of the docstring took 0.48 s."""
+CHECK_EVERY = 0.25
+"""Seconds between the checks of a waiting run for a newer request."""
+NOTIFY_EVERY = 1.0
+"""Seconds between the updates that show a waiting visitor the position in the queue."""
 
 
 class _Run:
@@ -53,7 +53,7 @@ class _Run:
 
     def rank(self, now: float) -> float:
         """Of a waiting run: seconds computed minus a share of those waited. The smallest goes next."""
-        return self.spent - PATIENCE * (now - self.since)
+        return self.spent - AGING * (now - self.since)
 
 
 class Turns:
@@ -69,11 +69,11 @@ class Turns:
     def run(
         self, check: Callable[[], object] | None = None, show: Callable[[int], object] | None = None
     ) -> Iterator[None]:
-        """A run of a page in this thread; it begins when its turn comes.
+        """A page run in this thread; it starts when its turn comes.
 
         Args:
-            check: raises where the run is to end, since its visitor has left or wants something newer.
-            show: told the number of runs that are ahead while this one waits for long, and 0 when its turn comes.
+            check: raises to end the run, when its visitor has left or made a newer request.
+            show: called with the number of runs ahead during a long wait, and with 0 when the turn comes.
         """
         run = self._here.run = _Run(check or (lambda: None), show or (lambda ahead: None))
         try:
@@ -84,16 +84,16 @@ class Turns:
             self._here.run = None
 
     def step(self) -> None:
-        """Between two parts of a long computation: end where nobody waits for it, let another run go first.
+        """Between two parts of a long computation: end an abandoned run, and let a run with less service go first.
 
-        Outside a run it does nothing.
+        Does nothing outside a run.
         """
         run: _Run | None = getattr(self._here, "run", None)
         if run is None:
             return
         run.check()
         now = time.monotonic()
-        if not self._waiting or run.pinned or now - run.since < LONG:
+        if not self._waiting or run.pinned or now - run.since < MIN_TURN:
             return
         with self._lock:
             spent = run.spent + now - run.since
@@ -104,7 +104,7 @@ class Turns:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A part of a run that waits for something else: others have its turn meanwhile."""
+        """A part of a run that waits for something else; other runs use its turn meanwhile."""
         run: _Run | None = getattr(self._here, "run", None)
         if run is None:
             yield
@@ -119,18 +119,18 @@ class Turns:
             self._here.run = run
 
     def result(self, future: Future[T]) -> T:
-        """What another run computes; others have this one's turn meanwhile."""
+        """The result of another run; other runs use this one's turn meanwhile."""
         run: _Run | None = getattr(self._here, "run", None)
         if run is None:
             return future.result()
         with self.aside():
-            while not wait((future,), ASK).done:
+            while not wait((future,), CHECK_EVERY).done:
                 run.check()
         return future.result()
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """A part of a run that holds its turn to the end, since its time is measured."""
+        """A part of a run that keeps its turn, because its time is measured."""
         run: _Run | None = getattr(self._here, "run", None)
         if run is not None:
             run.pinned += 1
@@ -142,7 +142,7 @@ class Turns:
 
     @contextmanager
     def locked(self, lock: threading.Lock) -> Iterator[None]:
-        """Hold a lock that others hold for long; whoever waits for it lets others have the turn."""
+        """Hold a lock that others may hold for long; a run that waits for it passes its turn on."""
         if not lock.acquire(blocking=False):
             with self.aside():
                 lock.acquire()
@@ -168,9 +168,9 @@ class Turns:
             self._waiting.append(run)
         shown = begun = run.since
         try:
-            while not run.turn.wait(None if always else ASK):
+            while not run.turn.wait(None if always else CHECK_EVERY):
                 run.check()
-                if (now := time.monotonic()) - shown >= SHOW:
+                if (now := time.monotonic()) - shown >= NOTIFY_EVERY:
                     run.show(self._ahead(run, now))
                     shown = now
         finally:
@@ -203,11 +203,11 @@ class Turns:
 
 
 CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
-"""What a container may take of processors: microseconds, or ``max``, of a period of so many (cgroup v2)."""
+"""A container's CPU quota (cgroup v2): microseconds, or ``max``, and the period in microseconds."""
 
 
 def processors() -> int:
-    """The number of processors that this process may use: the machine's, or what its container is limited to."""
+    """The number of processors that this process may use, within the limit of its container."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = map(int, CPU_LIMIT.read_text().split())

@@ -70,7 +70,9 @@ def prepare(checkpoint: Checkpoint, text: str, least: int = 1) -> tuple[int, ...
     return ids
 
 
-def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, rounds: int, seed: int) -> Buckets:
+def compute_buckets(
+    checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, rounds: int, seed: int
+) -> Buckets:
     """Buckets of one LSH layer and head over a text of at least :data:`LEAST` bytes.
 
     Args:
@@ -88,13 +90,13 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
     hashing_layers, heads, chunk, _ = reformer.shape_of(model)
     if layer not in hashing_layers or not 0 <= head < heads:
         raise OutOfRange(f"This model hashes in layers {_listed(hashing_layers)}, with {heads} heads each.")
-    keep: dict[int, reformer.Hashed] = {}
-    reformer.states(model, torch.tensor([ids]), rounds=rounds, seed=seed, keep=keep)
-    vectors, buckets = keep[layer].vectors[head], keep[layer].buckets[head]
+    recorded: dict[int, reformer.Hashed] = {}
+    reformer.states(model, torch.tensor([ids]), rounds=rounds, seed=seed, record=recorded)
+    vectors, buckets = recorded[layer].vectors[head], recorded[layer].buckets[head]
     count = int(model.config.num_buckets)
     weights = hashing.full_weights(vectors)
 
-    def drawn(number: int) -> Tensor:
+    def sample_buckets(number: int) -> Tensor:
         """(number, n) buckets of these vectors in that many rounds with this seed."""
         rotation = hashing.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
         return hashing.buckets_of(vectors[None, None], rotation)[0, 0]
@@ -106,7 +108,7 @@ def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, ro
         same_bucket=hashing.attended(buckets, chunk).numpy(),
         chunk=chunk,
         count=count,
-        rows=tuple(_row(weights, drawn(number), chunk) for number in reformer.ROUNDS),
+        rows=tuple(_row(weights, sample_buckets(number), chunk) for number in reformer.ROUNDS),
     )
 
 

@@ -4,8 +4,8 @@ A BigBird compares sparse and full attention. A Longformer compares four pattern
 with the chosen global tokens, with the first token alone (as in training), and with none. Its full attention uses the
 projections of the window, with a window as wide as the text; global tokens keep their own projections.
 
-Seconds are the median over the passes in this process, which alternate (sparse, full, sparse, …) so that a busy moment
-of the machine affects both; a slow text is passed once. Memory is measured for one head, since the heads are computed
+Seconds are the median over passes in this process. Passes alternate (sparse, full, sparse, …), so that other load on
+the machine affects both; a slow text is passed once. Memory is measured for one head, since the heads are computed
 one after the other here. Scores are counted, not measured.
 
 Two predictions are compared by their total variation distance, from 0 (equal) to 1 (disjoint):
@@ -38,7 +38,7 @@ Progress = Callable[[float, str], None]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""
 
 MAX_MASKS = 4
-_QUICK_SECONDS = 1.5  # timed passes that take less together are repeated twice; a visitor is waiting for longer ones
+_QUICK_SECONDS = 1.5  # faster timed passes are repeated twice; for slower ones a visitor would wait too long
 VARIANTS = {
     "full": "full attention",
     "chosen": "window and your global tokens",
@@ -50,7 +50,7 @@ MOST_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class AttentionCost:
     """The cost of one kind of attention."""
 
     scores: int
@@ -98,9 +98,9 @@ class Comparison:
     layers: int
     heads: int
     masks: tuple[MaskedWord, ...]
-    sparse: Measured
+    sparse: AttentionCost
     """Of BigBird's sparse attention; of Longformer's window with the chosen global tokens."""
-    full: Measured
+    full: AttentionCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
 def compare(
     checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
 ) -> Comparison:
-    """Run sparse and full attention over ``long``. Two comparisons at a time would disturb each other's seconds.
+    """Run sparse and full attention over ``long``. Concurrent comparisons would distort each other's times.
 
     Args:
         checkpoint: a BigBird model with a masked-token head; it is only read.
@@ -184,7 +184,7 @@ def compare(
     names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
     runs = _passes(names, tuple(names), run, progress)
     sparse, full = (
-        _measured(
+        _cost(
             runs[variant],
             total_scores(n, layers, heads, setting),
             total_scores(n, 1, heads, setting),
@@ -208,7 +208,7 @@ def compare_windows(
     """Run all `VARIANTS` over ``long``; otherwise as :func:`compare`.
 
     Args:
-        checkpoint: a Longformer with a masked-word head; it is only read.
+        checkpoint: a Longformer with a masked-token head; it is only read.
         side: tokens that the window reaches on each side.
         global_at: positions of the chosen global tokens.
     """
@@ -227,7 +227,7 @@ def compare_windows(
     names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
     runs = _passes(names, ("chosen", "full"), run, progress)
     window, full = (
-        _measured(runs[variant], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
+        _cost(runs[variant], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
         for variant, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
     )
     order = list(VARIANTS)
@@ -264,8 +264,8 @@ def _passes(
     return runs
 
 
-def _measured(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> Measured:
-    return Measured(
+def _cost(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> AttentionCost:
+    return AttentionCost(
         scores=scores,
         seconds=median(run.seconds for run in runs),
         attention_seconds=median(run.attention_seconds for run in runs),

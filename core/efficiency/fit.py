@@ -1,12 +1,13 @@
 """The memory of one device for inference and for training, with data, tensor and pipeline parallelism and ZeRO.
 
-G = D · t · p devices: t split every matrix (tensor parallelism), p split the layers (pipeline parallelism), and D train
-on different texts (data parallelism). A device holds N / (t p) parameters. ZeRO (Rajbhandari et al. 2020) divides by D
-what the D replicas hold alike: optimizer states from stage 1 on, gradients from stage 2 on, weights in stage 3.
+G = D · t · p devices: tensor parallelism splits every matrix into t, pipeline parallelism splits the layers into p, and
+D data-parallel replicas train on different texts. A device holds N / (t p) parameters. ZeRO (Rajbhandari et al. 2020)
+divides by D what the D replicas would duplicate: optimizer states from stage 1 on, gradients from stage 2 on, weights
+in stage 3.
 
 Activations follow Korthikanti et al. 2022: tensor parallelism divides most of them; a pipeline divides none on its
-first device, which holds as many micro-batches as there are stages. Left out: the layer that ZeRO-3 gathers while it is
-used, and that the first and the last stage hold the embeddings.
+first device, which holds as many micro-batches as there are stages. Not counted: the layer that ZeRO-3 gathers while it
+is used, and the embeddings of the first and last stage.
 
 Inference holds weights and the key-value cache; training holds weights, gradients, optimizer states and activations.
 ``RESERVE`` of the memory is left for everything else: buffers, the library itself, fragmentation.
@@ -25,16 +26,16 @@ from core.costs.shape import Shape
 from core.errors import OutOfRange
 
 STAGES = {
-    0: "0: all hold everything",
-    1: "1: optimizer divided",
-    2: "2: and gradients",
-    3: "3: and weights",
+    0: "0: nothing sharded",
+    1: "1: optimizer states",
+    2: "2: + gradients",
+    3: "3: + weights",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is trained. ``batch`` counts texts that one copy of the model takes at a time."""
+    """How a model is trained; ``batch`` is the micro-batch size of one replica."""
 
     data: int = 1
     tensor: int = 1
@@ -54,7 +55,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DeviceMemory:
     """Bytes on one device."""
 
     weights: float
@@ -68,14 +69,16 @@ class Held:
         return sum(amount for _, amount in self.parts())
 
     def parts(self) -> tuple[tuple[str, float], ...]:
-        """The summands with their names, in the order in which they are drawn."""
+        """(name, bytes) of each component, in the order of the figure."""
         return tuple(asdict(self).items())
 
 
-def zero(parameters: float, stage: int, data: int, optimizer: str = "adam", precision: str = "mixed") -> Held:
+def zero_memory(
+    parameters: float, stage: int, data: int, optimizer: str = "adam", precision: str = "mixed"
+) -> DeviceMemory:
     """What one of ``data`` devices holds of the model's states in a stage of ZeRO, without activations."""
     whole = states(parameters, optimizer, precision)
-    return Held(
+    return DeviceMemory(
         weights=whole.weights / (data if stage >= 3 else 1),
         gradients=whole.gradients / (data if stage >= 2 else 1),
         optimizer=whole.optimizer / (data if stage >= 1 else 1),
@@ -83,23 +86,25 @@ def zero(parameters: float, stage: int, data: int, optimizer: str = "adam", prec
     )
 
 
-def held(parameters: float, shape: Shape, plan: Plan) -> Held:
+def device_memory(parameters: float, shape: Shape, plan: Plan) -> DeviceMemory:
     """Bytes on one device (of a pipeline, on its first).
 
-    Raises :class:`core.errors.OutOfRange` when the heads cannot be shared out, or the layers are fewer than the stages.
+    Raises :class:`core.errors.OutOfRange` when the heads cannot be divided, or the layers are fewer than the stages.
     """
     check(shape, plan)
-    part = zero(parameters / (plan.tensor * plan.pipeline), plan.stage, plan.data, plan.optimizer, plan.precision)
+    part = zero_memory(
+        parameters / (plan.tensor * plan.pipeline), plan.stage, plan.data, plan.optimizer, plan.precision
+    )
     activation_bytes = activations(
         shape, plan.length, plan.batch, recompute=plan.recompute, tensor=plan.tensor, sequence=plan.sequence
     )
     if plan.precision == "full":
         activation_bytes *= 2  # the formula counts 16 bits a number
-    return Held(part.weights, part.gradients, part.optimizer, activation_bytes)
+    return DeviceMemory(part.weights, part.gradients, part.optimizer, activation_bytes)
 
 
 def check(shape: Shape, plan: Plan) -> None:
-    """Raise :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    """Raise :class:`core.errors.OutOfRange` where the plan does not divide the model."""
     for stack in shape.stacks:
         if stack.heads and stack.heads % plan.tensor:
             fits = ", ".join(str(n) for n in range(1, stack.heads + 1) if stack.heads % n == 0)
@@ -119,8 +124,8 @@ _MOST_DEVICES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """Bytes needed, by what for."""
+class MemoryNeed:
+    """Bytes needed, by component."""
 
     parts: tuple[tuple[str, float], ...]
 
@@ -132,54 +137,54 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Something else to do, and what is then needed on each device."""
+    """A change of the settings, and the memory that each device then needs."""
 
     what: str
-    """In words: a part of the section's content file."""
+    """The change, a part of the section's content file."""
     bytes: float
     fits: bool
 
 
-def room(gigabytes: float) -> float:
+def usable_bytes(gigabytes: float) -> float:
     """Bytes of a device's memory that a model may use."""
     return gigabytes * 1e9 * (1 - RESERVE)
 
 
-def to_run(parameters: float, shape: Shape, bits: str, length: int, batch: int) -> Need:
+def inference_memory(parameters: float, shape: Shape, bits: str, length: int, batch: int) -> MemoryNeed:
     """Weights of ``bits`` bits, and the cache in 16 bits for ``batch`` texts of ``length`` tokens."""
     cache = cache_bytes(shape, length, batch=batch, source=length)
-    return Need((("weights", WIDTHS[bits] * parameters), ("key-value cache", cache)))
+    return MemoryNeed((("weights", WIDTHS[bits] * parameters), ("key-value cache", cache)))
 
 
-def help_running(
+def inference_remedies(
     parameters: float, shape: Shape, bits: str, length: int, batch: int, gigabytes: float
 ) -> Iterator[Remedy]:
-    """What would make a model that does not fit run on such devices: the nearest of each kind."""
-    limit = room(gigabytes)
+    """Changes that reduce the memory of inference, the smallest sufficient one of each kind."""
+    limit = usable_bytes(gigabytes)
     for fewer in WIDTHS:
         if WIDTHS[fewer] < WIDTHS[bits]:
-            need = to_run(parameters, shape, fewer, length, batch).total
+            need = inference_memory(parameters, shape, fewer, length, batch).total
             yield Remedy(_remedy("weights", bits=fewer), need, need <= limit)
     if shape.stack("decoder") is not None:
         if batch > 1:
-            need = to_run(parameters, shape, bits, length, 1).total
+            need = inference_memory(parameters, shape, bits, length, 1).total
             yield Remedy(_remedy("one"), need, need <= limit)
         shorter = _longest(parameters, shape, bits, batch, limit, length)
         if shorter:
-            need = to_run(parameters, shape, bits, shorter, batch).total
+            need = inference_memory(parameters, shape, bits, shorter, batch).total
             yield Remedy(_remedy("shorter", tokens=f"{shorter:,}"), need, True)
-    whole = to_run(parameters, shape, bits, length, batch).total
+    whole = inference_memory(parameters, shape, bits, length, batch).total
     count = ceil(whole / limit)
     if count > 1:
         yield Remedy(_remedy("devices", devices=f"{count:,}"), whole / count, True)
 
 
-def help_training(parameters: float, shape: Shape, plan: Plan, gigabytes: float) -> Iterator[Remedy]:
-    """What would make a training that does not fit do so: one change at a time, then all together."""
-    limit = room(gigabytes)
+def training_remedies(parameters: float, shape: Shape, plan: Plan, gigabytes: float) -> Iterator[Remedy]:
+    """Changes that reduce the memory of training: one at a time, then all together."""
+    limit = usable_bytes(gigabytes)
 
     def remedy(what: str, changed: Plan, **values: str) -> Remedy:
-        need = held(parameters, shape, changed).total
+        need = device_memory(parameters, shape, changed).total
         return Remedy(_remedy(what, **values), need, need <= limit)
 
     if plan.batch > 1:
@@ -202,13 +207,13 @@ def _remedy(what: str, /, **values: str) -> str:
 def _longest(parameters: float, shape: Shape, bits: str, batch: int, limit: float, length: int) -> int:
     """The longest text below ``length`` that still fits; 0 where none does."""
     lengths = range(1, min(length, _LONGEST) + 1)
-    longest = bisect_right(lengths, limit, key=lambda n: to_run(parameters, shape, bits, n, batch).total)
+    longest = bisect_right(lengths, limit, key=lambda n: inference_memory(parameters, shape, bits, n, batch).total)
     return longest if longest < length else 0
 
 
 def _devices(parameters: float, shape: Shape, plan: Plan, limit: float) -> int:
-    """The fewest copies among which the states must be divided; 0 where the activations alone are too much."""
-    if held(parameters, shape, replace(plan, data=_MOST_DEVICES)).total > limit:
+    """The fewest data-parallel replicas that fit; 0 where the activations alone exceed the memory."""
+    if device_memory(parameters, shape, replace(plan, data=_MOST_DEVICES)).total > limit:
         return 0
     copies = range(1, _MOST_DEVICES + 1)
-    return 1 + bisect_left(copies, -limit, key=lambda n: -held(parameters, shape, replace(plan, data=n)).total)
+    return 1 + bisect_left(copies, -limit, key=lambda n: -device_memory(parameters, shape, replace(plan, data=n)).total)

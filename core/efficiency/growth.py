@@ -63,7 +63,7 @@ def lengths(most: int) -> tuple[int, ...]:
 
 
 def caches(model: Any) -> bool:
-    """Whether the model passes keys and values, or states, on to the next step."""
+    """Whether the model reuses keys and values, or states, at the next step."""
     import inspect
 
     if has(model.config, "hashing"):  # it hashes the whole text again at every step

@@ -1,11 +1,11 @@
 """Long texts for the efficient page: a lighthouse keeper's log, made by joining sentences written for this project.
 
-Each log says once what the keeper's dog is called (the clue) and asks for it once (the mask). What differs is how far
-apart the two are, and so which part of the pattern can connect them:
+Each log names the keeper's dog once (the clue) and masks the name once. Their distance differs, and so does the part of
+the pattern that can connect them:
 
-    near      the clue stands in the sentence before the mask: the window contains it
+    near      the clue is in the sentence before the mask: the window contains it
     start     the clue opens the log: the first block is global, every block attends to it
-    middle    the clue stands in the middle of the log, far from the mask: random blocks may have it, or two steps may
+    middle    the clue is in the middle of the log, far from the mask: random blocks or two layers may connect them
 
 Legend: an entry is one day of the log, two or three sentences of about 40 tokens.
 """
@@ -24,7 +24,7 @@ SAMPLES: dict[str, str] = {
     "start": "Clue at the beginning",
     "middle": "Clue in the middle, far away",
 }
-"""Slug -> what the menu says."""
+"""The menu's label of each sample."""
 
 MASK = "[MASK]"
 CLUE = "The dog of the lighthouse is called Max. Max sleeps by the stove, and every visitor knows Max."

@@ -25,7 +25,7 @@ TOKENS = 32
 WARM_UP = 2
 RUNS = 9
 FEW_RUNS = 3
-_SLOW_SECONDS = 1.0  # a slower model is passed only a few times: a visitor is waiting
+_SLOW_SECONDS = 1.0  # a slower model is timed over fewer passes, since a visitor waits
 TEXT = (
     "In the morning the old ferry left the harbour with nine passengers, two dogs and a box of letters. The wind came "
     "from the north, and the captain, who had made this crossing every day for thirty years, looked at the sky, said "
@@ -52,7 +52,7 @@ class Timing:
 def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     """Time the forward pass of a loaded model, which is only read.
 
-    Raises :class:`InputUnusable` for a model that a text alone does not run.
+    Raises :class:`InputUnusable` for a model that needs more than a text as input.
     """
     import torch
 
@@ -64,7 +64,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
         once = [_seconds(checkpoint.model, ids) for _ in range(WARM_UP)]
     except (MemoryError, AssertionError):
         raise
-    except Exception as error:  # whatever an architecture of another kind asks for
+    except Exception as error:  # an architecture may need inputs of any kind
         raise InputUnusable(f"{name} needs more than a text as input, so it cannot be timed here.") from error
     runs = RUNS if once[-1] < _SLOW_SECONDS else FEW_RUNS
     times = []

@@ -28,7 +28,7 @@ TASKS = frozenset(
         "attention.inside.block": "block",
         "attention.inside.lens": "guesses_by_layer trajectory",
         "attention.word_maps": "answer_of over_words word_attention",
-        "efficiency.buckets": "look",
+        "efficiency.buckets": "compute_buckets",
         "language.adapters": "classify",
         "language.bilingual": "predict",
         "language.codes": "classify",
@@ -47,11 +47,11 @@ TASKS = frozenset(
     }.items()
     for name in names.split()
 )
-"""The functions that an engine computes, as ``module:name``. A request for any other name is refused."""
+"""The functions that an engine computes, as ``module:name``. Requests for other names are refused."""
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
-    """The loaded checkpoint, or a part of it, shared by all who compute in this process."""
+    """The loaded checkpoint, or a part of it, shared by all runs of this process."""
     from core import checkpoints
     from core.checkpoints.memory import set_threads
 
@@ -69,7 +69,7 @@ def run(
     """The result of ``compute`` with a live model: its slug, or its slug and a part of it.
 
     Raises:
-        AtlasError: what ``compute`` raises, or EngineUnavailable where the engine is away.
+        AtlasError: what ``compute`` raises, or EngineUnavailable.
     """
     slug, part = (model, None) if isinstance(model, str) else model
     if (task := _sent(compute)) is None:
@@ -82,7 +82,7 @@ def run(
 def stream(
     compute: Callable[Concatenate[Checkpoint, P], Iterator[T]], slug: str, *args: P.args, **kwargs: P.kwargs
 ) -> Iterator[T]:
-    """As :func:`run`, of a function that yields: each step once it is computed. Closing it ends the computation."""
+    """As :func:`run`, for a function that yields: each step as soon as it is computed. Closing ends the computation."""
     if (task := _sent(compute)) is None:
         return compute(checkpoint(slug), *args, **kwargs)
     from core.engine.client import frames

@@ -1,8 +1,8 @@
-"""Sending a task to the engine: one HTTP request, whose answer is a row of frames.
+"""Sends a task to the engine: one HTTP request, whose response is a sequence of frames.
 
 A frame is its length in 8 bytes and a message: ``("value", result)``, one for each step of a generation, or
-``("error", class, sentence)``. A frame of length 0 ends the answer. While a run of a page waits, others have its turn;
-where its visitor leaves or wants something newer, the connection is closed, and the engine ends the computation.
+``("error", class, sentence)``. A frame of length 0 ends the response. While a page run waits, other runs use its turn;
+when its visitor leaves or makes a newer request, the connection is closed, and the engine ends the computation.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from core.settings import settings
 from core.turns import turns
 
 CONNECT = 5.0
-"""Seconds until an engine that does not accept a connection counts as away."""
+"""Seconds to wait for a connection before the engine counts as unavailable."""
 SILENCE = 600.0
-"""Seconds without a byte until a computation is given up."""
+"""Seconds without a byte before a computation is abandoned."""
 _readers = ThreadPoolExecutor(256, "engine")
 """Threads that wait for the network; each request has one."""
 
@@ -54,14 +54,14 @@ def frames(request: tuple[Any, ...]) -> Iterator[Any]:
     try:
         response = turns.result(_readers.submit(send))
         if response.status != 200:
-            raise EngineUnavailable(_away(f"It answers with status {response.status}."))
+            raise EngineUnavailable(_unavailable(f"It answers with status {response.status}."))
         while (message := turns.result(_readers.submit(_frame, response))) is not None:
             kind, *content = decode(message)
             if kind == "error":
                 raise _error(*content)
             yield content[0]
     except (OSError, http.client.HTTPException) as error:
-        raise EngineUnavailable(_away("It cannot be reached.")) from error
+        raise EngineUnavailable(_unavailable("It cannot be reached.")) from error
     finally:
         gone.set()
         for line in lines:  # closing alone would not wake the thread that reads
@@ -102,7 +102,7 @@ def _error(name: str, sentence: str) -> AtlasError:
     return kind(sentence) if isinstance(kind, type) and issubclass(kind, AtlasError) else AtlasError(sentence)
 
 
-def _away(reason: str) -> str:
+def _unavailable(reason: str) -> str:
     return (
         f"The model engine of this installation is away. {reason} Pages without a live model work; try this one again "
         "in a minute. The host can start the engine with “python -m core serve” (ATLAS_ENGINE_URL)."

@@ -1,7 +1,7 @@
-"""Requests and results as bytes: a safetensors file whose metadata hold the value as JSON and whose tensors its arrays.
+"""Requests and results as bytes: a safetensors file with the value as JSON in its metadata and the arrays as tensors.
 
-Only plain values, arrays and dataclasses of ``core`` can be written, and only those are made when a message is read: no
-pickle, so whoever reaches the port of an engine can start its tasks and run no code of their own.
+Only plain values, arrays and dataclasses of ``core`` can be written and read, without pickle: whoever reaches the port
+of an engine can start its tasks, but cannot run other code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def decode(message: bytes) -> Any:
     """The value that :func:`encode` wrote.
 
     Raises:
-        ValueError: these bytes are no message.
+        ValueError: the bytes are not a message.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -61,7 +61,7 @@ def _plain(value: Any, arrays: dict[str, Any]) -> Any:
         return {"array" if isinstance(value, np.ndarray) else "number": key}
     if isinstance(value, Mapping):
         return {"dict": [[_plain(key, arrays), _plain(item, arrays)] for key, item in value.items()]}
-    if _ours(kind):
+    if _is_core_data(kind):
         names = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
         return {f"{kind.__module__}:{kind.__qualname__}": [_plain(getattr(value, name), arrays) for name in names]}
     if _COLLECTIONS.get(kind.__name__) is kind:
@@ -84,18 +84,18 @@ def _value(plain: Any, arrays: Mapping[str, Any]) -> Any:
     if not module.startswith("core."):
         raise TypeError(name)
     kind: Any = getattr(sys.modules.get(module) or import_module(module), qualname)
-    if not _ours(kind):
+    if not _is_core_data(kind):
         raise TypeError(name)
     if not is_dataclass(kind):
         return kind(*values)
-    # exactly what was written: nothing is checked or computed again
-    made: Any = object.__new__(kind)  # type: ignore[arg-type]
+    # no __init__: nothing is checked or computed again
+    instance: Any = object.__new__(kind)  # type: ignore[arg-type]
     for field, item in zip(fields(kind), values, strict=True):
-        object.__setattr__(made, field.name, item)
-    return made
+        object.__setattr__(instance, field.name, item)
+    return instance
 
 
-def _ours(kind: Any) -> bool:
-    """Whether objects of this class are data of ours: a dataclass or a named tuple of ``core``."""
+def _is_core_data(kind: Any) -> bool:
+    """Whether this class is a dataclass or a named tuple of ``core``."""
     named = isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
     return named and kind.__module__.startswith("core.")

@@ -1,8 +1,8 @@
-"""The engine's side: what a request asks for, computed with this process's own models; and its deployment by Ray Serve.
+"""The engine: computes requests with this process's own models, and its deployment by Ray Serve.
 
 Each replica is a process. Requests for a masked word that arrive within some milliseconds share a forward pass
-(`serve.batch`): one of `BATCHED`. A request whose connection is closed ends at its next forward pass, which is a step
-of its turn (`core.turns`).
+(`serve.batch`, for the tasks of `BATCHED`). A request whose connection is closed ends at its next forward pass, which
+is a step of its turn (`core.turns`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ END = bytes(8)
 
 
 class _Gone(BaseException):
-    """Nobody waits for this answer."""
+    """The client has closed the connection."""
 
 
 def answer(body: bytes, gone: threading.Event) -> Iterator[bytes]:
-    """The frames that answer a request. ``gone`` ends the computation; then there are no more."""
+    """The frames of the response to a request. Setting ``gone`` ends the computation."""
 
     def check() -> None:
         if gone.is_set():
@@ -59,7 +59,7 @@ def answer(body: bytes, gone: threading.Event) -> Iterator[bytes]:
 
 
 def answer_together(bodies: Sequence[bytes]) -> list[bytes]:
-    """The answers to requests for one of `BATCHED`, those for one model by one call; one by one where that fails."""
+    """The responses to requests for tasks of `BATCHED`: one call for each model, or one by one where that fails."""
     answers: dict[int, bytes] = {}
     groups: dict[tuple[str, str, Any], list[tuple[int, Any]]] = defaultdict(list)
     for number, body in enumerate(bodies):
@@ -70,7 +70,7 @@ def answer_together(bodies: Sequence[bytes]) -> list[bytes]:
         try:
             with turns.run():
                 results = _function(BATCHED[task])(checkpoint(slug, part), [args for _, args in calls])
-        except Exception:  # each alone tells which one it was  # noqa: S112
+        except Exception:  # computed one by one below, each with its own error  # noqa: S112
             continue
         answers |= {number: _frame("value", value) + END for (number, _), value in zip(calls, results, strict=True)}
     return [answers.get(i) or b"".join(answer(body, threading.Event())) for i, body in enumerate(bodies)]
@@ -125,7 +125,7 @@ class Engine:
         return StreamingResponse(self._frames(body))
 
     async def _frames(self, body: bytes) -> AsyncIterator[bytes]:
-        """The frames of :func:`answer`, which a thread of its own computes."""
+        """The frames of :func:`answer`, computed in another thread."""
         loop, gone = asyncio.get_running_loop(), threading.Event()
         frames: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -149,9 +149,9 @@ def deploy(
     """Start the engine on this machine, or on the Ray cluster at ``address``; returns its handle.
 
     Args:
-        replicas: how many there are; with ``most`` above it, Serve adds replicas while requests wait, up to that.
-        cpus: processors that Ray reserves for a replica.
-        batch: requests that one forward pass computes at most; 1 turns batching off.
+        replicas: their number; where ``most`` is larger, Serve adds up to ``most`` while requests wait.
+        cpus: processors that Ray reserves for each replica.
+        batch: the most requests in one forward pass; 1 turns batching off.
         wait: seconds that a request waits for others.
 
     Raises:

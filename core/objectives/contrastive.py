@@ -42,7 +42,7 @@ class Loss:
     similarity: Floats  # (rows, columns) cosines
     probability: Floats  # (rows, columns) softmax of each row's scores; a point never competes with itself
     terms: Floats  # what each row adds to the value
-    slopes: tuple[Floats, ...]
+    gradients: tuple[Floats, ...]
     """For each set of points: the derivative of the loss by the angle, in radians, counterclockwise."""
 
 
@@ -66,8 +66,8 @@ def image_text(images: Sequence[float], texts: Sequence[float], temperature: flo
     by_image, by_text = log_softmax(similarity, temperature), log_softmax(similarity.T, temperature).T
     terms = -np.diag(by_image + by_text) / (2 * count)
     error = (np.exp(by_image) + np.exp(by_text) - 2 * np.eye(count)) / (2 * count * temperature)
-    slopes = _slope(image_vectors, error @ text_vectors), _slope(text_vectors, error.T @ image_vectors)
-    return Loss(float(terms.sum()), similarity, np.exp(by_image), terms, slopes)
+    gradients = _tangential(image_vectors, error @ text_vectors), _tangential(text_vectors, error.T @ image_vectors)
+    return Loss(float(terms.sum()), similarity, np.exp(by_image), terms, gradients)
 
 
 def supervised(points: Sequence[float], classes: Sequence[int], temperature: float = TEMPERATURE) -> Loss:
@@ -82,16 +82,16 @@ def supervised(points: Sequence[float], classes: Sequence[int], temperature: flo
     terms = -(share * np.where(partner, logs, 0.0)).sum(axis=1)
     probability = np.exp(logs)
     error = np.where(partners > 0, probability - share, 0.0) / temperature
-    return Loss(float(terms.sum()), similarity, probability, terms, (_slope(where, (error + error.T) @ where),))
+    return Loss(float(terms.sum()), similarity, probability, terms, (_tangential(where, (error + error.T) @ where),))
 
 
-def descend(degrees: Sequence[float], slopes: Floats, step: float = 10.0) -> list[float]:
+def descend(degrees: Sequence[float], gradients: Floats, step: float = 10.0) -> list[float]:
     """The angles after one gradient step; the point with the largest gradient moves by ``step`` degrees at most."""
-    moves = -np.rad2deg(slopes)
+    moves = -np.rad2deg(gradients)
     most = float(np.abs(moves).max(initial=0.0))
     return [float(angle + move * min(1.0, step / max(most, step))) for angle, move in zip(degrees, moves, strict=True)]
 
 
-def _slope(points: Floats, gradient: Floats) -> Floats:
+def _tangential(points: Floats, gradient: Floats) -> Floats:
     """(n,) the part of the gradient along the circle."""
     return np.asarray(gradient[:, 1] * points[:, 0] - gradient[:, 0] * points[:, 1], dtype=np.float64)

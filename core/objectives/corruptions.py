@@ -10,8 +10,7 @@ rotate          the text begins at a random token, and the tokens before it foll
 ==============  ====================================================================================================
 
 Every function takes a text as a list of sentences (lists of ids, at least one id in all) and its own random generator,
-and gives a flat list of ids. Nothing but masks is added, so that a text is never longer than before, except by masks of
-empty spans.
+and returns a flat list of ids. Only masks are added, so a text grows only by the masks of empty spans.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ positions of the tokens instead of the tokens, so that every token can be traced
 sentence permutation, document rotation, token deletion, token masking, text infilling. The large model was trained with
 two of them, ``permute`` and ``infill``.
 
-A token of the format that somebody typed may move with the text, but is neither deleted nor masked. Spans are then
-sampled between such tokens.
+A special token that a visitor typed may move with the text, but is neither deleted nor masked. Spans are then sampled
+between such tokens.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from core.errors import InputUnusable
 from core.objectives import corruptions
-from core.objectives.example import Cell, Change, Example, written
+from core.objectives.example import Cell, Change, Example, seq2seq
 
 KINDS = ("permute", "rotate", "delete", "mask", "infill")
 """In the order in which they run."""
@@ -42,7 +42,7 @@ def corrupt(
     Args:
         sentences: the text as sentences of tokens; none is empty.
         kinds: names of :data:`KINDS`; none of them leaves the text as it is.
-        special: tokens of the format, which are left alone where somebody typed them.
+        special: special tokens, which stay unchanged where a visitor typed them.
 
     Raises:
         InputUnusable: no ordinary token.
@@ -55,7 +55,7 @@ def corrupt(
         for position, token in enumerate(original)
     ]
     if "permute" in kinds:
-        row = _moved(row, corruptions.permute_sentences(_places(sentences), _MASK, rng))
+        row = _moved(row, corruptions.permute_sentences(_positions(sentences), _MASK, rng))
     if "rotate" in kinds:
         row = _moved(row, corruptions.rotate([range(len(row))], _MASK, rng))
     if "delete" in kinds:
@@ -72,17 +72,17 @@ def corrupt(
         row = _infilled(row, rng)
     begin, end = Cell("<s>", change="special"), Cell("</s>", change="special")
     answer = [*(Cell(token, origin=position) for position, token in enumerate(original)), end]
-    return written(original, (begin, *row, end), answer, end.token)
+    return seq2seq(original, (begin, *row, end), answer, end.token)
 
 
-def _places(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
-    """The sentences as the numbers of their tokens in the text."""
+def _positions(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The sentences as positions of their tokens in the text."""
     starts = np.cumsum([0, *map(len, sentences)]).tolist()
     return [list(range(starts[i], starts[i + 1])) for i in range(len(sentences))]
 
 
 def _moved(row: Sequence[Cell], order: Sequence[int]) -> list[Cell]:
-    """``row`` in another order; a token that stands elsewhere now is marked."""
+    """``row`` in another order; tokens at a new position are marked as moved."""
     return [
         row[position]
         if position == index or row[position].change == "special"
@@ -97,13 +97,13 @@ def _free(row: Sequence[Cell]) -> list[int]:
 
 
 def _infilled(row: Sequence[Cell], rng: np.random.Generator) -> list[Cell]:
-    """``row`` with spans infilled between the tokens of the format, wherever there are enough tokens for one."""
-    stretches = [(fixed, list(span)) for fixed, span in groupby(row, key=lambda cell: cell.change == "special")]
-    longest = max(len(span) for fixed, span in stretches if not fixed)
+    """``row`` with spans infilled between special tokens, wherever there are enough tokens for a span."""
+    pieces = [(fixed, list(span)) for fixed, span in groupby(row, key=lambda cell: cell.change == "special")]
+    longest = max(len(span) for fixed, span in pieces if not fixed)
     out: list[Cell] = []
-    for fixed, span in stretches:
-        spared = fixed or (len(span) < longest and not round(corruptions.INFILLED * len(span)))
-        out += span if spared else _filled(span, corruptions.infill([range(len(span))], _MASK, rng))
+    for fixed, span in pieces:
+        skipped = fixed or (len(span) < longest and not round(corruptions.INFILLED * len(span)))
+        out += span if skipped else _filled(span, corruptions.infill([range(len(span))], _MASK, rng))
     return out
 
 
@@ -111,7 +111,7 @@ def _filled(row: Sequence[Cell], filled: Sequence[int]) -> list[Cell]:
     """``row`` after infilling, given as positions of it with masks between them.
 
     The mask of an empty span counts as inserted. Adjacent masks, which happen when hardly a token is left, all count as
-    masked if any token between their neighbors is gone.
+    masked if any token between their neighbors was removed.
     """
     out: list[Cell] = []
     before = -1

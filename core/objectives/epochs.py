@@ -32,7 +32,7 @@ def masks(
     """Which tokens are targets in epochs 1, ..., ``epochs``.
 
     Args:
-        count: tokens of the text, those of the format included.
+        count: tokens of the text, special ones included.
         copies: static masking takes copy 1, 2, ..., ``copies``, and then copy 1 again. None is dynamic masking: as many
             copies as epochs.
 

@@ -28,7 +28,7 @@ Change = Literal["kept", "masked", "random", "replaced", "unchanged", "inserted"
 """What happened to a position. ``kept``: nothing. ``masked``: it holds a mask token or a sentinel. ``random``: another
 token, sampled from the vocabulary. ``replaced``: another token, sampled from a model. ``unchanged``: chosen as a target
 but left as it was. ``inserted``: a mask token where the text has none. ``moved``: a token from another position.
-``special``: a token of the format ([CLS], [SEP], <s>)."""
+``special``: a special token ([CLS], [SEP], <s>)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def causal(cells: Sequence[Cell], kind: Kind = "decoder") -> Visible:
     return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.causal, len(names)))
 
 
-def written(original: Sequence[str], source: Sequence[Cell], answer: Sequence[Cell], begin: str) -> Example:
+def seq2seq(original: Sequence[str], source: Sequence[Cell], answer: Sequence[Cell], begin: str) -> Example:
     """An example whose decoder predicts ``answer``, token by token.
 
     At step t the decoder reads the answer up to t - 1 and predicts token t (teacher forcing); ``begin``, a token of the
@@ -131,7 +131,7 @@ class Tally:
 
     draws: int = 0
     tokens: int = 0
-    """Positions that are not of the format."""
+    """Positions without those of special tokens."""
     changes: Counter[str] = field(default_factory=Counter)
     """Targets by how their position was changed."""
     answers: Counter[int] = field(default_factory=Counter)

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InputUnusable
-from core.objectives.example import Cell, Example, written
+from core.objectives.example import Cell, Example, seq2seq
 
 RATIO = 0.3
 Choice = Literal["ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"]
@@ -84,7 +84,7 @@ def corrupt(sentences: Sequence[Sequence[str]], chosen: Sequence[int], special: 
     Args:
         sentences: the text as sentences of tokens.
         chosen: numbers of the sentences to remove.
-        special: tokens of the format, which stay in the input, without a loss, where somebody typed them.
+        special: special tokens, which stay in the input, without a loss, where a visitor typed them.
 
     Raises:
         InputUnusable: fewer than two sentences.
@@ -106,4 +106,4 @@ def corrupt(sentences: Sequence[Sequence[str]], chosen: Sequence[int], special: 
         source += cells
     last = Cell("</s>", change="special", segment=len(sentences) - 1)
     original = tuple(token for sentence in sentences for token in sentence)
-    return written(original, (*source, last), (*answer, last), "<pad>")
+    return seq2seq(original, (*source, last), (*answer, last), "<pad>")

@@ -7,12 +7,12 @@ one. All tokens of a unit are changed alike (80, 10 and 10%), as in the released
 
 ERNIE took phrases and entities from language tools. Here a simple rule replaces them, for English:
 
-entity  a run of words with a capital or a digit at its beginning; a single word that opens a sentence is none, nor
-        is *I*
-phrase  a run of words between function words, common verbs, words in -ed, and marks, together with an article,
-        possessive or number before it; two words at least
+entity  a span of words that begin with a capital or a digit; neither a single word at the start of a sentence nor *I*
+        counts
+phrase  a span of words between function words, common verbs, words in -ed, and punctuation, with the article,
+        possessive or number before it; at least two words
 
-Both miss many, so a visitor can type units.
+Both rules miss many units, so a visitor can type more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from core.objectives import masked
-from core.objectives.spans import runs
+from core.objectives.spans import group_adjacent
 
 Level = Literal["basic", "phrase", "entity"]
 Unit = tuple[int, ...]
@@ -53,11 +53,11 @@ _END = re.compile(r"[.!?…:;]$")
 
 
 def entities(words: Sequence[str]) -> tuple[Unit, ...]:
-    """Runs of words that the rule takes for names; ``words`` as they were typed, marks among them."""
+    """The spans of words that the rule takes for names; ``words`` include punctuation."""
     own = ("I", "I'm", "I've", "I'll")
     named = [at for at, word in enumerate(words) if (word[:1].isupper() or word[:1].isdigit()) and word not in own]
     found_units: list[Unit] = []
-    for unit in runs(named):
+    for unit in group_adjacent(named):
         opens = unit[0] == 0 or bool(_END.search(words[unit[0] - 1]))
         plain = words[unit[0]].lower() in OPENERS | STOPS or (
             opens and len(unit) == 1 and not words[unit[0]][:1].isdigit()
@@ -69,10 +69,10 @@ def entities(words: Sequence[str]) -> tuple[Unit, ...]:
 
 
 def phrases(words: Sequence[str]) -> tuple[Unit, ...]:
-    """Runs of at least two words that the rule takes for phrases."""
+    """The spans of at least two words that the rule takes for phrases."""
     result: list[Unit] = []
     unit: list[int] = []
-    inside = False  # whether the run has a word with a content of its own
+    inside = False  # whether the span has a content word
     for index, word in enumerate([*words, "."]):
         opens, content = word.lower() in OPENERS, _content(word.lower())
         if inside and (opens or not content):
@@ -92,7 +92,7 @@ def _content(lower: str) -> bool:
 
 
 def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Unit, ...]:
-    """Where the units that a visitor typed stand among ``words`` (a mark is a word), in any case; none overlap."""
+    """The occurrences in ``words`` of the units that a visitor typed, ignoring case; none overlap."""
     lower, used, result = [word.lower() for word in words], set[int](), list[Unit]()
     for unit in typed:
         parts_of_unit = re.findall(r"\w+|[^\w\s]", unit.lower())

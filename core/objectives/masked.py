@@ -36,7 +36,7 @@ class Settings(TypedDict, total=False):
     """Share of the tokens that are chosen."""
     mask: str
     fixed: Collection[int]
-    """Positions of tokens of the format: never chosen, never changed."""
+    """Positions of special tokens: never chosen, never changed."""
 
 
 def choose(free: Bools, rng: np.random.Generator, *, rate: float = RATE) -> Bools:
@@ -106,9 +106,9 @@ def mask_tokens(
     """The example in which each position of ``fates`` is a target and changed so.
 
     Args:
-        tokens: the text with the tokens of the format.
+        tokens: the text with its special tokens.
         vocabulary: what a random token is sampled from.
-        fixed: positions of tokens of the format.
+        fixed: positions of special tokens.
         groups: for each target the number of the unit that was chosen as one.
     """
     cells: list[Cell] = []
@@ -189,8 +189,8 @@ def corrupt(
     """Single tokens masked, as BERT does it; see `Settings`.
 
     Args:
-        tokens: the text with the tokens of the format ([CLS], [SEP]).
-        vocabulary: what a random token is sampled from, without tokens of the format.
+        tokens: the text with its special tokens ([CLS], [SEP]).
+        vocabulary: what a random token is sampled from, without special tokens.
         rng: the only source of randomness.
     """
     chosen = choose(free(len(tokens), fixed), rng, rate=rate)
@@ -202,7 +202,9 @@ def corrupt(
     return mask_tokens(tokens, fates, vocabulary, rng, mask=mask, fixed=fixed)
 
 
-def over(pair: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]) -> Example:
+def mask_pair(
+    pair: Example, vocabulary: Sequence[str], rng: np.random.Generator, **settings: Unpack[Settings]
+) -> Example:
     """``pair`` with tokens masked as well, as BERT is trained on masked tokens and the next sentence at once.
 
     Tokens of the format are left alone, and the positions of ``fixed``.

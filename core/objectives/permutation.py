@@ -39,10 +39,10 @@ def corrupt(tokens: Sequence[str], order: Sequence[int], k: float = K, special: 
     """The text as it is, each predicted position with its own token as target.
 
     Args:
-        tokens: n tokens, those of the format included.
+        tokens: n tokens, special ones included.
         order: all ordinary positions, in the order of prediction.
         k: one in so many is predicted.
-        special: positions of the format, which are context from the start.
+        special: positions of special tokens, which are context from the start.
 
     Returns:
         ``visible`` has the content stream as ``encoder`` and the query stream as ``query``; ``order`` the predicted

@@ -1,4 +1,4 @@
-r"""Prefix language model: the first part of a text is given, the rest is predicted (Raffel et al., 2019, section 3.2).
+r"""Prefix language model: the first part of a text is context, the rest predicted (Raffel et al., 2019, section 3.2).
 
 .. math:: L = -\frac{1}{n - c} \sum_{i=c+1}^{n} \log p(x_i \mid x_1, \dots, x_{i-1})
 

@@ -12,12 +12,11 @@ with the tokens of its span, and a last sentinel:
 .. math:: L = -\frac{1}{|y|} \sum_t \log p(y_t \mid y_{<t}, \tilde x)
 
 Which spans: the released code (``random_spans_noise_mask`` in t5/data/preprocessors.py of the authors' repository)
-divides the h masked tokens into s spans of at least one, and the n - h others likewise, all divisions being equally
-likely, and alternates them, beginning with an unmasked one. So a text never begins with a masked token, and always ends
-with one.
+divides the h masked tokens into s spans of at least one, and the n - h others likewise. All divisions are equally
+likely. Unmasked and masked spans alternate, so a text never begins with a masked token and always ends with one.
 
-A token of the format that somebody typed is never masked: spans are sampled over the other tokens, and a span around
-such a token becomes two. A sentinel that was typed is not used again.
+A special token that a visitor typed is never masked: spans are sampled over the other tokens, and a span around such a
+token becomes two. A sentinel in the typed text is not used again.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputUnusable
-from core.objectives.example import Bools, Cell, Example, written
+from core.objectives.example import Bools, Cell, Example, seq2seq
 
 RATE = 0.15
 MEAN = 3.0
@@ -37,7 +36,7 @@ SENTINELS = 100
 
 
 def division(items: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(parts,) whole numbers of at least 1 that sum to ``items``, every such row being equally likely."""
+    """(parts,) whole numbers of at least 1 that sum to ``items``, sampled uniformly from all such rows."""
     boundaries = 1 + np.sort(rng.permutation(items - 1)[: parts - 1])
     return np.diff(np.concatenate([[0], boundaries, [items]])).astype(np.int64)
 
@@ -65,10 +64,10 @@ def corrupt(
     Args:
         rate: share of the tokens that is masked.
         mean: mean tokens in a span.
-        special: tokens of the format, which are left alone where somebody typed them.
+        special: special tokens, which stay unchanged where a visitor typed them.
 
     Raises:
-        InputUnusable: fewer than two ordinary tokens, or more runs than there are sentinels.
+        InputUnusable: fewer than two ordinary tokens, or more spans than there are sentinels.
     """
     original = tuple(tokens)
     ordinary = [position for position, token in enumerate(original) if token not in special]
@@ -76,7 +75,7 @@ def corrupt(
         raise InputUnusable("A single token has no context to predict it from. Type a sentence of a few words.")
     removed = np.zeros(len(original), dtype=np.bool_)
     removed[ordinary] = noise_mask(len(ordinary), rng, rate, mean)
-    spans = int(np.sum(removed & ~np.roll(removed, 1)))  # the first token is never hidden, so nothing runs over the end
+    spans = int(np.sum(removed & ~np.roll(removed, 1)))  # the first token is never removed, so no span wraps around
     marks = [name for name in map("<extra_id_{}>".format, range(SENTINELS)) if name not in original]
     if spans + 1 > len(marks):
         raise InputUnusable(f"{spans} spans need more than the {len(marks)} sentinels there are. Choose longer spans.")
@@ -95,4 +94,4 @@ def corrupt(
         answer.append(Cell(token, origin=position))
     end = Cell("</s>", change="special")
     last = Cell(marks[spans], change="masked", note="sentinel")
-    return written(original, (*source, end), (*answer, last, end), "<pad>")
+    return seq2seq(original, (*source, end), (*answer, last, end), "<pad>")

@@ -37,7 +37,7 @@ LONGEST = 10
 class Boundary(NamedTuple):
     """What one token of a span is predicted from, besides its own state. All are indices of the input."""
 
-    place: int
+    position: int
     left: int
     right: int
     distance: int
@@ -73,15 +73,15 @@ def choose(
             break
         start, length = int(rng.choice(free)), int(lengths(1, rng, longest)[0])
         for at, word in enumerate(all_words[start : start + length]):
-            # A token of the format between two words ends the span, and so does the number of tokens to mask.
+            # A special token between two words ends the span, and so does the number of tokens to mask.
             if at and word[0] != all_words[start + at - 1][-1] + 1:
                 break
             masked_positions.update(word[: max(0, room - len(masked_positions - set(word)))])
-    return runs(sorted(masked_positions))
+    return group_adjacent(sorted(masked_positions))
 
 
-def runs(positions: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Ascending places as runs of neighbors."""
+def group_adjacent(positions: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Ascending positions, grouped into spans of adjacent ones."""
     result: list[list[int]] = []
     for position in positions:
         if result and result[-1][-1] == position - 1:
@@ -109,7 +109,7 @@ def corrupt(
 def boundaries(example: Example) -> tuple[Boundary, ...]:
     """What each masked token is predicted from in the second loss; none for a span at an end of the input."""
     result: list[Boundary] = []
-    for span in runs(example.targets):
+    for span in group_adjacent(example.targets):
         left, right = span[0] - 1, span[-1] + 1
         if left >= 0 and right < len(example.source):
             result.extend(Boundary(position, left, right, position - left) for position in span)

@@ -38,7 +38,7 @@ def corrupt(
     Args:
         first, second: the sentence and its translation as tokens.
         vocabulary: what a random token is sampled from.
-        special: tokens of the format, which are left alone where somebody typed them.
+        special: special tokens, which stay unchanged where a visitor typed them.
 
     Raises:
         InputUnusable: no token in the first sentence.

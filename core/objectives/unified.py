@@ -86,7 +86,7 @@ def corrupt(
 
     Args:
         first, second: two texts as tokens; ``left`` and ``right`` read them as one.
-        special: tokens of the format, which are left alone where somebody typed them.
+        special: special tokens, which stay unchanged where a visitor typed them.
 
     Raises:
         InputUnusable: no token; or one text alone where two are needed.

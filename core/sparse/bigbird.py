@@ -1,14 +1,14 @@
 """BigBird with an attention that is chosen before the call: full, or block-sparse (`core.sparse.encoder`).
 
-transformers 5.23 decides by length: a text of at most (5 + 2r) b tokens switches the *instance* to full attention for
-good (``BigBirdModel.forward``), and in evaluation its random blocks are all block 0. Here sparse attention works at
-any length (where few blocks are left, fewer are drawn), and the instance is as it was afterwards.
+In transformers 5.23 a text of at most (5 + 2r) b tokens switches the *instance* to full attention for good
+(``BigBirdModel.forward``), and in evaluation all random blocks are block 0. Here sparse attention works at any length
+(a short text has fewer random blocks), and the instance is not changed.
 
     full       softmax(q kᵀ / √d) v                                          n² scores
-    by mask    the same, with −∞ where the pattern says no                   n² scores, of which few count
+    by mask    the same, with −∞ outside the pattern                         n² scores, few of them allowed
     gathered   for each block of queries, only the blocks it attends to    about (w + g + r) b n scores
 
-The last two give the same numbers; a test holds them together.
+The last two give the same numbers, which a test compares.
 
 Zaheer et al. 2020, arXiv 2007.14062. Legend: n tokens, L layers, H heads, d head dimension, b block size, B blocks,
 R rows of blocks that are not global, M blocks that such a row attends to.
@@ -36,8 +36,8 @@ from core.sparse.encoder import (
     check,
     first_head,
     head_by_head,
+    last_states,
     measure_peak,
-    through,
     timed,
 )
 from core.sparse.layout import NONE, Sparsity
@@ -71,7 +71,7 @@ def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple
 def _blocks(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
     """(L, H, B, B) True where a block of queries attends to one of ``total`` blocks of keys.
 
-    Cached, as texts of about the same length have the same blocks; it is never written to.
+    Cached, since texts of about the same length have the same blocks; callers must not write to it.
     """
     n = total * sparsity.block_size
     kinds = [[sparsity.kinds(n, layer, head) for head in range(heads)] for layer in range(layers)]
@@ -86,7 +86,7 @@ def attended(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.
 
 
 def _spread(blocks: Tensor, size: int) -> Tensor:
-    """(..., B, B) values of blocks to (..., B b, B b) of tokens; far faster than to index them."""
+    """(..., B, B) values of blocks to (..., B b, B b) of tokens, far faster than by indexing."""
     total = blocks.shape[-1]
     wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
     return wide.reshape(*blocks.shape[:-2], total * size, total * size)
@@ -158,8 +158,8 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
 def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> Encoded:
     """All weights of block-sparse attention over a short text; ``ids`` has shape (1, n). Takes L × H × n × n numbers.
 
-    As whole matrices are wanted, all heads of a layer are computed at once and what a block does not attend to is
-    masked; a test holds them to what :func:`forward` gathers.
+    All heads of a layer are computed at once, and what a block does not attend to is masked; a test compares the result
+    with what :func:`forward` gathers.
 
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`forward`.
@@ -178,7 +178,7 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> Encoded:
         attentions.append(torch.softmax(scores, dim=-1))
         return attentions[-1] @ value
 
-    through(model, ids, attend)
+    last_states(model, ids, attend)
     return Encoded(tuple(attentions))
 
 

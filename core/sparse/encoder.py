@@ -4,10 +4,10 @@ Many visitors share an instance, so it is only read: its embeddings, projections
 called, and the attention between them is computed here, in plain matrix products. A fused kernel would be faster and
 use less memory, for full attention too, but it would not show what is counted.
 
-Tensor memory is watched operation by operation: tracemalloc counts Python's objects alone, the process's resident size
-hardly ever shrinks, and torch's profiler counts what other visitors allocate in the same moment. A storage that an
-operation of this thread makes counts until the last tensor on it is gone. What an operation uses inside itself and
-frees before it returns does not count.
+Tensor memory is tracked operation by operation: tracemalloc counts only Python objects, the process's resident size
+hardly ever shrinks, and torch's profiler counts what other visitors allocate at the same time. A storage that an
+operation of this thread allocates counts until its last tensor is freed. What an operation allocates and frees
+internally does not count.
 
 Legend: R rows, n tokens, h hidden size, H heads, d head dimension, L layers.
 """
@@ -75,7 +75,7 @@ def split_heads(vectors: Tensor, heads: int) -> Tensor:
     return vectors.view(rows, n, heads, -1).transpose(1, 2)
 
 
-def through(model: Any, ids: Tensor, attend: Attend, progress: Progress | None = None) -> Tensor:
+def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | None = None) -> Tensor:
     """(R, n) ids without padding to (R, n, h) last hidden states of a model with BERT's layers."""
     heads = int(model.config.num_attention_heads)
     hidden: Tensor = model.base_model.embeddings(input_ids=ids)
@@ -98,7 +98,7 @@ def timed(
     """One pass over a text, and the logits that ``head`` gives at ``positions``."""
     spent = 0.0
 
-    def watched(*inputs: Any) -> Tensor:
+    def timed_attention(*inputs: Any) -> Tensor:
         nonlocal spent
         started = perf_counter()
         context = attend(*inputs)
@@ -106,7 +106,7 @@ def timed(
         return context
 
     began = perf_counter()
-    hidden = through(model, torch.tensor([list(ids)], dtype=torch.long), watched, progress)
+    hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), timed_attention, progress)
     logits: Tensor = head(hidden[0, list(positions)])
     return Run(logits.float().numpy().copy(), perf_counter() - began, spent)
 
@@ -123,7 +123,7 @@ def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
-    """Refuse a text of ``n`` tokens that is empty or too long, and positions outside of it."""
+    """Raise InputEmpty, InputTooLong or OutOfRange for a text of ``n`` tokens and these positions."""
     if n == 0:
         raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
     if n > limit:
@@ -132,32 +132,32 @@ def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
         raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was requested.")
 
 
-class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds up the storages that are alive; ``peak`` is the most there ever was, in bytes."""
+class _MemoryTracker(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Sums the live storages; ``peak`` is the largest sum so far, in bytes."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.held = self.peak = 0
         self._users: Counter[int] = Counter()
-        self._theirs: set[int] = set()
+        self._earlier: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for leaf in tree_leaves((args, kwargs)):
             if isinstance(leaf, Tensor) and not self._users[self._address(leaf)]:
-                self._theirs.add(self._address(leaf))  # was there before: not ours to count
+                self._earlier.add(self._address(leaf))  # allocated before, so not counted
         result = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(result):
             if isinstance(leaf, Tensor):
-                self._see(leaf)
+                self._count(leaf)
         return result
 
     @staticmethod
     def _address(tensor: Tensor) -> int:
         return tensor.untyped_storage().data_ptr()
 
-    def _see(self, tensor: Tensor) -> None:
+    def _count(self, tensor: Tensor) -> None:
         address, size = self._address(tensor), tensor.untyped_storage().nbytes()
-        if address in self._theirs or not size:
+        if address in self._earlier or not size:
             return
         if not self._users[address]:
             self.held += size
@@ -172,10 +172,10 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def measure_peak(call: Callable[[], object]) -> int:
-    """The tensor memory in bytes that ``call`` holds at its peak beyond what was there before.
+    """The peak tensor memory in bytes that ``call`` allocates.
 
-    Watching slows the call down: measure seconds in another run. Only this thread's operations count.
+    Tracking slows the call down: measure seconds in another run. Only this thread's operations count.
     """
-    with _Watch() as watch:
+    with _MemoryTracker() as tracker:
         call()
-    return int(watch.peak)
+    return int(tracker.peak)

@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-ITSELF = -1e5
-"""Score of a token with itself, as in transformers: it matters only where every other key is masked."""
+SELF_SCORE = -1e5
+"""A token's score with itself, as in transformers: it matters only where every other key is masked."""
 
 
 def rotations(heads: int, width: int, rounds: int, buckets: int, seed: int) -> Tensor:
@@ -89,10 +89,10 @@ def weights(vectors: Tensor, same_bucket: Tensor) -> Tensor:
 def full_weights(vectors: Tensor) -> Tensor:
     """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention.
 
-    Keys are scaled to unit mean square and divided by the square root of d; a token's own score is :data:`ITSELF`.
+    Keys are scaled to unit mean square and divided by the square root of d; a token's own score is :data:`SELF_SCORE`.
     """
     n = len(vectors)
-    scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
+    scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), SELF_SCORE)
     return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
 
 

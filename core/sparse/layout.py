@@ -1,16 +1,16 @@
 """Which blocks attend to which in BigBird, and how many scores that takes (Zaheer et al. 2020, arXiv 2007.14062).
 
-The text is cut into blocks of b tokens. A block of queries attends to
+The text is split into blocks of b tokens. A block of queries attends to
 
     window   the w neighboring blocks, itself in the middle
     global   g blocks at the two ends, which attend to everything themselves
-    random   r more blocks, drawn per layer and head
+    random   r more blocks, sampled per layer and head
 
 so a text of n tokens needs about (w + g + r) b n scores, plus g b n for the global rows, instead of n².
 
-Seeds: the draw of a layer and head is numpy's PCG64 seeded with (seed, layer, head); nothing else enters.
+Seeds: the random blocks of a layer and head come from numpy's PCG64 seeded with (seed, layer, head).
 
-The cost is counted, not estimated, over real tokens: the filling of the last block is computed, but it is no score.
+The cost is counted exactly, over real tokens: padding of the last block is computed but not counted.
 
     full      n²                         scores for n tokens in one head of one layer
     sparse    Σ over pairs of blocks that are computed:  tokens in the query block × tokens in the key block
@@ -56,7 +56,7 @@ class Sparsity:
     window: int = 3
     """Blocks in the window, an odd number: the block itself and as many on each side."""
     global_blocks: int = 2
-    """Global blocks; the first of two at the beginning, the second at the end, and so on in turn."""
+    """Global blocks; alternately at the beginning and at the end."""
     random_blocks: int = 3
     seed: int = 0
 
@@ -83,11 +83,11 @@ class Sparsity:
         return union(window(self.window // 2), global_at(self.global_at(total)))
 
     def random(self, total: int, layer: int = 0, head: int = 0) -> Pattern:
-        """The random blocks of one layer and head, as a pattern between ``total`` blocks (global rows draw none)."""
+        """The random blocks of one layer and head, as a pattern between ``total`` blocks (global rows have none)."""
         return random(total, self.random_blocks, (self.seed, layer, head), without=self.local(total))
 
     def pattern(self, n: int, layer: int = 0, head: int = 0) -> Pattern:
-        """The whole pattern between ``n`` tokens, as a predicate: the reference that the computation is tested on."""
+        """The whole pattern between ``n`` tokens as a predicate, the reference for tests of the computation."""
         total = self.count_blocks(n)
         return blocks(union(self.local(total), self.random(total, layer, head)), self.block_size)
 
@@ -108,17 +108,17 @@ class Sparsity:
 
         Returns:
             rows: the R blocks of queries that are not global, shape (R,).
-            seen: the blocks that each of them attends to, shape (R, M), filled up with −1 where there are fewer.
+            attended: the blocks that each of them attends to, shape (R, M), padded with −1 where there are fewer.
         """
         kinds = self.kinds(n, layer, head)
         ends = set(self.global_at(len(kinds)))
         rows = [i for i in range(len(kinds)) if i not in ends]
         lists = [np.flatnonzero(kinds[row]) for row in rows]
-        width = max((len(seen) for seen in lists), default=0)
-        seen = np.full((len(rows), width), -1, dtype=np.int64)
+        width = max((len(attended) for attended in lists), default=0)
+        attended = np.full((len(rows), width), -1, dtype=np.int64)
         for i, row in enumerate(lists):
-            seen[i, : len(row)] = row
-        return np.asarray(rows, dtype=np.int64), seen
+            attended[i, : len(row)] = row
+        return np.asarray(rows, dtype=np.int64), attended
 
 
 BYTES_PER_SCORE = 4
@@ -153,15 +153,15 @@ def cost(n: int, sparsity: Sparsity, layer: int = 0, head: int = 0) -> Cost:
 
 
 def curve(lengths: Sequence[int], sparsity: Sparsity) -> tuple[Cost, ...]:
-    """The cost at each of the lengths (layer 0, head 0: draws of other heads differ in place, hardly in number)."""
+    """The cost at each of the lengths (layer 0, head 0: other heads sample other blocks, of nearly the same number)."""
     return tuple(cost(n, sparsity) for n in lengths)
 
 
 def total_scores(n: int, layers: int, heads: int, sparsity: Sparsity | None) -> int:
-    """Scores of a whole model: every layer and head, each with its own draw. None means full attention."""
+    """Scores of a whole model: every layer and head, each with its own random blocks. None means full attention."""
     if sparsity is None:
         return n * n * layers * heads
     same = not sparsity.random_blocks or n % sparsity.block_size == 0
-    if same:  # every draw has equally many whole blocks
+    if same:  # every head has equally many whole blocks
         return cost(n, sparsity).sparse * layers * heads
     return sum(cost(n, sparsity, layer, head).sparse for layer in range(layers) for head in range(heads))

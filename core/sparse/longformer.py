@@ -24,9 +24,9 @@ from core.sparse.encoder import (
     check,
     first_head,
     head_by_head,
+    last_states,
     measure_peak,
     split_heads,
-    through,
     timed,
 )
 from core.sparse.windowed import allowed, by_blocks
@@ -40,7 +40,7 @@ def shape_of(model: Any) -> tuple[int, int, int]:
     config = model.config
     if getattr(config, "model_type", "") != "longformer" or not hasattr(model, "lm_head"):
         raise NoAttentionMatrix(
-            "Windows and global tokens can be chosen for a Longformer with a masked-word head only."
+            "Windows and global tokens can be chosen for a Longformer with a masked-token head only."
         )
     positions = int(config.max_position_embeddings) - int(config.pad_token_id) - 1
     return int(config.num_hidden_layers), int(config.num_attention_heads), positions
@@ -67,7 +67,7 @@ def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL) -> Tensor
             return context
         return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(own, hidden, global_at)[0])
 
-    return through(model, ids, attend)
+    return last_states(model, ids, attend)
 
 
 def _of_global(own: Any, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -139,5 +139,5 @@ def encode(model: Any, ids: Tensor) -> Encoded:
         attentions.append(weights)
         return context
 
-    through(model, ids, attend)
+    last_states(model, ids, attend)
     return Encoded(tuple(attentions))

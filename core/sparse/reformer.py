@@ -1,10 +1,10 @@
 r"""Reformer run over its own modules, with rounds and seed of the hashing chosen before each call.
 
 transformers seeds torch's global generator when a configuration names a ``hash_seed``, and pads a text to whole chunks.
-Visitors share a model, so that would change the random numbers of others: here the buckets are computed from rotations
+Visitors share a model, so this would change the random numbers of others. Here the buckets are computed from rotations
 of a generator of their own (:mod:`core.sparse.hashing`) and passed to the library's layers, which do the rest. Padding
-is last in every order: it has a bucket of its own, and no real position attends to a later one. The numbers are the
-library's; a test compares both.
+is last in every order: it has a bucket of its own, and no real position attends to a later one. A test compares the
+numbers with the library's.
 
 Layers are reversible: a layer's inputs follow from its two outputs,
 
@@ -68,7 +68,7 @@ def states(
     *,
     rounds: int | None = None,
     seed: int = SEED,
-    keep: dict[int, Hashed] | None = None,
+    record: dict[int, Hashed] | None = None,
 ) -> Tensor:
     """(R, n) ids to (R, n, 2 w) states, the input of the output layer.
 
@@ -77,7 +77,7 @@ def states(
         ids: rows of one length.
         rounds: of hashing; the model's own by default.
         seed: of the rotations; equal in every layer, as in transformers.
-        keep: is filled with the vectors and buckets of each LSH layer for the first row, by the layer's number from 0.
+        record: receives the vectors and buckets of each LSH layer for the first row, by layer from 0.
 
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
@@ -85,7 +85,7 @@ def states(
     run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
     for index, layer in enumerate(model.reformer.encoder.layers):
-        first = first + run.attention(index, second, keep)
+        first = first + run.attention(index, second, record)
         second = second + layer.feed_forward(first)
     hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
     return hidden[:, : run.n]
@@ -123,12 +123,12 @@ class _Run:
         vectors: Tensor = self.model.reformer.embeddings(input_ids=padded)
         return vectors
 
-    def attention(self, index: int, states: Tensor, keep: dict[int, Hashed] | None = None) -> Tensor:
+    def attention(self, index: int, states: Tensor, record: dict[int, Hashed] | None = None) -> Tensor:
         """(R, n + padding, w) attention output, added to the first stream, from the second stream ``states``."""
         normalized = self.model.reformer.encoder.layers[index].attention.layer_norm(states)
         hashed = self.hashed(index, normalized)
-        if keep is not None and hashed is not None:
-            keep[index] = hashed.first(self.n)
+        if record is not None and hashed is not None:
+            record[index] = hashed.first(self.n)
         return self.attention_output(index, normalized, hashed)
 
     def hashed(self, index: int, normalized: Tensor) -> Hashed | None:

@@ -5,17 +5,14 @@ global one attends to all, with projections of its own:
 
 .. math:: h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt d}\right)[V_G\;V_{i-w..i+w}]
 
-    by mask    all n x n scores, with -inf where the pattern says no: the reference
-    by blocks  the text is cut into blocks of w; a block's queries meet three blocks of keys, and the global ones:
-               (3w + g) n scores, of which the window's edges are masked
+    by mask    all n x n scores, with -inf outside the pattern: the reference
+    by blocks  the text is split into blocks of w; a block's queries are multiplied with three blocks of keys and the
+               global keys: (3w + g) n scores, of which those beyond the window are masked
 
 Legend: R rows, H heads, n tokens, d head width, w one side of the window, g global tokens, B = ceil(n / w) blocks.
 
-Window and global tokens as a layout: which cells of the picture are computed, how many scores, how many steps.
-
-A token attends to another when they are at most w tokens apart, or one of the two is global. Exact counts, no torch.
-
-Legend: n tokens, w one side of the window, g global tokens.
+A token attends to another when they are at most w tokens apart, or one of the two is global. The counts of scores
+and of layers are exact and need no torch.
 """
 
 from __future__ import annotations
@@ -42,8 +39,8 @@ def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
-    """(B, w, g + 3w) True where a query of a block must not meet a key: beyond the window or the text, or global.
+def _blocked(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
+    """(B, w, g + 3w) True where a query may not attend to a key: outside the window or the text, or global.
 
     The global keys come first and every query attends to them; inside the window they would count twice.
     """
@@ -53,8 +50,8 @@ def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
     query = torch.arange(blocks)[:, None, None] * side + torch.arange(side)[None, :, None]
     key = (torch.arange(blocks)[:, None, None] - 1) * side + torch.arange(3 * side)[None, None, :]
     twice = torch.isin(key, torch.tensor(global_at, dtype=torch.long))
-    unseen = ((query - key).abs() > side) | (key < 0) | (key >= n) | twice
-    return torch.cat([unseen.new_zeros(blocks, side, len(global_at)), unseen], dim=-1)
+    outside = ((query - key).abs() > side) | (key < 0) | (key >= n) | twice
+    return torch.cat([outside.new_zeros(blocks, side, len(global_at)), outside], dim=-1)
 
 
 def by_blocks(
@@ -62,15 +59,15 @@ def by_blocks(
 ) -> Tensor:
     """Context (R, H, n, d) of the window and the global keys; all three inputs are (R, H, n, d).
 
-    Rows of global tokens are computed as if they were not global; whoever has their own projections replaces them.
-    Without ``fused`` it is plain matrix products, to be held against plain full attention.
+    Rows of global tokens are computed as if they were not global; the caller replaces them where these have projections
+    of their own. Without ``fused`` it computes plain matrix products, comparable with plain full attention.
     """
     import torch
     from torch.nn.functional import pad, scaled_dot_product_attention
 
     rows, heads, n, width = query.shape
-    hidden = _hidden(n, side, tuple(global_at)).to(query.device)
-    blocks = len(hidden)
+    blocked = _blocked(n, side, tuple(global_at)).to(query.device)
+    blocks = len(blocked)
     fill = blocks * side - n
 
     def around(states: Tensor) -> Tensor:
@@ -81,13 +78,13 @@ def by_blocks(
             near = torch.cat([chosen, near], dim=3)
         return near.reshape(rows * heads, blocks, -1, width)
 
-    cut = pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
+    queries = pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
     if fused:
-        bias = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device).masked_fill(hidden, -1e4)
-        context = scaled_dot_product_attention(cut, around(key), around(value), attn_mask=bias[None])
+        bias = torch.zeros(blocked.shape, dtype=query.dtype, device=query.device).masked_fill(blocked, -1e4)
+        context = scaled_dot_product_attention(queries, around(key), around(value), attn_mask=bias[None])
     else:
-        scores = (cut @ around(key).transpose(-1, -2)).mul_(width**-0.5)
-        context = torch.softmax(scores.masked_fill_(hidden, -torch.inf), dim=-1) @ around(value)
+        scores = (queries @ around(key).transpose(-1, -2)).mul_(width**-0.5)
+        context = torch.softmax(scores.masked_fill_(blocked, -torch.inf), dim=-1) @ around(value)
     return context.reshape(rows, heads, blocks * side, width)[:, :, :n]
 
 
@@ -125,7 +122,7 @@ def cost(n: int, side: int, global_at: Sequence[int]) -> Cost:
 
 
 def steps(side: int, global_at: Sequence[int], start: int, end: int) -> int:
-    """Layers that a word at ``start`` needs to reach one at ``end``: window by window, or through a global token."""
+    """Layers that information needs from position ``start`` to ``end``, through windows or a global token."""
     if start == end:
         return 0
     windows = -(-abs(start - end) // side)

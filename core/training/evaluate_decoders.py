@@ -160,13 +160,13 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
     _, heads, chunk, _ = reformer.shape_of(model)
     out: dict[int, float] = {}
     for rounds in reformer.ROUNDS:
-        keep: dict[int, reformer.Hashed] = {}
-        reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, keep=keep)
+        recorded: dict[int, reformer.Hashed] = {}
+        reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, record=recorded)
         per_head = [
             hashing.covered_weight(
                 hashing.full_weights(layer.vectors[head]), hashing.attended(layer.buckets[head], chunk)
             )[2 * chunk :]
-            for layer in keep.values()
+            for layer in recorded.values()
             for head in range(heads)
         ]
         out[rounds] = float(torch.cat(per_head).mean())

@@ -73,7 +73,10 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.word_maps:answer_of": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
     "attention.word_maps:over_words": ("atlas-t5", lambda model: (SENTENCE, _task(model), "Der König.")),
     "attention.word_maps:word_attention": ("minilm", lambda _: (SENTENCE,)),
-    "efficiency.buckets:look": ("atlas-reformer", lambda model: (buckets.prepare(model, 9 * SENTENCE), 1, 0, 2, 1)),
+    "efficiency.buckets:compute_buckets": (
+        "atlas-reformer",
+        lambda model: (buckets.prepare(model, 9 * SENTENCE), 1, 0, 2, 1),
+    ),
     "language.adapters:classify": ("atlas-adapter-bert", lambda model: (SENTENCE, _adapter(model))),
     "language.bilingual:predict": (
         "atlas-xlm",

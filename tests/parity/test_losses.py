@@ -48,7 +48,7 @@ def test_masked_tokens(slug: str) -> None:
 def test_masked_tokens_in_the_second_segment() -> None:
     checkpoint = checkpoints.load("atlas-bert")
     pair = next_sentence(TOKENS[1:5], TOKENS[5:10], ["x"], np.random.default_rng(2))
-    example = masked.over(pair, ["well"], np.random.default_rng(3), rate=0.5)
+    example = masked.mask_pair(pair, ["well"], np.random.default_rng(3), rate=0.5)
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     types = torch.tensor([[cell.segment for cell in example.source]])
     with torch.inference_mode():
@@ -211,7 +211,7 @@ def test_image_and_text_as_torch_has_it(temperature: float) -> None:
     found = contrastive.image_text(IMAGES, TEXTS, temperature)
     assert found.value == pytest.approx(loss.item(), abs=1e-12)
     assert found.probability == pytest.approx(scores.softmax(1).detach().numpy(), abs=1e-12)
-    for slope, angles in zip(found.slopes, (left, right), strict=True):
+    for slope, angles in zip(found.gradients, (left, right), strict=True):
         assert slope == pytest.approx(angles.grad.numpy(), abs=1e-10)
 
 
@@ -230,7 +230,7 @@ def test_supervised_as_torch_has_it(temperature: float) -> None:
     loss.backward()
     found = contrastive.supervised(points, classes, temperature)
     assert found.value == pytest.approx(loss.item(), abs=1e-10)
-    assert found.slopes[0] == pytest.approx(angles.grad.numpy(), abs=1e-9)
+    assert found.gradients[0] == pytest.approx(angles.grad.numpy(), abs=1e-9)
     assert found.terms[5] == 0.0  # alone in its class
 
 

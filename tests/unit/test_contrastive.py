@@ -19,7 +19,7 @@ def test_two_pairs_by_hand() -> None:
     found = contrastive.image_text([0, 180], [0, 180], 0.5)
     assert found.value == pytest.approx(math.log(1 + math.exp(-4)))
     assert found.similarity == pytest.approx(np.array([[1, -1], [-1, 1]]))
-    assert np.abs(found.slopes).max() < 1e-12
+    assert np.abs(found.gradients).max() < 1e-12
 
 
 def test_nothing_told_apart_costs_the_logarithm_of_the_batch() -> None:
@@ -32,7 +32,7 @@ def test_nothing_told_apart_costs_the_logarithm_of_the_batch() -> None:
 def test_a_step_against_the_gradient_lowers_the_loss(angles: list[float], temperature: float) -> None:
     texts = [(angle + 40) % 360 for angle in angles]
     found = contrastive.image_text(angles, texts, temperature)
-    moved = contrastive.descend(angles, found.slopes[0], 1e-6)
+    moved = contrastive.descend(angles, found.gradients[0], 1e-6)
     assert contrastive.image_text(moved, texts, temperature).value <= found.value + 1e-12
     assert max(abs(a - b) for a, b in zip(angles, moved, strict=True)) <= 1e-6 + 1e-9
     assert found.terms.sum() == pytest.approx(found.value)
@@ -44,4 +44,4 @@ def test_turning_everything_changes_nothing(angles: list[float], temperature: fl
     found = contrastive.supervised(angles, classes, temperature)
     turned = contrastive.supervised([angle + 77 for angle in angles], classes, temperature)
     assert turned.value == pytest.approx(found.value, abs=1e-8)
-    assert found.slopes[0].sum() == pytest.approx(0, abs=1e-8)
+    assert found.gradients[0].sum() == pytest.approx(0, abs=1e-8)

@@ -14,7 +14,15 @@ from core.costs.shape import Shape, Stack
 from core.costs.special import towers, word_work
 from core.costs.start import start
 from core.efficiency.epoch import epoch
-from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, zero
+from core.efficiency.fit import (
+    Plan,
+    device_memory,
+    inference_memory,
+    inference_remedies,
+    training_remedies,
+    usable_bytes,
+    zero_memory,
+)
 from core.errors import OutOfRange
 from core.figures.labels import in_bytes, in_operations, in_time
 from core.ui.costs import lines
@@ -73,7 +81,7 @@ def test_states_are_sixteen_bytes() -> None:
 
 def test_zero_on_64_devices_as_the_paper_prints_it() -> None:
     printed = [120, 31.4, 16.6, 1.9]
-    counted = [zero(7.5e9, stage, 64).total / 1e9 for stage in range(4)]
+    counted = [zero_memory(7.5e9, stage, 64).total / 1e9 for stage in range(4)]
     assert [round(value, 1) for value in counted] == printed
 
 
@@ -97,13 +105,13 @@ def test_gpt_3_s_scores_are_80_of_114() -> None:
 
 def test_a_device_s_share() -> None:
     plan = Plan(data=64, stage=3, length=1024)
-    part = held(1e9, shape("gpt-2", "xl"), plan)
+    part = device_memory(1e9, shape("gpt-2", "xl"), plan)
     assert part.weights == 2e9 / 64
-    assert held(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
+    assert device_memory(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
     with pytest.raises(OutOfRange, match=r"Degrees that work: 1, 5, 25\."):
-        held(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
+        device_memory(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
     with pytest.raises(OutOfRange, match="48 layers make at most 48 pipeline stages"):
-        held(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))
+        device_memory(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))
 
 
 def test_an_epoch_by_hand() -> None:
@@ -119,29 +127,29 @@ def test_an_epoch_by_hand() -> None:
 
 def test_what_fits_and_what_would() -> None:
     count, of = anatomy.counts("llama")["7B"], shape("llama", "7B")
-    need = to_run(count, of, "16", 2048, 1)
+    need = inference_memory(count, of, "16", 2048, 1)
     assert dict(need.parts)["weights"] == 2 * count
-    assert need.total < room(24)
-    assert to_run(count, of, "32", 2048, 1).total > room(24)
-    remedies = {one.what: one for one in help_running(count, of, "32", 2048, 1, 24)}
+    assert need.total < usable_bytes(24)
+    assert inference_memory(count, of, "32", 2048, 1).total > usable_bytes(24)
+    remedies = {one.what: one for one in inference_remedies(count, of, "32", 2048, 1, 24)}
     assert remedies["weights of 16 bits"].fits
     assert remedies["2 of these devices, each with a share"].fits
-    long = {one.what: one.bytes for one in help_running(count, of, "16", 100_000, 1, 24)}
+    long = {one.what: one.bytes for one in inference_remedies(count, of, "16", 100_000, 1, 24)}
     # what is left of 21.6 GB beside the weights, at half a megabyte a token
     most = int((21.6e9 - 2 * count) // (2 * 32 * 4096 * 2))
-    assert long[f"sequences of at most {most:,} tokens"] <= room(24)
+    assert long[f"sequences of at most {most:,} tokens"] <= usable_bytes(24)
 
 
 def test_what_would_make_training_fit() -> None:
     count, of = anatomy.counts("gpt-2")["xl"], shape("gpt-2", "xl")
     plan = Plan(batch=4, length=1024)
-    assert held(count, of, plan).total > room(40)
-    remedies = list(help_training(count, of, plan, 40))
+    assert device_memory(count, of, plan).total > usable_bytes(40)
+    remedies = list(training_remedies(count, of, plan, 40))
     last = remedies[-1]
     assert last.fits
     assert "ZeRO stage 3" in last.what
-    assert all(one.bytes <= room(40) for one in remedies if one.fits)
-    hopeless = list(help_training(count, of, Plan(length=10**6), 1))
+    assert all(one.bytes <= usable_bytes(40) for one in remedies if one.fits)
+    hopeless = list(training_remedies(count, of, Plan(length=10**6), 1))
     assert not hopeless[-1].fits
     assert "any number" in hopeless[-1].what
 

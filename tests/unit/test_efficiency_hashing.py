@@ -127,7 +127,7 @@ def test_states_are_the_librarys(model: Any, n: int) -> None:
 def test_what_is_shown_is_what_the_library_hashes(model: Any) -> None:
     ids = text(32)
     keep: dict[int, reformer.Hashed] = {}
-    reformer.states(model, ids, keep=keep)
+    reformer.states(model, ids, record=keep)
     assert set(keep) == {1, 2}
     with torch.no_grad():
         out = model(input_ids=ids, use_cache=True)

@@ -127,9 +127,9 @@ def test_masks_and_heads_read_with_the_first_token_global(window: Checkpoint) ->
 
 def test_buckets_of_a_text_are_those_that_the_model_uses(hashed: Checkpoint) -> None:
     ids = buckets.prepare(hashed, "The cat sat on the mat. " * 8, buckets.LEAST)
-    found = buckets.look(hashed, ids, 1, 1, 2, 5)
+    found = buckets.compute_buckets(hashed, ids, 1, 1, 2, 5)
     keep: dict[int, reformer.Hashed] = {}
-    reformer.states(hashed.model, torch.tensor([ids]), rounds=2, seed=5, keep=keep)
+    reformer.states(hashed.model, torch.tensor([ids]), rounds=2, seed=5, record=keep)
     np.testing.assert_array_equal(found.buckets, keep[1].buckets[1].numpy())
     np.testing.assert_array_equal(found.same_bucket, hashing.attended(keep[1].buckets[1], 16).numpy())
     assert [row.rounds for row in found.rows] == [1, 2, 4, 8]
@@ -139,9 +139,9 @@ def test_buckets_of_a_text_are_those_that_the_model_uses(hashed: Checkpoint) -> 
     assert found.rows[1].covered == pytest.approx(covered, rel=1e-4)
     assert found.rows[0].expected < found.rows[3].expected <= 1
     with pytest.raises(OutOfRange, match="hashes in layers 2"):
-        buckets.look(hashed, ids, 0, 0, 1, 0)
+        buckets.compute_buckets(hashed, ids, 0, 0, 1, 0)
     with pytest.raises(OutOfRange):
-        buckets.look(hashed, ids, 1, 2, 1, 0)
+        buckets.compute_buckets(hashed, ids, 1, 2, 1, 0)
 
 
 def test_texts_of_bytes_are_measured_in_bytes(hashed: Checkpoint) -> None:

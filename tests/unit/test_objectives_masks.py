@@ -163,7 +163,7 @@ def test_each_token_of_a_span_is_asked_from_its_borders() -> None:
     tokens = ["Super", "Bowl", "50", "was", "an", "American", "football", "game", "to", "determine"]
     fates = dict.fromkeys(range(4, 8), "masked")
     example = masked.mask_tokens(tokens, fates, WORDS, np.random.default_rng(0))  # type: ignore[arg-type]
-    assert [(b.place, b.left, b.right, b.distance) for b in spans.boundaries(example)] == [
+    assert [(b.position, b.left, b.right, b.distance) for b in spans.boundaries(example)] == [
         (4, 3, 8, 1),
         (5, 3, 8, 2),
         (6, 3, 8, 3),
@@ -276,7 +276,7 @@ def test_masks_over_a_pair_leave_its_frame_and_its_question(
     first: list[str], second: list[str], seed: int, rate: float
 ) -> None:
     pair = two_orders(first, second, rng(seed))
-    example = masked.over(pair, VOCABULARY, rng(seed), rate=rate)
+    example = masked.mask_pair(pair, VOCABULARY, rng(seed), rate=rate)
     assert example.labels == pair.labels
     assert [cell.segment for cell in example.source] == [cell.segment for cell in pair.source]
     assert example.targets

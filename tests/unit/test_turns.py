@@ -246,8 +246,8 @@ def test_a_forward_pass_is_a_step(checkpoint_dir: object, slug: str) -> None:
 
 
 def test_who_waits_long_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ASK", 0.002)
-    monkeypatch.setattr(module, "SHOW", 0.0)
+    monkeypatch.setattr(module, "CHECK_EVERY", 0.002)
+    monkeypatch.setattr(module, "NOTIFY_EVERY", 0.0)
     turns, shown = Turns(1), {"first": [0], "second": [0]}
 
     def wait(name: str) -> None:

@@ -11,11 +11,11 @@ from core.efficiency.fit import (
     RESERVE,
     STAGES,
     WIDTHS,
-    held,
-    help_running,
-    help_training,
-    room,
-    to_run,
+    device_memory,
+    inference_memory,
+    inference_remedies,
+    training_remedies,
+    usable_bytes,
 )
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words
@@ -55,7 +55,7 @@ def training(view: View) -> None:
         bars = [
             Bar(
                 f"ZeRO {stage}",
-                held(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
+                device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
                 stage == plan.stage,
             )
             for stage in STAGES
@@ -93,7 +93,7 @@ def will_it_fit(view: View) -> None:
         name, device = choose_device(state)
         memory = MEMORY.with_(default=device.memory if device else MEMORY.default).draw(state, tag=name)
         use = USE.draw(state)
-        count, limit = chosen.root.parameters, room(memory)
+        count, limit = chosen.root.parameters, usable_bytes(memory)
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
             first, second = st.columns(2)
@@ -101,12 +101,12 @@ def will_it_fit(view: View) -> None:
                 length = chosen.length(state)
             with second:
                 batch = BATCH.draw(state)
-            bar = Bar("your settings", to_run(count, chosen.shape, bits, length, batch).parts, chosen=True)
-            remedies = help_running(count, chosen.shape, bits, length, batch, memory)
+            bar = Bar("your settings", inference_memory(count, chosen.shape, bits, length, batch).parts, chosen=True)
+            remedies = inference_remedies(count, chosen.shape, bits, length, batch, memory)
         else:
             plan = choose_plan(state, chosen)
-            bar = Bar("your settings", held(count, chosen.shape, plan).parts(), chosen=True)
-            remedies = help_training(count, chosen.shape, plan, memory)
+            bar = Bar("your settings", device_memory(count, chosen.shape, plan).parts(), chosen=True)
+            remedies = training_remedies(count, chosen.shape, plan, memory)
     fits = bar.total <= limit
     with right:
         with answer:

@@ -52,7 +52,7 @@ def hashing_demo(view: DemoView) -> None:
         head = view.control(HEAD, high=heads)
         seed = view.control(SEED)
     ids = view.computed("", buckets.prepare, text, buckets.LEAST)
-    hashing = view.computed("hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
+    hashing = view.computed("hashing", buckets.compute_buckets, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")
     with left:
         _sorted_bytes(view, hashing)

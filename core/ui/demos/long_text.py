@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from core.efficiency import samples
-from core.efficiency.compare import LongText, MaskedWord, Measured, prepare, token_counter
+from core.efficiency.compare import AttentionCost, LongText, MaskedWord, prepare, token_counter
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
@@ -144,7 +144,7 @@ def filled_masks(
         ).draw(view.state)
 
 
-def costs_of(view: DemoView, name: str, measured: Measured, full: Measured) -> None:
+def costs_of(view: DemoView, name: str, measured: AttentionCost, full: AttentionCost) -> None:
     """Scores, time and memory: the attention called ``name`` beside full attention."""
     rows: tuple[tuple[str, Callable[..., str], float, float], ...] = (
         ("Scores computed", short, measured.scores, full.scores),

@@ -35,7 +35,7 @@ def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
         example = draw(*parts, rng, cls=inputs.frame["cls"], sep=inputs.frame["sep"])
         if inputs.options.get("both") == "yes":
             fixed = [position for position, cell in enumerate(example.source) if cell.token in inputs.special]
-            example = masked.over(example, inputs.vocabulary, rng, mask=inputs.frame["mask"], fixed=fixed)
+            example = masked.mask_pair(example, inputs.vocabulary, rng, mask=inputs.frame["mask"], fixed=fixed)
         return (Stage(example, note=note),)
 
     return build

@@ -93,7 +93,7 @@ def points(view: View) -> None:
     def down(steps: int) -> None:
         where: list[float] = [float(angle) for angle in angles]
         for _ in range(steps):
-            where = contrastive.descend(where, np.concatenate(loss_of(where).slopes), _STEP)
+            where = contrastive.descend(where, np.concatenate(loss_of(where).gradients), _STEP)
         put(where)
 
     loss, n = loss_of(angles), 2 * count
@@ -146,9 +146,9 @@ def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, .
 
 def circle_data(kind: str, angles: Sequence[int], loss: Loss, label: str) -> dict[str, Any]:
     """The data of the component: points with the lengths of their arrows, dashed ties between pairs, and a legend."""
-    count, slopes = len(angles) // 2, np.concatenate(loss.slopes)
-    most = float(np.abs(slopes).max(initial=0.0))
-    pulls = -slopes / most * _ARROW if most > 1e-6 else np.zeros_like(slopes)
+    count, gradients = len(angles) // 2, np.concatenate(loss.gradients)
+    most = float(np.abs(gradients).max(initial=0.0))
+    pulls = -gradients / most * _ARROW if most > 1e-6 else np.zeros_like(gradients)
     clip = kind == "clip"
     of = [0] * count + [1] * count if clip else classes(count)
     groups = ("image", "text") if clip else tuple(f"class {'ABC'[i]}" for i in range(max(of) + 1))

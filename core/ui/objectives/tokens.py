@@ -149,7 +149,7 @@ def _borders(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     headings = ("Target (position)", "First loss: predicted from", "Second loss: predicted from the boundaries")
     text_table(TextTable(headings, rows, view.words.label("boundaries"), (24, 28, 48)))
     table = Table(
-        ("target", "place", "left border", "right border", "distance"),
+        ("target", "position", "left boundary", "right boundary", "distance"),
         tuple((cells[at].target, at, cells[left].token, cells[right].token, d) for at, left, right, d in borders),
     )
     download_csv(table, "span-borders", view.state.key("spans.csv"))
