@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.checkpoints.folder import State
     from core.checkpoints.spec import Checkpoint
     from core.efficiency.timing import Timing
-    from core.vectors.contextual import Measured
+    from core.vectors.contextual import ContextualMeasures
     from core.vectors.occurrences import WordVectors
     from core.vectors.plane import Plane
     from core.vectors.reading import Reading
@@ -150,7 +150,7 @@ def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ..
 
 
 @cached()
-def contextual(slug: str, text: str, fewest: int) -> Measured:
+def contextual(slug: str, text: str, fewest: int) -> ContextualMeasures:
     """How contextual each layer of ``slug`` is over the lines of ``text``."""
     from core.vectors.contextual import measure
     from core.vectors.occurrences import parse, words

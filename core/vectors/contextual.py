@@ -11,10 +11,9 @@ With :math:`h_i` the vectors of one word in n sentences, after one layer:
 
     \mathrm{MEV} &= \sigma_1^2 \big/ \textstyle\sum_k \sigma_k^2
 
-the last with the singular values of the matrix whose rows are the :math:`h_i`: the part of all their squared length
-that one direction can stand for. A word whose vector never changes has 1 for the first and the last. (The text defines
-the last over the occurrences as they are; the authors' published script centers them first, which makes a word that
-never changes 0/0. Here they are as they are.)
+the last (maximum explainable variance) with the singular values of the matrix whose rows are the :math:`h_i`: the share
+of their squared norm along one direction. A word whose vector never changes has SelfSim = MEV = 1. (MEV is computed on
+the raw vectors, as in the paper's text; the authors' script centers them first, which makes such a word 0/0.)
 
 In a layer where all vectors share a direction every cosine is high, so each measure has a baseline (anisotropy): for
 the first two the mean cosine of two random words of two different sentences, for the third the same ratio for as many
@@ -30,8 +29,8 @@ The separation of one word's senses is the mean cosine over pairs of its vectors
 .. math:: \mathrm{same} = \mathop{\mathrm{mean}}_{i < j,\, s_i = s_j} \cos(h_i, h_j), \qquad
     \mathrm{other} = \mathop{\mathrm{mean}}_{i < j,\, s_i \ne s_j} \cos(h_i, h_j)
 
-with :math:`s_i` the sense of occurrence i. The share of occurrences whose nearest neighbor has their own sense says the
-same without a scale; occurrences that are alone with their sense cannot have one and are not counted.
+with :math:`s_i` the sense of occurrence i. The share of occurrences whose nearest neighbor has the same sense is a
+scale-free measure; occurrences without another of their sense are not counted.
 
 numpy alone. Legend: L layers, W words in S sentences, w hidden size, n occurrences of a word.
 """
@@ -56,7 +55,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What was measured after one layer; None where nothing could be."""
+    """The measures after one layer; None where undefined."""
 
     baseline: float | None
     """Mean cosine of two words of different sentences: how much all vectors share a direction."""
@@ -70,15 +69,15 @@ class Layer:
     """The same for as many words of as many sentences."""
 
     def corrected(self, measure: str) -> float | None:
-        """One of the measures beyond its baseline; the baseline itself as it is."""
+        """A measure minus its baseline; the baseline itself is returned unchanged."""
         value = getattr(self, measure)
         base = {"baseline": 0.0, "explained": self.explained_by_chance}.get(measure, self.baseline)
         return None if value is None or base is None else float(value - base)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A model over a set of sentences."""
+class ContextualMeasures:
+    """The measures of a model over a set of sentences."""
 
     layers: tuple[Layer, ...]
     """L + 1, the embeddings first."""
@@ -89,22 +88,22 @@ class Measured:
     sentences: int
 
 
-def measure(words: Words, fewest: int = FEWEST) -> Measured:
+def measure(words: Words, fewest: int = FEWEST) -> ContextualMeasures:
     """All measures over the words of some sentences.
 
     Args:
         fewest: sentences that a word must occur in; a second time in one sentence is not counted.
     """
     groups = repeated(words, fewest)
-    # the same in every layer
-    drawn = {count: draws(words.lines, count) for count in {*map(len, groups.values())}}
+    # the same samples in every layer
+    samples = {count: draws(words.lines, count) for count in {*map(len, groups.values())}}
     layers, by_word = [], []
     for vectors in words.vectors:
         baseline = anisotropy_baseline(vectors, words.lines)
         own = [self_similarity(vectors[own]) for own in groups.values()]
         by_word.append([value - (baseline or 0.0) for value in own])
-        shares = [float(explained(vectors[result])) for result in groups.values()]
-        chance = {count: float(explained(vectors[sample]).mean()) for count, sample in drawn.items()}
+        shares = [float(explained(vectors[own])) for own in groups.values()]
+        chance = {count: float(explained(vectors[sample]).mean()) for count, sample in samples.items()}
         layers.append(
             Layer(
                 baseline,
@@ -115,11 +114,11 @@ def measure(words: Words, fewest: int = FEWEST) -> Measured:
             )
         )
     counts = tuple((text, len(own)) for text, own in groups.items())
-    return Measured(tuple(layers), counts, tuple(zip(*by_word, strict=True)), len(set(words.lines)))
+    return ContextualMeasures(tuple(layers), counts, tuple(zip(*by_word, strict=True)), len(set(words.lines)))
 
 
 def repeated(words: Words, fewest: int) -> dict[str, list[int]]:
-    """The words, in lower case, that occur in at least so many sentences, with one occurrence in each; most first."""
+    """The lower-cased words of at least ``fewest`` sentences, one occurrence in each; most sentences first."""
     occurrences: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for number, (text, line) in enumerate(zip(words.texts, words.lines, strict=True)):
         occurrences[text.lower()].setdefault(line, number)
@@ -145,8 +144,8 @@ def intra_similarity(vectors: Floats, lines: Sequence[int]) -> list[float]:
 def explained(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     """(..., n, w) to (...) shares of the squared singular values that the first one has.
 
-    Squared singular values are what the products of the rows (n, n), or of the columns where those are fewer, have for
-    eigenvalues: quicker than finding them one by one.
+    Squared singular values are the eigenvalues of the Gram matrix of the rows (n, n), or of the columns where those are
+    fewer, which is faster than an SVD.
     """
     exact = vectors.astype(np.float64)
     if exact.shape[-2] > exact.shape[-1]:
@@ -174,7 +173,7 @@ def draws(lines: Sequence[int], count: int) -> NDArray[np.intp]:
 
 
 def anisotropy_baseline(vectors: Floats, lines: Sequence[int]) -> float | None:
-    """The mean cosine of two words from two sentences drawn at random; None for a single sentence."""
+    """The mean cosine of random words of two different sentences; None for a single sentence."""
     unit = units(vectors)
     means = np.stack([unit[own].mean(axis=0) for own in _by_line(lines).values()])
     return _mean_of_pairs(means) if len(means) > 1 else None
@@ -197,8 +196,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-_ONE_SPOT = 1e-5
-"""The least range of cosines at which a nearest neighbor is defined."""
+_SMALLEST_RANGE = 1e-5
+"""The smallest range of cosines at which a nearest neighbor is defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +220,7 @@ def sense_separation(vectors: Floats, senses: Sequence[str], baseline: float | N
     above = np.triu(np.ones_like(alike), k=1)
     same, other = matrix[above & alike].tolist(), matrix[above & ~alike].tolist()
     hits: list[float] = []
-    if np.ptp([0.0] if not same + other else same + other) >= _ONE_SPOT:
+    if np.ptp([0.0] if not same + other else same + other) >= _SMALLEST_RANGE:
         np.fill_diagonal(matrix, -np.inf)
         company = alike.sum(axis=0) > 1
         hits = alike[matrix.argmax(axis=1), np.arange(len(senses))][company].tolist()

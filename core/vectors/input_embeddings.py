@@ -11,7 +11,7 @@ The share of a component in the sum
 is the length of its projection on the sum, relative to the sum's. It is negative for a component that points away from
 the sum.
 
-numpy alone, but for the run itself. Legend: n tokens, w hidden size, A a component.
+Legend: n tokens, w hidden size, A a component.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from core.language.types import Token
 from core.vectors.reading import MAX_CHARS, tokens_of
 
 MAX_TOKENS = 64
-PARTS = ("token", "position", "segment", "language")
+COMPONENTS = ("token", "position", "segment", "language")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +40,10 @@ class InputEmbeddings:
     """One text, or two, before the first layer."""
 
     tokens: tuple[Token, ...]
-    parts: dict[str, Floats]  # (n, w) each, in the order of `PARTS`
+    parts: dict[str, Floats]  # (n, w) each, in the order of `COMPONENTS`
     total: Floats  # (n, w)
     after: dict[str, Floats]
-    """(n, ...) what follows the sum, by name."""
+    """(n, ...) the steps after the sum, by name."""
     formulas: dict[str, str]
     """LaTeX of each part."""
 
@@ -74,7 +74,7 @@ class InputEmbeddings:
 
 
 def pairs(checkpoint: Checkpoint) -> bool:
-    """Whether a model reads two texts and tells them apart: by segments, or by languages."""
+    """Whether a model reads two texts with an embedding for each: of segments, or of languages."""
     if speaks(checkpoint.model):
         return True
     segments = getattr(checkpoint.model.config, "type_vocab_size", 0) or 0
@@ -82,11 +82,11 @@ def pairs(checkpoint: Checkpoint) -> bool:
 
 
 def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> InputEmbeddings:
-    """Take ``first``, and ``second`` where the model reads pairs, apart.
+    """The input embeddings of ``first``, and of ``second`` where the model reads pairs.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable in the first, or more than `MAX_TOKENS` or the model's positions.
-        NoAttentionMatrix: the architecture is not known here.
+        NoAttentionMatrix: an unknown architecture.
     """
     tokens, inputs = _inputs(checkpoint, first, second)
     if len(tokens) > MAX_TOKENS:
@@ -95,7 +95,7 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
             "words or fewer work."
         )
     steps = {step.name: step for step in embedding_of(checkpoint, inputs)}
-    parts = {name: steps[name].values for name in PARTS if name in steps}
+    parts = {name: steps[name].values for name in COMPONENTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
     return InputEmbeddings(
         tokens,

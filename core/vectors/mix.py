@@ -18,7 +18,7 @@ a word,
 
 and w, :math:`\gamma`, W and b are learned together by Adam on the cross-entropy, with :math:`\lambda \|W\|^2` added. It
 is the same equation, but not ELMo's experiment: the layers are those of a Transformer, and the tasks are small. A third
-of the sentences is held out; `SPLITS` divisions, each from a seed, give a mean.
+of the sentences is held out; results are means over `SPLITS` random splits.
 
 A linear probe of every layer alone is learned for comparison.
 
@@ -58,15 +58,15 @@ def normed(states: Floats) -> Floats:
     return result
 
 
-def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: bool = True) -> Floats:
+def mix_layers(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: bool = True) -> Floats:
     """(L + 1, n, w) states and a weight for each layer to (n, w)."""
     layers = normed(states) if norm else states
     result: Floats = (gamma * np.tensordot(np.asarray(weights(raw)), layers, axes=1)).astype(np.float32)
     return result
 
 
-TASKS = ("speech", "relation", "next", "place")
-"""Labels of a word: its part of speech, its relation, the next word's part of speech, its position."""
+TASKS = ("speech", "relation", "next", "position")
+"""What is predicted of a word: its part of speech, its relation, the next word's part of speech, its position."""
 SPLITS = 3
 _STEPS = 150
 _RATE = 0.02
@@ -74,8 +74,8 @@ _DECAY = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """One task; means over `SPLITS` divisions."""
+class LearnedMix:
+    """The mix learned for one task; means over `SPLITS` splits."""
 
     task: str
     weights: tuple[float, ...]
@@ -84,7 +84,7 @@ class Learned:
     accuracy: float
     """Of the mix, on words of the held-out sentences."""
     alone: tuple[float, ...]
-    """(L + 1,) of each layer alone."""
+    """(L + 1,) accuracy of each layer alone."""
     commonest: float
     """Accuracy of always predicting the most frequent class."""
     words: int
@@ -93,7 +93,7 @@ class Learned:
 
 
 def classes(sentence: Sentence, task: str) -> tuple[str, ...]:
-    """The right answer for each word."""
+    """The class of each word for a task."""
     if task == "speech":
         return sentence.upos
     if task == "relation":
@@ -103,12 +103,12 @@ def classes(sentence: Sentence, task: str) -> tuple[str, ...]:
     return tuple(str(min(number, 10)) for number in range(1, len(sentence.words) + 1))
 
 
-def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: str) -> Learned:
-    """Learn one task.
+def learn_task(states: Floats, answers: Sequence[str], groups: Sequence[int], task: str) -> LearnedMix:
+    """Learn the mix and a linear classifier for one task.
 
     Args:
         states: (L + 1, n, w) of words.
-        answers: (n,) the right class of each.
+        answers: (n,) the class of each.
         groups: (n,) the sentence of each; whole sentences are held out.
     """
     import torch
@@ -124,7 +124,7 @@ def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: s
         usual = target[~test].mode().values
         result.append((*mix, alone, float((target[test] == usual).float().mean())))
     weights, gammas, accuracies, alone_all, usual_all = zip(*result, strict=True)
-    return Learned(
+    return LearnedMix(
         task,
         tuple(np.mean(weights, axis=0).tolist()),
         float(np.mean(gammas)),
@@ -147,7 +147,7 @@ def _held_out(groups: Sequence[int], seed: int) -> NDArray[np.bool_]:
 def _fit(
     layers: Tensor, target: Tensor, test: Tensor, count: int, seed: int
 ) -> tuple[NDArray[np.float64], float, float]:
-    """(s, gamma, accuracy on the test) of one division."""
+    """(s, gamma, test accuracy) of one split."""
     import torch
 
     torch.manual_seed(seed)

@@ -1,16 +1,16 @@
 r"""The nearest neighbors of a vector in the model's vocabulary and among the words of some sentences.
 
-Hidden states of upper layers share a direction, so that all cosines between them are high and a few words are near to
-everything. Both sides are therefore centered before they are compared:
+Hidden states of upper layers share a direction, so all their cosines are high and a few words are near everything. Both
+sides are therefore centered:
 
 .. math:: \cos(h - \bar h,\; e_v - \bar e), \qquad \bar h = \frac{1}{W} \sum_{i=1}^{W} h_i,
     \quad \bar e = \frac{1}{V} \sum_{v=1}^{V} e_v
 
 with h the vector after some layer, :math:`h_i` those of all words of the sentences after the same layer, and
-:math:`e_v` the rows of the embedding matrix. Training does not place a state near its word's embedding: the neighbors
-are an interpretation, more reliable in models that tie the embedding and output matrices, as most do.
+:math:`e_v` the rows of the embedding matrix. Training does not move a state to its word's embedding, so the neighbors
+are an interpretation. It is more reliable in models that tie the embedding and output matrices, as most do.
 
-Legend: V vocabulary, w width, P vectors looked up, W words.
+Legend: V vocabulary size, w hidden size, P query vectors, W words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Vocabulary:
     lengths: Floats  # (V,) norms of the centered rows; infinite for special tokens and unused entries
 
 
-def table(checkpoint: Checkpoint) -> Tensor:
+def embedding_matrix(checkpoint: Checkpoint) -> Tensor:
     """(V, w) embedding matrix, projected to the hidden size where they differ.
 
     Raises:
@@ -66,7 +66,7 @@ def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
     """The mean of a model's embedding matrix and the norms of its centered rows."""
     import torch
 
-    rows = table(checkpoint)
+    rows = embedding_matrix(checkpoint)
     tokenizer = checkpoint.tokenizer
     with torch.inference_mode():
         mean = rows.mean(0)
@@ -90,7 +90,7 @@ def in_vocabulary(
     """
     import torch
 
-    rows = table(checkpoint)
+    rows = embedding_matrix(checkpoint)
     with torch.inference_mode():
         unit = torch.from_numpy(units(vectors - mean).T.astype(np.float32))  # (w, P)
         products = rows @ unit - torch.from_numpy(known.mean.copy()) @ unit
@@ -129,10 +129,10 @@ def cosines(vector: NDArray[np.floating], other: NDArray[np.floating]) -> NDArra
     return result
 
 
-def static(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:
+def static_vectors(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:
     """(P, w) static vectors of words: the mean embedding of each word's tokens, the same in every sentence."""
     import torch
 
-    rows = table(checkpoint)
+    rows = embedding_matrix(checkpoint)
     with torch.inference_mode():
         return frozen(torch.stack([rows[list(ids)].float().mean(0) for ids in words]).cpu().numpy().copy())

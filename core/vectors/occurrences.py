@@ -8,12 +8,12 @@ over the tokens that overlap it.
 
 Legend: L layers, P occurrences, W words of all sentences together, w hidden size.
 
-A visitor types one sentence a line, the sense of the word before a bar:
+A visitor types one sentence per line, with the sense of the word before a bar:
 
     theater | We went to the theater and saw a play about a queen.
 
-The sense is optional. A word occurs where its letters do, in any case, without a letter or digit next to them; scripts
-without spaces between words need no such borders.
+The sense is optional. A match ignores case and must have no letter or digit next to it, except in scripts
+without spaces between words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from core.language.side_by_side import Word, split
 from core.language.text import clean
 from core.language.types import Token
 from core.settings import ASSETS
-from core.vectors.nearest import static
+from core.vectors.nearest import static_vectors
 from core.vectors.reading import Reading
 
 MOST = 24
@@ -56,13 +56,13 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
-    """A word in its sentences; arrays are read-only."""
+class WordOccurrences:
+    """A word in its sentences, with its vectors; arrays are read-only."""
 
     word: str
     occurrences: tuple[Occurrence, ...]
     vectors: Floats  # (L + 1, P, w)
-    without: tuple[int, ...]
+    missing_lines: tuple[int, ...]
     """Numbers of the lines without the word."""
 
     @property
@@ -71,8 +71,8 @@ class Gathered:
         return len(self.vectors) - 1
 
 
-def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> Gathered:
-    """Find ``word`` and take its vectors.
+def find_occurrences(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> WordOccurrences:
+    """The occurrences of ``word`` and their vectors.
 
     Args:
         read: runs a model over a sentence.
@@ -89,7 +89,7 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
             continue
         reading = read(line.text)
         for number, (start, end) in enumerate(find_word(word, reading.text)):
-            pieces = inside(reading.tokens, start, end)
+            pieces = tokens_within(reading.tokens, start, end)
             if not pieces:
                 continue
             name = str(line.number) + ("" if len(spans) == 1 else "abcdefgh"[min(number, 7)])
@@ -104,27 +104,27 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
         )
     if len(result) > MOST:
         raise InputUnusable(f"“{word}” occurs {len(result)} times in these sentences; up to {MOST} are taken.")
-    used_lines = {occurrence.line.number for occurrence in result}
-    return Gathered(
+    with_word = {occurrence.line.number for occurrence in result}
+    return WordOccurrences(
         word,
         tuple(result),
         frozen(np.stack(vectors, axis=1)),
-        tuple(line.number for line in lines if line.number not in used_lines),
+        tuple(line.number for line in lines if line.number not in with_word),
     )
 
 
-def missing(gathered: Gathered) -> str:
+def missing_note(occurrences: WordOccurrences) -> str:
     """A sentence about the lines without the word; empty where there is none."""
-    if not gathered.without:
+    if not (missing := occurrences.missing_lines):
         return ""
-    said = listed(gathered.without)
+    left_out = "is left out" if len(missing) == 1 else "are left out"
     return (
-        f"“{gathered.word}” does not occur in {said}, which {'is' if len(gathered.without) == 1 else 'are'} left out. "
-        "It is looked for as a whole word, in this form and no other."
+        f"“{occurrences.word}” does not occur in {listed(missing)}, which {left_out}. It is matched as a whole word, "
+        "in this form only."
     )
 
 
-def inside(tokens: Sequence[Token], start: int, end: int) -> tuple[int, ...]:
+def tokens_within(tokens: Sequence[Token], start: int, end: int) -> tuple[int, ...]:
     """The tokens that overlap ``start`` to ``end``."""
     return tuple(
         i for i, token in enumerate(tokens) if not token.special and 0 <= token.start < end and token.end > start
@@ -133,7 +133,7 @@ def inside(tokens: Sequence[Token], start: int, end: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """Every word of some sentences, marks left out, in their order; the array is read-only."""
+    """Every word of some sentences, in order, without punctuation; the array is read-only."""
 
     texts: tuple[str, ...]
     lines: tuple[int, ...]
@@ -167,37 +167,37 @@ def words(lines: Sequence[Line], read: Callable[[str], Reading]) -> Words:
 
 
 def words_of(reading: Reading) -> tuple[tuple[Word, tuple[int, ...]], ...]:
-    """The words of a text, without marks, each with its tokens; a word that has none is left out."""
-    result = ((word, inside(reading.tokens, word.start, word.end)) for word in split(reading.text))
+    """The words of a text, without punctuation, each with its tokens; words without tokens are left out."""
+    result = ((word, tokens_within(reading.tokens, word.start, word.end)) for word in split(reading.text))
     return tuple((word, pieces) for word, pieces in result if pieces and any(c.isalnum() for c in word.text))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordVectors:
-    """One word and all words around it, with the table's own vectors of both; arrays are read-only.
+    """One word and all words of its sentences, with the static vectors of both; arrays are read-only.
 
-    A stop is a place on the way through a model: -1 the table, 0 what comes into the first block, l what layer l made.
+    A stop is a point in the model: -1 the static vectors, 0 the input of the first layer, l the output of layer l.
     """
 
-    own: Gathered
+    own: WordOccurrences
     around: Words
-    table_own: Floats  # (P, w)
-    table_around: Floats  # (W, w)
+    static_own: Floats  # (P, w)
+    static_around: Floats  # (W, w)
 
     @property
     def stops(self) -> tuple[Floats, ...]:
-        """L + 2 arrays (P, w) of the word's vectors, the table's first."""
-        return (self.table_own, *self.own.vectors)
+        """L + 2 arrays (P, w) of the word's vectors, static ones first."""
+        return (self.static_own, *self.own.vectors)
 
     def at(self, stop: int) -> tuple[Floats, Floats]:
         """((P, w) of the word, (W, w) of all words) at a stop."""
         if stop < 0:
-            return self.table_own, self.table_around
+            return self.static_own, self.static_around
         return self.own.vectors[stop], self.around.vectors[stop]
 
     @property
-    def itself(self) -> tuple[int, ...]:
-        """(P,) which of all words each occurrence is; -1 where it is cut otherwise."""
+    def own_indices(self) -> tuple[int, ...]:
+        """(P,) the index of each occurrence among all words; -1 where it is not one of them."""
         known = {
             (line, start): number
             for number, (line, (start, _)) in enumerate(zip(self.around.lines, self.around.spans, strict=True))
@@ -206,15 +206,18 @@ class WordVectors:
 
 
 def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
-    """``word`` in the lines of ``text``.
+    """The vectors of ``word`` in the lines of ``text``.
 
     Raises:
-        AtlasError: what was typed, or the model, does not allow it.
+        AtlasError: the word or the text is unusable, or the model cannot read it.
     """
     lines = parse(text)
-    own, around = gather(checked(word), lines, read), words(lines, read)
-    tables = (static(checkpoint, [occurrence.ids for occurrence in own.occurrences]), static(checkpoint, around.ids))
-    return WordVectors(own, around, *tables)
+    own, around = find_occurrences(clean_word(word), lines, read), words(lines, read)
+    static = (
+        static_vectors(checkpoint, [occurrence.ids for occurrence in own.occurrences]),
+        static_vectors(checkpoint, around.ids),
+    )
+    return WordVectors(own, around, *static)
 
 
 MAX_LINES = 16
@@ -232,7 +235,7 @@ class Line:
     number: int
     """Counted from 1 among the lines that have a sentence."""
     sense: str
-    """What stood before the bar; may be empty."""
+    """The text before the bar; may be empty."""
     text: str
 
 
@@ -268,7 +271,7 @@ def parse(text: str) -> tuple[Line, ...]:
     return tuple(result)
 
 
-def checked(word: str) -> str:
+def clean_word(word: str) -> str:
     """The word, cleaned.
 
     Raises:
@@ -286,12 +289,12 @@ def checked(word: str) -> str:
 
 
 def find_word(word: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Where ``word`` occurs in ``text``: first character and the one after its last, in order, without overlaps."""
+    """The (start, end) spans of ``word`` in ``text``, in order, without overlaps."""
     result, at = [], 0
     pattern = re.compile(re.escape(word), re.IGNORECASE)
     while (match := pattern.search(text, at)) is not None:
         start, end = match.span()
-        if _border(text, start - 1, start) and _border(text, end - 1, end):
+        if _is_boundary(text, start - 1, start) and _is_boundary(text, end - 1, end):
             result.append((start, end))
             at = end
         else:
@@ -299,18 +302,18 @@ def find_word(word: str, text: str) -> tuple[tuple[int, int], ...]:
     return tuple(result)
 
 
-def _border(text: str, before: int, after: int) -> bool:
+def _is_boundary(text: str, before: int, after: int) -> bool:
     """Whether a word may end between two characters."""
     if before < 0 or after >= len(text):
         return True
     left, right = text[before], text[after]
     if _NO_SPACES.match(left) or _NO_SPACES.match(right):
         return True
-    return not (_inside(left) and _inside(right))
+    return not (_is_word_character(left) and _is_word_character(right))
 
 
-def _inside(character: str) -> bool:
-    """Letters, digits and the marks on them."""
+def _is_word_character(character: str) -> bool:
+    """Whether a character is a letter, a digit or a combining mark."""
     return unicodedata.category(character)[0] in "LNM" or character == "_"
 
 

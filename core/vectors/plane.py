@@ -1,20 +1,20 @@
-r"""Vectors of many numbers as points of two: principal components, and t-SNE.
+r"""High-dimensional vectors as points in a plane: principal components, and t-SNE.
 
 **Principal components** (Pearson 1901; Hotelling 1933). With the rows of :math:`X` centered and
 :math:`X = U \Sigma V^\top`, the points are the first two columns of :math:`U \Sigma`, and component k holds
 :math:`\sigma_k^2 / \sum_i \sigma_i^2` of the variance. Distances on the plane are never larger than the true ones.
 
-**t-SNE** (van der Maaten & Hinton 2008). Points :math:`y_i` are moved until the chances of choosing a neighbor agree
-on the plane (q, a heavy-tailed distribution) and in the full space (p, a normal distribution whose width gives every
-point the same perplexity :math:`2^{H_i}`):
+**t-SNE** (van der Maaten & Hinton 2008). Points :math:`y_i` are moved until the neighbor distributions agree in the
+plane (q, heavy-tailed) and in the full space (p, Gaussian, with the width that gives every point the same perplexity
+:math:`2^{H_i}`):
 
 .. math:: p_{ij} = \frac{p_{j|i} + p_{i|j}}{2n}, \quad q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}{\sum_{k \ne l}
     (1 + \|y_k - y_l\|^2)^{-1}}, \quad \min_y \sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}
 
-scikit-learn computes it, for all pairs, which a few dozen points allow, from a start that depends on a seed. Only
-neighborhoods are meaningful there: sizes of groups and distances between them are not.
+scikit-learn computes it exactly, over all pairs, from a random initialization with a seed. Only neighborhoods are
+meaningful: sizes of groups and distances between them are not.
 
-Legend: n points, w width.
+Legend: n points, w hidden size.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Points = NDArray[np.float64]
 STEPS = 500
 _TINY = 1e-6
 PERPLEXITY = 4.0
-"""Few points get less."""
+"""Reduced for few points."""
 FEWEST = 4
-"""Points that t-SNE needs."""
+"""The fewest points for t-SNE."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,13 +49,13 @@ class Plane:
 def components(vectors: NDArray[np.floating]) -> Plane:
     """(n, w) to the first two principal components; where there are fewer, the rest is zero.
 
-    The sign of an axis is chosen so that its largest number is positive.
+    The sign of an axis is chosen so that its largest coordinate is positive.
     """
     centered = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     points, shares = np.zeros((len(vectors), 2)), [0.0, 0.0]
     total = float((sizes**2).sum())
-    # what lies within rounding of one spot is one spot
+    # points within rounding error of each other count as one point
     if total > 1e-10 * max(1e-12, float((vectors.astype(np.float64) ** 2).sum())):
         for axis in range(min(2, len(sizes))):
             column = left[:, axis] * sizes[axis]
@@ -65,12 +65,12 @@ def components(vectors: NDArray[np.floating]) -> Plane:
 
 
 def perplexity_for(count: int) -> float:
-    """`PERPLEXITY`, as far as so many points allow: a third of the others at most, and at least 1."""
+    """`PERPLEXITY`, limited to a third of the other points, and at least 1."""
     return min(PERPLEXITY, max(1.0, (count - 1) / 3))
 
 
 def tsne(vectors: NDArray[np.floating], seed: int) -> Plane:
-    """(n, w) to a map of t-SNE; fewer than `FEWEST`, or points that are all one spot, get their components."""
+    """(n, w) to a t-SNE map; for fewer than `FEWEST` points, or all at one point, principal components."""
     count = len(vectors)
     if count < FEWEST or float(np.ptp(vectors.astype(np.float64), axis=0).max()) < _TINY:
         return components(vectors)
@@ -83,10 +83,10 @@ def tsne(vectors: NDArray[np.floating], seed: int) -> Plane:
     return Plane(np.asarray(model.fit_transform(vectors.astype(np.float64)), dtype=np.float64))
 
 
-def steady(planes: Sequence[Plane], *, rotate: bool) -> tuple[Plane, ...]:
-    """The same planes, each mirrored so as to lie as near as it can to the one before; with ``rotate`` also turned.
+def align_planes(planes: Sequence[Plane], *, rotate: bool) -> tuple[Plane, ...]:
+    """The same planes, each mirrored to match the previous one as well as possible; with ``rotate`` also rotated.
 
-    Axes of components keep their meaning when they are mirrored and lose it when they are turned.
+    Axes of principal components keep their meaning under mirroring and lose it under rotation.
     """
     aligned: list[Plane] = []
     for plane in planes:
@@ -103,8 +103,8 @@ def steady(planes: Sequence[Plane], *, rotate: bool) -> tuple[Plane, ...]:
 
 
 def planes(stops: Sequence[NDArray[np.floating]], seed: int | None) -> tuple[Plane, ...]:
-    """A plane for each of the arrays (n, w); that of the first, the static vectors, is never a t-SNE."""
+    """A plane for each of the arrays (n, w); the first, the static vectors, never has a t-SNE."""
     first, *rest = stops
     if seed is None or len(first) < FEWEST:
-        return steady([components(layer) for layer in stops], rotate=False)
-    return (components(first), *steady([tsne(layer, seed) for layer in rest], rotate=True))
+        return align_planes([components(layer) for layer in stops], rotate=False)
+    return (components(first), *align_planes([tsne(layer, seed) for layer in rest], rotate=True))

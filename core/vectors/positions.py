@@ -1,34 +1,33 @@
-r"""Positions as numbers: five kinds of encodings as formulas, and those of live models.
+r"""Position encodings: formulas of five kinds, and the encodings of live models.
 
 **Sinusoids** (Vaswani et al. 2017, section 3.5), for position t and pair k of a vector of w dimensions:
 
 .. math:: P[t]_{2k} = \sin(t\,\omega_k), \quad P[t]_{2k+1} = \cos(t\,\omega_k), \quad \omega_k = 10000^{-2k/w}
 
-so that :math:`P[s] \cdot P[t] = \sum_k \cos((s - t)\,\omega_k)`: the distance alone. Libraries order the dimensions
-otherwise: all sines before all cosines (CTRL, Marian, Transformer-XL), and M2M-100's code, which follows
+so that :math:`P[s] \cdot P[t] = \sum_k \cos((s - t)\,\omega_k)` depends on the distance alone. Libraries order the
+dimensions differently: all sines before all cosines (CTRL, Marian, Transformer-XL), and M2M-100's code, which follows
 tensor2tensor, also spreads the pairs by :math:`10000^{-k/(w/2-1)}`.
 
 **Buckets of distances** (T5, Raffel et al. 2019): a number for each head and bucket is added to the score. Half of the
-buckets are for keys on the right (none in a decoder, where they are masked); near distances have one each, and far ones
-share: with B buckets on a side, a distance n from B/2 on has bucket
+buckets are for keys on the right (none in a decoder, which masks them). Small distances have a bucket each, large ones
+share buckets: with B buckets on a side, a distance n from B/2 on has bucket
 
 .. math:: \min\Bigl(B - 1,\; \tfrac B2 + \Bigl\lfloor \frac{\ln(2n/B)}{\ln(2m/B)} \cdot \tfrac B2 \Bigr\rfloor\Bigr)
 
-with m the distance from which on all share the last one.
+with m the distance from which on all keys share the last bucket.
 
 **Rotations** (rotary, Su et al. 2021): pair k of a query or key at position t is rotated by :math:`t\,\theta_k`,
-:math:`\theta_k = b^{-2k/d}`. A rotation keeps lengths, and :math:`R_s q \cdot R_t k = q \cdot R_{t-s} k`: the distance
-alone.
+:math:`\theta_k = b^{-2k/d}`. A rotation preserves norms, and :math:`R_s q \cdot R_t k = q \cdot R_{t-s} k` depends on
+the distance alone.
 
 **A slope** (ALiBi, Press et al. 2021): :math:`-m_h\,|i - j|` is added to the score, :math:`m_h = 2^{-8h/H}` for head h
 of H, from 1, where H is a power of two.
 
-Of live models everything is read as they run: the position embeddings are those added at each position in turn, so that
-offsets (RoBERTa's, BART's) need not be known; terms of scores are those of
-`core.attention.architectures.scores`. The formulas need numpy alone.
+Encodings of live models are read from a forward pass, so offsets of positions (RoBERTa's, BART's) need not be known;
+terms of scores are those of `core.attention.architectures.scores`. The formulas need numpy alone.
 
-Legend: n positions, w width, d width of a head, L layers, H heads, B buckets, D = 2 n - 1 distances, from -(n - 1) to
-n - 1.
+Legend: n positions, w hidden size, d head dimension, L layers, H heads, B buckets, D = 2 n - 1 distances, from -(n - 1)
+to n - 1.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def sinusoids(count: int, width: int, order: Order = "paper") -> Numbers:
     """(n, w) vectors of the positions 0, 1, ...; the width is even and at least 4.
 
     Args:
-        order: sines and cosines alternate, as in the paper; sines before cosines; or so and spread as in tensor2tensor.
+        order: alternating sines and cosines, as in the paper; sines before cosines; or as in tensor2tensor.
     """
     pairs = np.arange(width // 2)
     last = width / 2 - 1 if order == "tensor2tensor" else width / 2
@@ -77,7 +76,7 @@ def by_distance(matrix: NDArray[np.floating]) -> tuple[Numbers, Numbers]:
 
 
 def along_distance(matrix: NDArray[np.floating], known: NDArray[np.bool_] | None = None) -> tuple[Numbers, Numbers]:
-    """(n, n) to mean and spread at each signed distance j - i from -(n - 1) to n - 1; nan where nothing is known."""
+    """(n, n) to mean and spread at each signed distance j - i from -(n - 1) to n - 1; nan without a ``known`` pair."""
     count = len(matrix)
     means, spreads = np.full(2 * count - 1, np.nan), np.full(2 * count - 1, np.nan)
     for d in range(-count + 1, count):
@@ -112,7 +111,7 @@ def pair_angles(width: int, base: float = 10_000.0) -> Numbers:
 
 
 def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.0) -> Numbers:
-    """(..., d) rotated as at ``position``: the k-th number and the (k + d/2)-th are a pair, as in LLaMA's code."""
+    """(..., d) rotated as at ``position``; dimensions k and k + d/2 form a pair, as in LLaMA's code."""
     exact = vector.astype(np.float64)
     half = exact.shape[-1] // 2
     angles = position * pair_angles(exact.shape[-1], base)
@@ -122,7 +121,7 @@ def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.
 
 
 def rotary_cosines(distances: NDArray[np.integer], width: int, base: float = 10_000.0) -> Numbers:
-    """The cosine of a vector, all pairs of one length, with itself rotated by so many positions: mean cos(Δ θ)."""
+    """The cosine between a vector whose pairs have equal norms and its rotation by each distance: mean cos(Δ θ)."""
     result: Numbers = np.cos(np.asarray(distances)[:, None] * pair_angles(width, base)).mean(axis=1)
     return result
 
@@ -130,8 +129,8 @@ def rotary_cosines(distances: NDArray[np.integer], width: int, base: float = 10_
 def slopes(heads: int) -> tuple[float, ...]:
     """ALiBi's slope of each head.
 
-    For a number of heads that is no power of two, those of the next smaller power, and every second one of the next
-    larger for the rest, as the authors' code does.
+    For H not a power of two: the slopes for the next smaller power, then every second slope for the next larger, as in
+    the authors' code.
     """
     power = 2 ** int(math.log2(heads))
     result = [2 ** (-8 * h / power) for h in range(1, power + 1)]
@@ -140,7 +139,7 @@ def slopes(heads: int) -> tuple[float, ...]:
 
 
 MOST = 128
-"""Rows that are shown of a table."""
+"""The most rows shown of a position table."""
 TERMS: dict[str, str] = {
     "position": "distance",
     "c2p": "content to position",
@@ -165,7 +164,7 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     """(n, w) position embeddings of the first `MOST` positions, or of as many as there are.
 
     Raises:
-        InputUnusable: nothing is added for a position.
+        InputUnusable: the model adds no position embeddings.
     """
     import torch
 
@@ -181,10 +180,10 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
 
 
 def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
-    """The terms of a text's scores that are about distance, by name (`TERMS`).
+    """The terms of a text's scores that depend on distance, by name (`TERMS`).
 
-    T5's depends on nothing else; in DeBERTa, XLNet and Transformer-XL a word's query or key takes part, so that pairs
-    at one distance differ. Of an encoder-decoder these are the encoder's.
+    T5's term depends on nothing else. In DeBERTa, XLNet and Transformer-XL it also depends on a query or key, so pairs
+    at one distance differ. For an encoder-decoder the terms are the encoder's.
 
     Raises:
         InputUnusable: the scores have no such term.
@@ -192,7 +191,7 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
     """
     tokens, _ = tokens_of(checkpoint, text)
     if has_memory(checkpoint.model):
-        tokens = tokens[:SEGMENT]  # what it reads at once: before that there is memory
+        tokens = tokens[:SEGMENT]  # one segment: later ones also attend to the memory
     result = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
     layers = result["encoder"] if "encoder" in result else result["decoder"]
     names = [name for name in TERMS if name in layers[0][1].terms]
@@ -237,7 +236,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     """The queries and keys that a decoder with rotary positions rotates.
 
     Raises:
-        InputUnusable: its queries are not rotated, or only known after that.
+        InputUnusable: its queries are not rotated, or are known only after the rotation.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
     tokens, _ = tokens_of(checkpoint, text)

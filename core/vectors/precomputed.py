@@ -6,11 +6,10 @@ Three tidy files for each model, in ``assets/vectors``; layer 0 is the input of 
     words/SLUG.csv   word, sentences, then a column for each layer: the word's self-similarity beyond the baseline
     mix/SLUG.csv     task, layer, weight, alone, mix, commonest, gamma, words, classes
 
-What the columns are is defined in `core.vectors.contextual` and `core.vectors.mix`. Reading needs numpy alone.
+`core.vectors.contextual` and `core.vectors.mix` define the columns. Reading needs numpy alone.
 
-Models are measured over all English sentences that come with the app. No model was trained on them: they were written
-for tests, cards and the treebank. Sentences of the cloze sets have the first of their answers in the gap. Each occurs
-once, in the order of the files.
+Models are measured over all bundled English sentences, on which no model was trained: those of the tests, the model
+cards and the treebank. Cloze sentences have their first answer in the gap. Duplicates are removed.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong
 from core.settings import ASSETS
-from core.vectors.contextual import Layer, Measured, measure
-from core.vectors.mix import TASKS, Learned, classes, learn
-from core.vectors.occurrences import Line, inside, words
+from core.vectors.contextual import ContextualMeasures, Layer, measure
+from core.vectors.mix import TASKS, LearnedMix, classes, learn_task
+from core.vectors.occurrences import Line, tokens_within, words
 from core.vectors.reading import Reading, read, readable
 
 FOLDER = ASSETS / "vectors"
@@ -48,11 +47,11 @@ LAYER_COLUMNS = (
 MIX_COLUMNS = ("task", "layer", "weight", "alone", "mix", "commonest", "gamma", "words", "classes")
 GAP = "[MASK]"
 COUNT = 590
-"""Sentences that models are measured over, for pages that do not read them."""
+"""The number of sentences, for pages that do not read them."""
 
 
 def layers(slug: str) -> tuple[Layer, ...]:
-    """What was measured after each layer; empty where the model was not."""
+    """The measures after each layer; empty for a model that was not measured."""
     rows = _read(FOLDER / f"{slug}.csv")
     return tuple(Layer(*(float(row[name]) for name in LAYER_COLUMNS[1:])) for row in rows)
 
@@ -65,15 +64,15 @@ def word_similarity(slug: str) -> tuple[tuple[str, int, tuple[float, ...]], ...]
     )
 
 
-def learned(slug: str) -> dict[str, Learned]:
-    """What was learned about mixing a model's layers, by task."""
+def learned_mixes(slug: str) -> dict[str, LearnedMix]:
+    """The learned mixes of a model's layers, by task."""
     rows = _read(FOLDER / "mix" / f"{slug}.csv")
     result = {}
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         weights, alone = (tuple(float(row[name]) for row in own) for name in ("weight", "alone"))
         gamma, mix, commonest = (float(own[0][name]) for name in ("gamma", "mix", "commonest"))
-        result[task] = Learned(
+        result[task] = LearnedMix(
             task, weights, gamma, mix, alone, commonest, int(own[0]["words"]), int(own[0]["classes"])
         )
     return result
@@ -90,21 +89,21 @@ def _rows(path: Path, separator: str = ",") -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(file, delimiter=separator, quoting=quoting))
 
 
-def write(folder: Path, slug: str, measured: Measured, tasks: Sequence[Learned]) -> None:
+def write(folder: Path, slug: str, measured: ContextualMeasures, tasks: Sequence[LearnedMix]) -> None:
     """Write a model's three files.
 
     Raises:
-        AtlasError: nothing can be written there.
+        AtlasError: the folder is not writable.
     """
-    layers = [(number, *map(_four, astuple(one))) for number, one in enumerate(measured.layers)]
+    layers = [(number, *map(_four, astuple(layer))) for number, layer in enumerate(measured.layers)]
     words = [
         (word, count, *(f"{value:.3f}" for value in values))
         for (word, count), values in zip(measured.words, measured.by_word, strict=True)
     ]
     mix = [
-        (one.task, layer, *map(_four, (*pair, one.accuracy, one.commonest, one.gamma)), one.words, one.classes)
-        for one in tasks
-        for layer, pair in enumerate(zip(one.weights, one.alone, strict=True))
+        (own.task, layer, *map(_four, (*pair, own.accuracy, own.commonest, own.gamma)), own.words, own.classes)
+        for own in tasks
+        for layer, pair in enumerate(zip(own.weights, own.alone, strict=True))
     ]
     for name, columns, rows in (
         (folder, LAYER_COLUMNS, layers),
@@ -123,7 +122,7 @@ def _four(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> Measured:
+def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> ContextualMeasures:
     """Measure over ``texts``; those that are too long for the model are left out."""
     readings: dict[str, Reading] = {}
     for text in texts:
@@ -135,8 +134,8 @@ def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> Measured:
     return measure(words(lines, readings.__getitem__))
 
 
-def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[Learned, ...]:
-    """Learn every task over sentences with their grammar; words in which no token lies are left out."""
+def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[LearnedMix, ...]:
+    """Learn every task over annotated sentences; words without a token are left out."""
     vectors: list[Floats] = []
     groups: list[int] = []
     answers: dict[str, list[str]] = {task: [] for task in TASKS}
@@ -147,13 +146,13 @@ def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[Learne
             continue
         labels = {task: classes(sentence, task) for task in TASKS}
         for word, (start, end) in enumerate(sentence.spans):
-            if pieces := inside(reading.tokens, start, end):
+            if pieces := tokens_within(reading.tokens, start, end):
                 vectors.append(reading.states[:, list(pieces)].mean(axis=1))
                 groups.append(number)
                 for task in TASKS:
                     answers[task].append(labels[task][word])
     states = np.stack(vectors, axis=1)
-    return tuple(learn(states, answers[task], groups, task) for task in TASKS)
+    return tuple(learn_task(states, answers[task], groups, task) for task in TASKS)
 
 
 def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
@@ -175,7 +174,7 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
 
 @lru_cache(maxsize=1)
 def sentences() -> tuple[str, ...]:
-    """The set; needs neither torch nor transformers."""
+    """The set of sentences; needs neither torch nor transformers."""
     result = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
     for name in ("everyday.tsv", "everyday-2.tsv"):
         rows = _rows(ASSETS / "cloze" / name, "\t")

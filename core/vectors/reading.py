@@ -35,14 +35,14 @@ class Reading:
     """One text with its hidden states; the array is read-only."""
 
     text: str
-    """As it was read, cleaned, without a task or a code before it."""
+    """The cleaned text, without a task prefix or a control code."""
     tokens: tuple[Token, ...]
-    """All n of them; ``start`` and ``end`` count in ``text`` and are below 0 for what stands outside of it."""
+    """All n of them; ``start`` and ``end`` are offsets in ``text``, -1 for tokens outside it."""
     states: Floats  # (L + 1, n, w)
 
 
 def readable(spec: CheckpointSpec) -> bool:
-    """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their base model."""
+    """Whether :func:`read` can run a checkpoint: adapters have no layers of their own."""
     return spec.ready and not spec.offers("classifies texts")
 
 
@@ -52,7 +52,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more than `MAX_CHARS`, or tokens than the settings or
             the model allow.
-        InputUnusable: a tokenizer that does not say where its tokens are, or a model without layers of its own.
+        InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
     import torch
 
@@ -65,7 +65,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
-    """(the tokens that a model reads, the cleaned text that they stand in); errors as :func:`read`."""
+    """(the input tokens, the cleaned text); errors as :func:`read`."""
     if not readable(checkpoint.spec):
         raise InputUnusable(
             f"{checkpoint.spec.name} has the layers of another model and small adapters between them. Choose that "
@@ -94,7 +94,7 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
 
 
 def _shifted(tokens: Sequence[Token], by: int) -> list[Token]:
-    """``tokens`` whose places count from ``by`` characters further on; those before stand outside."""
+    """``tokens`` with offsets reduced by ``by`` characters; tokens before that get the offset -1."""
     return [
         replace(token, start=token.start - by, end=token.end - by)
         if token.start >= by

@@ -17,8 +17,8 @@ from core.content import content
 from core.vectors import positions, precomputed
 from core.vectors.contextual import anisotropy_baseline
 from core.vectors.input_embeddings import input_embeddings
-from core.vectors.mix import learn
-from core.vectors.nearest import in_vocabulary, static, table, vocabulary
+from core.vectors.mix import learn_task
+from core.vectors.nearest import embedding_matrix, in_vocabulary, static_vectors, vocabulary
 from core.vectors.occurrences import Line, word_vectors, words
 from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
 from core.vectors.precomputed import sentences
@@ -96,15 +96,17 @@ def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     made = word_vectors(checkpoint, "dog", "a | The dog barks.\nb | I saw a dog.", lambda text: read(checkpoint, text))
     assert len(made.own.occurrences) == 2
-    assert made.table_own.shape[1] == made.own.vectors.shape[2] == table(checkpoint).shape[1]
+    assert made.static_own.shape[1] == made.own.vectors.shape[2] == embedding_matrix(checkpoint).shape[1]
     assert np.isfinite(made.own.vectors).all()
     ids = [one.ids for one in made.own.occurrences]
     if ids[0] == ids[1]:
-        np.testing.assert_array_equal(made.table_own[0], made.table_own[1])
+        np.testing.assert_array_equal(made.static_own[0], made.static_own[1])
     # each model's own word is what its table's vector is nearest to
     known = vocabulary(checkpoint)
     if len(ids[0]) == 1:
-        (nearest, cosine), *_ = in_vocabulary(checkpoint, known, static(checkpoint, ids[:1]), known.mean, k=1)[0]
+        (nearest, cosine), *_ = in_vocabulary(checkpoint, known, static_vectors(checkpoint, ids[:1]), known.mean, k=1)[
+            0
+        ]
         assert "dog" in nearest.lower()
         assert cosine == pytest.approx(1, abs=1e-4)
 
@@ -256,8 +258,8 @@ def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
     assert all(-1 <= value <= 1 for one in layers for value in (one.baseline or 0, one.self_similarity or 0))
     assert known[0][:2] == ("the", 405)
     assert all(len(values) == len(layers) for _, _, values in known)
-    learned = precomputed.learned(slug)
-    assert list(learned) == ["speech", "relation", "next", "place"]
+    learned = precomputed.learned_mixes(slug)
+    assert list(learned) == ["speech", "relation", "next", "position"]
     for one in learned.values():
         assert len(one.weights) == len(one.alone) == len(layers)
         assert sum(one.weights) == pytest.approx(1, abs=1e-3)
@@ -278,7 +280,7 @@ def test_a_task_learns_the_layer_that_knows() -> None:
     answers = random.integers(0, 3, count)
     states = random.normal(size=(3, count, width)).astype(np.float32)
     states[1, np.arange(count), answers] += 6  # layer 1 alone knows
-    found = learn(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
+    found = learn_task(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
     assert found.weights[1] > 0.7
     assert sum(found.weights) == pytest.approx(1, abs=1e-5)
     assert found.accuracy > 0.9

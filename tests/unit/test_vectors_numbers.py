@@ -19,10 +19,10 @@ from core.vectors.contextual import (
     repeated,
     self_similarity,
 )
-from core.vectors.mix import mixed, weights
+from core.vectors.mix import mix_layers, weights
 from core.vectors.nearest import cosines
 from core.vectors.occurrences import Words
-from core.vectors.plane import Plane, components, planes, steady, tsne
+from core.vectors.plane import Plane, align_planes, components, planes, tsne
 from core.vectors.positions import (
     along_distance,
     by_distance,
@@ -80,9 +80,9 @@ def test_a_plane_lies_as_the_one_before() -> None:
     points = random.normal(size=(8, 2))
     angle = 1.0
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    turned = steady([Plane(points), Plane(points @ turn)], rotate=True)
+    turned = align_planes([Plane(points), Plane(points @ turn)], rotate=True)
     assert np.allclose(turned[1].points, points)
-    mirrored = steady([Plane(points), Plane(points * [-1, 1])], rotate=False)
+    mirrored = align_planes([Plane(points), Plane(points * [-1, 1])], rotate=False)
     assert np.allclose(mirrored[1].points, points)
 
 
@@ -157,11 +157,11 @@ def test_shares_of_a_mix() -> None:
 
 def test_a_mix_by_hand() -> None:
     states = np.array([[[2.0, 0.0]], [[0.0, 4.0]]], dtype=np.float32)
-    assert mixed(states, [0, 0], 2.0, norm=False).tolist() == [[2, 4]]
-    assert mixed(states, [math.log(3), 0], norm=False)[0] == pytest.approx([1.5, 1.0])
-    assert mixed(states, [50, -50], norm=False)[0] == pytest.approx([2, 0])
+    assert mix_layers(states, [0, 0], 2.0, norm=False).tolist() == [[2, 4]]
+    assert mix_layers(states, [math.log(3), 0], norm=False)[0] == pytest.approx([1.5, 1.0])
+    assert mix_layers(states, [50, -50], norm=False)[0] == pytest.approx([2, 0])
     # both layers normed are (1, -1) and (-1, 1), which even weights cancel
-    assert mixed(states, [0, 0])[0] == pytest.approx([0, 0], abs=1e-5)
+    assert mix_layers(states, [0, 0])[0] == pytest.approx([0, 0], abs=1e-5)
 
 
 def test_sinusoids_by_hand() -> None:

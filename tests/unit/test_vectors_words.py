@@ -15,19 +15,19 @@ from core.vectors.occurrences import (
     MAX_LINE,
     MAX_LINES,
     Line,
-    checked,
+    clean_word,
+    find_occurrences,
     find_word,
-    gather,
-    inside,
-    missing,
+    missing_note,
     parse,
+    tokens_within,
     words,
 )
 from core.vectors.reading import Reading
 
 
 def letters(text: str) -> Reading:
-    """A reading in which every letter is a token and layer l has the vector (place, l)."""
+    """A reading in which every letter is a token and layer l has the vector (position, l)."""
     tokens = tuple(Token(ord(letter), letter, letter, i, i + 1) for i, letter in enumerate(text) if letter != " ")
     states = np.array([[[token.start, layer] for token in tokens] for layer in range(3)], dtype=np.float32)
     return Reading(text, tokens, states)
@@ -82,25 +82,25 @@ def test_what_is_found_is_the_word(word: str, text: str) -> None:
 
 
 def test_a_word_is_checked() -> None:
-    assert checked("  play ") == "play"
+    assert clean_word("  play ") == "play"
     for word, error in (("", InputEmpty), ("  ", InputEmpty), ("w" * 31, InputTooLong), ("...", InputUnusable)):
         with pytest.raises(error):
-            checked(word)
+            clean_word(word)
 
 
 def test_a_word_of_several_pieces_has_their_mean() -> None:
-    found = gather("ab", parse("ab c\nx\nc ab ab"), letters)
+    found = find_occurrences("ab", parse("ab c\nx\nc ab ab"), letters)
     assert [one.name for one in found.occurrences] == ["1", "3a", "3b"]
-    assert found.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the places of its two letters
+    assert found.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the positions of its two letters
     assert found.vectors[2, :, 1].tolist() == [2, 2, 2]
-    assert found.without == (2,)
-    assert "line 2" in missing(found)
+    assert found.missing_lines == (2,)
+    assert "line 2" in missing_note(found)
     with pytest.raises(InputUnusable, match="occurs in none of the 2 sentences"):
-        gather("z", parse("a\nb"), letters)
+        find_occurrences("z", parse("a\nb"), letters)
     with pytest.raises(InputUnusable, match="occurs in no sentence here"):
-        gather("z", parse("a"), letters)
+        find_occurrences("z", parse("a"), letters)
     with pytest.raises(InputUnusable, match="occurs 32 times"):
-        gather("a", parse("a a\n" * 16), letters)
+        find_occurrences("a", parse("a a\n" * 16), letters)
 
 
 def test_all_words_without_marks() -> None:
@@ -113,8 +113,8 @@ def test_all_words_without_marks() -> None:
 
 def test_tokens_that_touch_a_span() -> None:
     tokens = [Token(0, "x", "x", s, e) for s, e in ((0, 2), (2, 4), (4, 6), (-1, -1))]
-    assert inside(tokens, 1, 4) == (0, 1)
-    assert inside(tokens, 2, 3) == (1,)
+    assert tokens_within(tokens, 1, 4) == (0, 1)
+    assert tokens_within(tokens, 2, 3) == (1,)
 
 
 def test_every_ready_word_stands_in_all_its_sentences() -> None:

@@ -21,7 +21,7 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Model, Text
 from core.ui.section import View
-from core.vectors.occurrences import EXAMPLES, MAX_WORD, WordVectors, missing, parse
+from core.vectors.occurrences import EXAMPLES, MAX_WORD, WordVectors, missing_note, parse
 from core.vectors.reading import readable
 
 FIRST = next(iter(EXAMPLES))
@@ -100,7 +100,7 @@ def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
     """
     with st.spinner(session.waiting("running-the-model")):
         vectors = session.word_vectors(spec.slug, word, text)
-    if lines := missing(vectors.own):
+    if lines := missing_note(vectors.own):
         st.caption(plain(lines))
     return vectors
 

@@ -23,7 +23,7 @@ from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_b
 from core.ui.vectors.word import point_records, points_of
 from core.vectors import precomputed
 from core.vectors.contextual import anisotropy_baseline, sense_separation
-from core.vectors.mix import SPLITS, Learned, mixed, normed, weights
+from core.vectors.mix import SPLITS, LearnedMix, mix_layers, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
 
@@ -94,7 +94,7 @@ def _presets(view: View, spec: CheckpointSpec) -> None:
             "The embeddings alone": [REACH, *[-REACH] * layers],
             "The last layer alone": [*[-REACH] * layers, REACH],
         }
-        for task, learned in precomputed.learned(spec.slug).items():
+        for task, learned in precomputed.learned_mixes(spec.slug).items():
             presets[f"Learned: {view.words.front['tasks'][task][0]}"] = as_raw(learned.weights)
         for number, (name, values) in enumerate(presets.items()):
             slots = _slots(spec, layers, view.state)
@@ -117,8 +117,8 @@ def _points(
     view: View, spec: CheckpointSpec, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool
 ) -> None:
     part = view.words.part
-    own = mixed(vectors.own.vectors, raw, gamma, norm=norm)
-    around = mixed(vectors.around.vectors, raw, gamma, norm=norm)
+    own = mix_layers(vectors.own.vectors, raw, gamma, norm=norm)
+    around = mix_layers(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
     first, second = plane.shares or (0.0, 0.0)
     titles = (f"component 1: {100 * first:.0f}%", f"component 2: {100 * second:.0f}%")
@@ -150,7 +150,7 @@ def _points(
 
 def _learned(view: View, spec: CheckpointSpec) -> None:
     view.say("Weights", name=spec.name)
-    tasks = precomputed.learned(spec.slug)
+    tasks = precomputed.learned_mixes(spec.slug)
     if not tasks:
         view.note("Nothing learned")
         return
@@ -191,7 +191,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
     download_csv(table, f"{spec.slug}-mix", view.state.key("csv.mix"))
 
 
-def _row(learned: Learned, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
+def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
     best = max(range(len(learned.alone)), key=learned.alone.__getitem__)
     where = "emb." if best == 0 else f"layer {best}"
     return (

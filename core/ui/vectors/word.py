@@ -162,7 +162,7 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
     known = session.computed("", vocabulary, spec.slug)
     mean = known.mean if stop < 0 else around.mean(axis=0)
     listed = in_vocabulary(session.checkpoint(spec.slug), known, own, mean, k=5)
-    sentences = in_sentences(own, around.mean(axis=0), around, vectors.itself, k=3)
+    sentences = in_sentences(own, around.mean(axis=0), around, vectors.own_indices, k=3)
     rows = [
         (
             (f"{occurrence.name} {occurrence.line.sense}".strip(), _snippet(occurrence)),
