@@ -1,14 +1,14 @@
 """Attention: which tokens attend to which, in every live model, and what the prediction becomes without a head."""
 
+from core.ui.attention.ablation import SWITCH_OFF
+from core.ui.attention.all_heads import EVERY
 from core.ui.attention.bertviz import BERTVIZ
-from core.ui.attention.beside import BESIDE
 from core.ui.attention.block import BLOCK
-from core.ui.attention.every import EVERY
 from core.ui.attention.grammar import GRAMMAR
 from core.ui.attention.maps import ALL, ONE_HEAD
-from core.ui.attention.off import SWITCH_OFF
 from core.ui.attention.recipe import recipe_row
 from core.ui.attention.setup import MODEL, no_model
+from core.ui.attention.side_by_side import BESIDE
 from core.ui.section import Page
 
 PAGE = Page(

@@ -1,10 +1,10 @@
 """Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
 
 from core.ui.section import Page
-from core.ui.tokenizers.beside import BESIDE
 from core.ui.tokenizers.languages import LANGUAGES
 from core.ui.tokenizers.noise import NOISE_SECTION
 from core.ui.tokenizers.share import SHARE
+from core.ui.tokenizers.side_by_side import BESIDE
 from core.ui.tokenizers.steps import STEPS
 from core.ui.tokenizers.train import TRAIN
 

@@ -5,7 +5,7 @@ from core.ui.picker import nothing_runs
 from core.ui.section import Page
 from core.ui.zoo.curves import CURVES
 from core.ui.zoo.models import MODELS
-from core.ui.zoo.side import SIDE
+from core.ui.zoo.side_by_side import SIDE
 
 PAGE = Page("zoo", (MODELS, SIDE, CURVES), unavailable=lambda: nothing_runs(live()))
 

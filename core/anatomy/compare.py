@@ -37,7 +37,7 @@ def words(part: str, /, **values: str | int) -> str:
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
     """Short phrases on one row, the most important first, with the ``names`` of the two networks."""
     phrases = [piece.part.remark for piece in (*left, *right) if piece.part.remark]
-    for tell in (_fusion, _kind, _norm_place, _biases, _layers, _storage):
+    for tell in (_fusion, _kind, _norm_position, _biases, _layers, _storage):
         if left and right:
             phrases.extend(tell(left, right, names))
     phrases.extend(_sharing(left, right, names))
@@ -69,7 +69,7 @@ def _kind(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
         yield words("Remark: kind", left=names[0], right=names[1], left_kind=left_kind, right_kind=right_kind)
 
 
-def _norm_place(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
+def _norm_position(left: Pieces, right: Pieces, names: Names) -> Iterator[str]:
     left_before, right_before = ({piece.before for piece in side} for side in (left, right))
     if (
         len(left_before) == len(right_before) == 1
@@ -176,7 +176,7 @@ class Row:
 class Section:
     """The rows of one group in one stack."""
 
-    place: str
+    stack: str
     """Name of the stack, "" for what belongs to the whole network."""
     group: Group
     rows: tuple[Row, ...]
@@ -190,7 +190,7 @@ class Section:
     @property
     def name(self) -> str:
         """The group's name, with the stack's where there are several."""
-        return f"{self.place}: {self.group.name.lower()}" if self.place else self.group.name
+        return f"{self.stack}: {self.group.name.lower()}" if self.stack else self.group.name
 
     @property
     def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
@@ -203,7 +203,7 @@ class Section:
 class Layers:
     """The layers of one stack in one network."""
 
-    place: str
+    stack: str
     stored: int
     """Layers that have parameters of their own."""
     used: int
@@ -255,19 +255,19 @@ def align(
     left: ModuleNode, right: ModuleNode, names: tuple[str, str] = ("the left one", "the right one")
 ) -> tuple[Section, ...]:
     """Two trees as sections of rows, in the order of :func:`core.anatomy.meaning.groups`; remarks use the names."""
-    places = _places(stacks(left), stacks(right))
+    section_names = _section_names(stacks(left), stacks(right))
     sorted_out: dict[tuple[str, str], tuple[list[Piece], list[Piece]]] = {}
     for side, root in enumerate((left, right)):
         for piece in pieces(root):
-            key = (_place(piece, places[side]), piece.part.group)
+            key = (_section_name(piece, section_names[side]), piece.part.group)
             sorted_out.setdefault(key, ([], []))[side].append(piece)
     sections = []
-    for place in ("", *dict.fromkeys(place for side in places for place in side.values() if place)):
+    for stack in ("", *dict.fromkeys(stack for side in section_names for stack in side.values() if stack)):
         for group in groups():
-            if (place, group.slug) in sorted_out and group.slug != HEAD:
-                sections.append(Section(place, group, _rows(*sorted_out.pop((place, group.slug)), names)))
+            if (stack, group.slug) in sorted_out and group.slug != HEAD:
+                sections.append(Section(stack, group, _rows(*sorted_out.pop((stack, group.slug)), names)))
     known = {group.slug: group for group in groups()}
-    sections += [Section(place, known[slug], _rows(*both, names)) for (place, slug), both in sorted_out.items()]
+    sections += [Section(stack, known[slug], _rows(*both, names)) for (stack, slug), both in sorted_out.items()]
     return tuple(section for section in sections if section.rows)
 
 
@@ -293,7 +293,7 @@ def _stored(pieces_of_side: Iterable[Piece], stack: str) -> int:
     )
 
 
-def _places(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str, str], dict[str, str]]:
+def _section_names(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str, str], dict[str, str]]:
     """For each side the section name of every stack by its slug; stacks of one name are compared.
 
     Beside a network of one stack, an encoder-decoder's modules outside of its stacks (shared embeddings) belong to the
@@ -322,7 +322,7 @@ def _at(name: str, order: Sequence[str]) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _place(piece: Piece, names: dict[str, str]) -> str:
+def _section_name(piece: Piece, names: dict[str, str]) -> str:
     """The section name of a piece; in a network of one stack everything but the head belongs to the stack."""
     if piece.part.group == HEAD:
         return ""

@@ -54,24 +54,24 @@ def _only(comparison: Comparison, verdict: str, side: Side) -> str:
     """The components of one side alone: whole stacks, whole sections, single components."""
     at = 0 if verdict == "left" else 1
     named = []
-    places = dict.fromkeys(section.place for section in comparison.sections if section.place)
+    stack_names = dict.fromkeys(section.stack for section in comparison.sections if section.stack)
     whole = [
-        place
-        for place in places
+        stack
+        for stack in stack_names
         if {
             row.verdict
             for other_section in comparison.sections
-            if other_section.place == place
+            if other_section.stack == stack
             for row in other_section.rows
         }
         == {verdict}
     ]
-    for place in whole:
-        amount = sum(section.parameters[at] for section in comparison.sections if section.place == place)
-        count = next((layers.stored for layers in side.layers if layers.place == place), 0)
-        named.append(words("Summary: stack", place=place.lower(), layers=count, amount=_amount(amount)))
+    for stack in whole:
+        amount = sum(section.parameters[at] for section in comparison.sections if section.stack == stack)
+        count = next((layers.stored for layers in side.layers if layers.stack == stack), 0)
+        named.append(words("Summary: stack", place=stack.lower(), layers=count, amount=_amount(amount)))
     for section in comparison.sections:
-        if section.place in whole:
+        if section.stack in whole:
             continue
         rows = [row for row in section.rows if row.verdict == verdict]
         if len(rows) == len(section.rows) > 1 and section.group.slug != "other":
@@ -101,12 +101,12 @@ def _changed(comparison: Comparison) -> str:
 
 def _layers(comparison: Comparison) -> list[str]:
     left, right = comparison.left.layers, comparison.right.layers
-    pairs = [(before, after) for before in left for after in right if before.place == after.place]
+    pairs = [(before, after) for before in left for after in right if before.stack == after.stack]
     if not pairs and len(left) == len(right) == 1:
         pairs = [(left[0], right[0])]
     named = []
     for before, after in pairs:
-        of = f" in the {before.place.lower()}" if len(left) > 1 and len(right) > 1 else ""
+        of = f" in the {before.stack.lower()}" if len(left) > 1 and len(right) > 1 else ""
         if before.stored != after.stored and before.stored and after.stored:
             use = f", used {after.used} times," if after.used > after.stored else ""
             was = f", used {before.used} times" if before.used > before.stored else ""
@@ -153,7 +153,7 @@ def _same(comparison: Comparison) -> str:
 
 def _called(row: Row, section: Section) -> str:
     """A component with its section and stack."""
-    where = f" in the {section.place.lower()}" if section.place else ""
+    where = f" in the {section.stack.lower()}" if section.stack else ""
     return _within(row, section) + where
 
 

@@ -120,7 +120,7 @@ def _text_place(series: Series) -> Json:
     return {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "insidetextfont": ink}
 
 
-PLACES = ("attention", "feed-forward")
+SUBLAYERS = ("attention", "feed-forward")
 """The sub-layers after which adapters stand, by turns."""
 
 
@@ -134,9 +134,9 @@ def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Fig
             "type": "bar",
             "x": [str(number + 1) for number in range(len(updates) // 2)],
             "y": list(updates[offset::2]),
-            "name": f"after {PLACES[offset]}",
+            "name": f"after {SUBLAYERS[offset]}",
             "marker": hatched(shade, shape, theme),
-            "hovertemplate": f"layer %{{x}}, after {PLACES[offset]}: %{{y:.0%}} of |h|<extra></extra>",
+            "hovertemplate": f"layer %{{x}}, after {SUBLAYERS[offset]}: %{{y:.0%}} of |h|<extra></extra>",
         }
         for offset, shade, shape in ((0, color, ""), (1, theme.muted, "/"))
     ]
@@ -148,7 +148,7 @@ def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Fig
 def update_rows(updates: Sequence[float]) -> list[dict[str, object]]:
     """The same numbers as rows of a table."""
     return [
-        {"layer": at // 2 + 1, "after": PLACES[at % 2], "added, as a share of |h|": value}
+        {"layer": at // 2 + 1, "after": SUBLAYERS[at % 2], "added, as a share of |h|": value}
         for at, value in enumerate(updates)
     ]
 
@@ -158,7 +158,7 @@ def update_alt(updates: Sequence[float]) -> str:
     if not updates:
         return sentence("Adapters: none")
     largest, smallest = (
-        sentence("Adapters: share", share=f"{100 * updates[at]:.0f}%", sublayer=PLACES[at % 2], layer=at // 2 + 1)
+        sentence("Adapters: share", share=f"{100 * updates[at]:.0f}%", sublayer=SUBLAYERS[at % 2], layer=at // 2 + 1)
         for at in (updates.index(max(updates)), updates.index(min(updates)))
     )
     return sentence("Adapters", layers=len(updates) // 2, largest=largest, smallest=smallest)

@@ -22,7 +22,7 @@ _BARS = 0.7
 _FAINT = "rgba(138,147,156,0.45)"
 
 
-def rule_bars(
+def truncation_bars(
     effect: RuleEffect, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
 ) -> go.Figure:
     """Two bars a token: the probability before truncation (wide, gray, hatched where removed) and after it.
@@ -58,7 +58,7 @@ def rule_bars(
     )
 
 
-def surprise_bars(
+def surprisal_bars(
     effect: RuleEffect, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
 ) -> go.Figure:
     """The surprisal of each token in bits, and the entropy as a line: typical sampling keeps what is near it."""
@@ -89,7 +89,7 @@ def surprise_bars(
     )
 
 
-def rule_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
+def truncation_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
     """The bars in a few sentences."""
     values = "; ".join(
         f"{name} {percent(row.before)}, {'cut off' if row.removed else f'then {percent(row.after)}'}"

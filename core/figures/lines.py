@@ -22,7 +22,7 @@ class Line:
     """One line; ``values`` may have gaps."""
 
     name: str
-    places: Sequence[Any]
+    positions: Sequence[Any]
     values: Sequence[float | None]
     color: str
     dash: str = "solid"
@@ -61,7 +61,7 @@ def line_chart(
             traces.append(_band(line, line.spread))
         traces.append(
             scatter(
-                list(line.places),
+                list(line.positions),
                 list(line.values),
                 "lines+markers" if markers else "lines",
                 name=label(line.name),
@@ -96,7 +96,7 @@ def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
     for line in lines:
         known = [
             (names[int(position)] if names else f"{position:g}", value)
-            for position, value in zip(line.places, line.values, strict=True)
+            for position, value in zip(line.positions, line.values, strict=True)
             if value is not None
         ]
         if known:
@@ -117,7 +117,7 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme:
         measure,
         across="training tokens (millions)",
         hover="%{x:.2f} M tokens: %{y:.4g}",
-        markers=all(len(line.places) <= 60 for line in lines),
+        markers=all(len(line.positions) <= 60 for line in lines),
         height=260,
         legend={"y": 1.1},
         xaxis={"showgrid": False},
@@ -189,7 +189,7 @@ def _band(line: Line, spread: Sequence[float]) -> Trace:
     """A pale band from a spread below the line to a spread above."""
     both = [(value or 0.0, around) for value, around in zip(line.values, spread, strict=True)]
     return scatter(
-        [*line.places, *reversed(list(line.places))],
+        [*line.positions, *reversed(list(line.positions))],
         [*(value + around for value, around in both), *(value - around for value, around in reversed(both))],
         "lines",
         fill="toself",

@@ -27,7 +27,7 @@ def percent(probability: float) -> str:
     return f"{value:.2f}%" if value >= 0.01 else "< 0.01%"
 
 
-def guess_bars(
+def prediction_bars(
     labels: Sequence[str],
     probabilities: Sequence[float],
     color: str,

@@ -4,7 +4,7 @@ Time runs to the right, a month at a time. In lanes, a system takes the first fr
 nearest to its parent's: rows are filled in the order of time, so no two names can meet, and a lane has hardly more rows
 than systems that stand side by side at the busiest moment. A marker's radius grows with the logarithm of the largest
 size: ten times more parameters add as many pixels everywhere. By size, height is the logarithm, and names look for
-free places (:mod:`core.figures.label_places`); where one finds none, the picture grows.
+free places (:mod:`core.figures.label_layout`); where one finds none, the picture grows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.catalogue.schema import Branch
-from core.figures.label_places import HEIGHT, Box, Point, place, text_width
+from core.figures.label_layout import HEIGHT, Box, Point, place_labels, text_width
 from core.figures.labels import short
 from core.figures.lineage import Entry
 
@@ -176,7 +176,7 @@ def _by_size(shown: Sequence[Entry], span: tuple[int, int], width: float, height
 
     spots = _apart([(x0 + entry.at * step, y_of(entry.largest)) for entry in shown], step)
     points = [Point(x, y, _DOT, entry.name) for (x, y), entry in zip(spots, shown, strict=True)]
-    boxes = place(points, Box(_LEFT, AXIS, width - _LEFT, height - AXIS))
+    boxes = place_labels(points, Box(_LEFT, AXIS, width - _LEFT, height - AXIS))
     marks = tuple(
         Mark(entry.slug, point.x, point.y, _DOT, box, y_of(entry.smallest))
         for entry, point, box in zip(shown, points, boxes, strict=True)

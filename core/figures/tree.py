@@ -130,7 +130,7 @@ def _node_words(node: Node) -> str:
     )
 
 
-def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, theme: Theme) -> go.Figure:
+def merge_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, theme: Theme) -> go.Figure:
     """BPE's merges as a tree over the letters, in the order in which they happened.
 
     Args:

@@ -59,7 +59,7 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
 
 
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.ui.attention import beside as section
+    from core.ui.attention import side_by_side as section
 
     real = section.word_attention
 

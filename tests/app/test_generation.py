@@ -19,7 +19,7 @@ from core.language.generate import prompt_ids, steps_in_batch
 from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
-from core.ui.generation import writing
+from core.ui.generation import streaming
 from core.ui.generation.setup import PROMPT
 from core.ui.section import pages
 from tests.app.test_zoo import NASTY, html_of, protos, shown
@@ -126,7 +126,7 @@ def test_visitors_of_one_link_share_one_generation(monkeypatch: pytest.MonkeyPat
     ((key, texts),) = ours
     session.results.clear()
     monkeypatch.setattr(session.results, "get_or_compute", lambda at, *args: texts if at == key else compute(at, *args))
-    monkeypatch.setattr(writing, "steps_in_batch", None)
+    monkeypatch.setattr(streaming, "steps_in_batch", None)
     second = opened()
     assert not second.exception
     assert [proto.body for proto in protos(second, "html")] == [proto.body for proto in protos(first, "html")]

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.ui.component import Component
+from core.ui.objectives.language_modeling import ORDER_ROW
 from core.ui.objectives.points import CIRCLE
-from core.ui.objectives.read_on import ORDER_ROW
 from tests.browser.conftest import MOUNT, Visitor
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core.errors import OutOfRange
-from core.figures.decoding import rule_alt, rule_bars
+from core.figures.decoding import truncation_alt, truncation_bars
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
 from core.language.decoding.cards import DEFAULTS, NAMES, Card, decoding_of, new_card, read, read_all, write
@@ -206,7 +206,7 @@ def look(rule: str, value: float) -> RuleEffect:
 def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
     found = look(rule, value)
     names = [row.text for row in found.rows]
-    figure = rule_bars(found, names, "#D55E00", taken=1, theme=DARK)
+    figure = truncation_bars(found, names, "#D55E00", taken=1, theme=DARK)
     assert list(figure.data[0].marker.pattern.shape) == ["", "", "/"]
     assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
     assert "<script>" not in figure.to_json()
@@ -222,8 +222,8 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
         "top_k": dashed and dashed[0].y0 == 1.5,
         "temperature": True,
     }[rule]
-    assert "a 20%, cut off" in rule_alt(found, names, "It")
-    assert "2 of 3 tokens with 80%" in rule_alt(found, names, "It")
+    assert "a 20%, cut off" in truncation_alt(found, names, "It")
+    assert "2 of 3 tokens with 80%" in truncation_alt(found, names, "It")
 
 
 def test_the_tree_has_an_edge_for_every_node() -> None:

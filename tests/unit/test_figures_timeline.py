@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from core import anatomy, catalogue
-from core.figures.label_places import Box
+from core.figures.label_layout import Box
 from core.figures.lineage import Entry, entries, family, leap, line_of, middle, records, tops
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, key, lanes, radius, span_of
 from core.ui.timeline.picture import WIDTHS, component_data, sizes_in_words

@@ -16,11 +16,11 @@ from core.errors import AtlasError, InputUnusable
 from core.objectives import causal, denoising, gaps, permutation, prefix, sentinels
 from core.objectives.example import Example
 from core.objectives.sentence_pairs import TWO, two_orders
+from core.ui.objectives.covered_targets import BLANK, covered, guess_label, judge_replaced, main_stage, open_targets
 from core.ui.objectives.entry import Entry, Stage, inputs, style
-from core.ui.objectives.hide import BLANK, covered, guess_label, judge_replaced, main_stage, open_targets
+from core.ui.objectives.language_modeling import drawn_order
 from core.ui.objectives.objective import ENTRIES
 from core.ui.objectives.picture import picture
-from core.ui.objectives.read_on import drawn_order
 
 TEXT = "The king [MASK] ate bread [SEP] and cheese. He [CLS] drank </s> the <special1> wine [MASK] alone."
 NASTY = {

@@ -250,7 +250,7 @@ def test_shares_are_the_published_ones() -> None:
 
 def test_pictures_hold_what_they_are_given() -> None:
     steps = bpe.merges("lower", {("l", "o"): 0, ("lo", "w"): 1})
-    merged = tree.join_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps], theme=LIGHT)
+    merged = tree.merge_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps], theme=LIGHT)
     assert [a.text for a in merged.layout.annotations] == ["<b>lo</b>", "<b>low</b>"]
     assert list(merged.data[-1].x) == [0.5, 1.25]
     assert list(merged.data[-1].y) == [1, 2]

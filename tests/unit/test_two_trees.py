@@ -27,7 +27,7 @@ TURNED: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
 
 def by_name(found: Comparison) -> dict[tuple[str, str, str], Row]:
     """Rows by place, group and name."""
-    return {(section.place, section.group.slug, row.name): row for section in found.sections for row in section.rows}
+    return {(section.stack, section.group.slug, row.name): row for section in found.sections for row in section.rows}
 
 
 def verdicts(found: Comparison, place: str = "") -> dict[tuple[str, str], Verdict]:
@@ -134,7 +134,7 @@ def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
     only = {(place, group) for (place, group, _), row in by_name(found).items() if row.verdict != "right"}
     assert all(place != "Decoder" for place, _ in only)
     cross = [section for section in found.sections if section.group.slug == "cross"]
-    assert [section.place for section in cross] == ["Decoder"]
+    assert [section.stack for section in cross] == ["Decoder"]
     assert cross[0].parameters == (0, 6 * (4 * 512 * 512 + 512))
     bias = by_name(found)["Encoder", "attention", "relative-position terms"]
     assert bias.verdict == "right"

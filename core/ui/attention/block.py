@@ -30,7 +30,7 @@ from core.figures import lens as figures
 from core.figures.predictions import percent
 from core.links import parameters as link
 from core.table import Table
-from core.ui.attention.setup import ASKED, ASKED_WINDOW, asked_part, draw_asked, draw_model, question_of
+from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
 from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
 from core.ui.glossary import plain_terms
@@ -188,9 +188,9 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     """Draw it below a block, with the text that is asked; reads the task."""
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
-    text = draw_asked(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
+    text = draw_input(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
-    text = asked_part(spec, state, text, task)
+    text = input_span(spec, state, text, task)
     lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
     read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(lens)
     names = figures.layer_names(len(lens.predictions))
@@ -237,4 +237,4 @@ def _answers(lens: LensTrajectory, names: list[str]) -> Table:
     return Table(("after", "rank", "answer", "probability"), tuple(rows))
 
 
-BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, ASKED, ASKED_WINDOW))
+BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, INPUT, INPUT_SPAN))

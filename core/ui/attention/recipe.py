@@ -14,9 +14,9 @@ from core.content import content
 from core.errors import AtlasError
 from core.links import Value
 from core.ui.attention.bertviz import DRAWING
-from core.ui.attention.beside import SENTENCE
 from core.ui.attention.maps import TOGETHER
 from core.ui.attention.setup import MODEL, models, usual_model
+from core.ui.attention.side_by_side import SENTENCE
 from core.ui.export import download_json
 from core.ui.heads.panel import VIEW
 from core.ui.heads.text import COUNT, samples

@@ -27,8 +27,8 @@ MODEL = Model(
     width=540,
     resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
-ASKED = Text(name="asked", label="Text", most=600)
-ASKED_WINDOW = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
+INPUT = Text(name="asked", label="Text", most=600)
+INPUT_SPAN = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
 
 
 def models() -> dict[str, CheckpointSpec]:
@@ -58,15 +58,15 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
     return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
 
 
-def draw_asked(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
+def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
     """The box of the text that an answer is predicted from."""
     help = content("attention").part("Text")
-    return ASKED.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
+    return INPUT.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
 
 
-def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
+def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
     """Of a text that is too long the part that the answer depends on, or that a visitor chooses."""
-    return text_part(spec, state, text, task=task or "", segment=True, name=ASKED_WINDOW.name, answered=True)
+    return text_part(spec, state, text, task=task or "", segment=True, name=INPUT_SPAN.name, answered=True)
 
 
 def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:

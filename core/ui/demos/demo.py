@@ -16,7 +16,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import Content, content
-from core.figures.predictions import bars_alt, guess_bars
+from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tasks import Task
 from core.links.parameters import Value
 from core.table import Table
@@ -132,7 +132,7 @@ class DemoView(View):
             with columns[number % across]:
                 st.caption(plain(title))
                 chart(
-                    guess_bars(
+                    prediction_bars(
                         guess.tokens, guess.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
                     ),
                     key=self.state.key(f"guesses.{slug}.{number}"),
@@ -152,7 +152,7 @@ class DemoView(View):
             color: of the bars; the branch's where it is empty.
         """
         title = self.words.label(slug)
-        figure = guess_bars(names, values, color or self.accent, scale=1.0, theme=theme())
+        figure = prediction_bars(names, values, color or self.accent, scale=1.0, theme=theme())
         Panel(slug, title, figure, bars_alt(names, values, title), Table.from_records(rows), heading=True).draw(
             self.state
         )

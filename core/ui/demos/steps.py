@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.content import content
-from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
@@ -200,7 +200,7 @@ def continue_from(
     processed = [option.processed for option in options] if sampling else None
     st.markdown(f"**Step {step + 1}: candidates**")
     chart(
-        guess_bars(labels, chances, accent(branch), processed=processed, chosen=taken, theme=theme()),
+        prediction_bars(labels, chances, accent(branch), processed=processed, chosen=taken, theme=theme()),
         key=f"{key}.bars",
         alt=bars_alt(labels, chances, f"Alternatives at step {step + 1}"),
     )

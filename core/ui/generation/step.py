@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import session
 from core.content import content
-from core.figures.decoding import rule_alt, rule_bars, surprise_bars
+from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.predictions import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
@@ -23,7 +23,7 @@ from core.ui.demos.steps import STEP, step_chips
 from core.ui.export import download_csv
 from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
-from core.ui.generation.writing import Canvas, generate_all
+from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead, within, words
 from core.ui.page import accent, theme
@@ -187,8 +187,8 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
         Panel(
             "generation-step",
             what,
-            rule_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
-            rule_alt(result, names, what),
+            truncation_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
+            truncation_alt(result, names, what),
             Table.from_records(
                 [
                     {
@@ -221,7 +221,7 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
             Panel(
                 "generation-surprisal",
                 view.words.label("surprisals"),
-                surprise_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
+                surprisal_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
                 view.words.part("Surprisals: alt", entropy=f"{around.entropy:.1f}"),
             ).draw(chosen.state)
         view.how_it_works(f"Formula: {around.rule}", notes=[f"Paper: {around.rule}"])

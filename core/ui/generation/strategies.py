@@ -28,7 +28,7 @@ from core.ui.demos.steps import how_it_ended
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.generation.colored import COLORS, bits_legend, plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, number_box, setup
-from core.ui.generation.writing import Canvas, generate_all
+from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead, take_up
 from core.ui.panel import table_menu

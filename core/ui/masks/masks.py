@@ -32,7 +32,7 @@ from core.ui.export import download_csv
 from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
-from core.ui.masks.reach import LAYERS, chosen_place, reach
+from core.ui.masks.reach import LAYERS, chosen_position, reach
 from core.ui.page import base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
@@ -235,7 +235,7 @@ def _three(view: View, tokens: tuple[str, ...]) -> None:
     tokens = tokens[:_DRAWN]
     n = len(tokens)
     view.say("Three")
-    position = chosen_place(tokens, n // 2, "Masked token", COLOR, view.state)
+    position = chosen_position(tokens, n // 2, "Masked token", COLOR, view.state)
     padded = one_text(tokens, PADDED).keys
     masked = (*tokens[:position], MASKED, *tokens[position + 1 :])
     shown = (

@@ -30,7 +30,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = LAYERS.with_(high=top).draw(state, tag=str(top))
-    position = chosen_place(axes.queries, len(axes.queries) // 2, "Query token", color, state)
+    position = chosen_position(axes.queries, len(axes.queries) // 2, "Query token", color, state)
     now, token = boards.within(levels, layers), axes.queries[position]
     name = plain(f"“{short(token, 24)}”")
     depends = view.words.part("Reach: one query", layers=layers, reached=int(now[position].sum()), keys=len(axes.keys))
@@ -64,7 +64,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
         view.say("Reach: how it is computed")
 
 
-def chosen_place(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
+def chosen_position(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
     """A row of tokens of which one is chosen; the link carries it as ``place``."""
     position = min(state.number("place", usual), len(tokens) - 1)
     key = state.key(f"place.{label}")

@@ -25,10 +25,10 @@ from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import markdown
 from core.ui.links import PageState
 from core.ui.notices import sentences
-from core.ui.objectives import pairs, read_on, rewritten, tokens, two_models
+from core.ui.objectives import language_modeling, pairs, seq2seq, tokens, two_models
+from core.ui.objectives.covered_targets import covered as cover
+from core.ui.objectives.covered_targets import guess_label, main_stage, open_targets, targets_judge
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, style
-from core.ui.objectives.hide import covered as cover
-from core.ui.objectives.hide import guess_label, main_stage, open_targets, targets_judge
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
@@ -56,13 +56,13 @@ ENTRIES = {
         two_models.REPLACED,
         pairs.TRANSLATION,
         two_models.DISTILLATION,
-        read_on.CAUSAL,
-        read_on.PERMUTATION,
-        rewritten.SENTINELS,
-        rewritten.DENOISE,
-        rewritten.GAPS,
-        read_on.PREFIX_LM,
-        read_on.UNIFIED,
+        language_modeling.CAUSAL,
+        language_modeling.PERMUTATION,
+        seq2seq.SENTINELS,
+        seq2seq.DENOISE,
+        seq2seq.GAPS,
+        language_modeling.PREFIX_LM,
+        language_modeling.UNIFIED,
     )
 }
 """All objectives, in the order of the menu."""
@@ -359,5 +359,5 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
 OBJECTIVES = Section(
     "objectives",
     objective,
-    (OBJECTIVE, SEED, UNIT, COVER, RELATIVE, read_on.ORDER, *SETTINGS.values()),
+    (OBJECTIVE, SEED, UNIT, COVER, RELATIVE, language_modeling.ORDER, *SETTINGS.values()),
 )

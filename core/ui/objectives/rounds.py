@@ -15,7 +15,7 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.content import content
-from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
+from core.figures.predictions import bars_alt, percent, prediction_bars, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
 from core.language.rounds import (
     GAP,
@@ -326,7 +326,7 @@ def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) 
         ordered = question.kind == "order"
         names = [opening(text) if ordered else text.strip() or text for text in labels]
         chosen = question.correct if ordered else among(question.answers[0], names)
-        figure = guess_bars(names, chances, color, chosen=chosen, scale=1.0 if ordered else None, theme=theme())
+        figure = prediction_bars(names, chances, color, chosen=chosen, scale=1.0 if ordered else None, theme=theme())
         alt = bars_alt(names, chances, f"Answers of {name}")
     part = f"Bars: {question.kind}"
     st.caption(view.words.part(part if view.words.has(part) else "Bars", name=plain(name)))

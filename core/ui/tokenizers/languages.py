@@ -15,7 +15,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.tokenizers.common import SHOWN, choose_shown, formula_of, label, tokenized
-from core.ui.tokenizers.runs import block, draw
+from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 
 MEASURE = Choice(
     name="measure",
@@ -78,8 +78,8 @@ def by_language(view: View) -> None:
     ).draw(state)
     view.try_and_notice()
     slug = LANGUAGE.draw(state)
-    draw(
-        [block(cuts[info.slug, slug]) for info in shown],
+    draw_rows(
+        [tokenizer_block(cuts[info.slug, slug]) for info in shown],
         key=state.key("runs.html"),
         title="Two sentences in one language",
     )

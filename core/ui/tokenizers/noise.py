@@ -21,7 +21,7 @@ from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.common import SHOWN, TEXT, choose_shown, citation, label, tokenized
-from core.ui.tokenizers.runs import block, draw
+from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 
 KINDS: dict[str, str] = {
     "drop": "Drop",
@@ -74,8 +74,10 @@ def noise(view: View) -> None:
             [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
         ),
     ).draw(state)
-    draw(
-        [block(tokenized(info, noised)) for info in shown], key=state.key("runs.html"), title="A noisy text, tokenized"
+    draw_rows(
+        [tokenizer_block(tokenized(info, noised)) for info in shown],
+        key=state.key("runs.html"),
+        title="A noisy text, tokenized",
     )
     view.try_and_notice()
     _all_kinds(view, text, seed, shown)

@@ -23,7 +23,7 @@ from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
 from core.ui.tokenizers import unigram
 from core.ui.tokenizers.common import choose_one, formula_of
-from core.ui.tokenizers.runs import draw, run
+from core.ui.tokenizers.token_rows import draw_rows, token_row
 
 STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slider")
 
@@ -42,11 +42,11 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
         applied = STEP.with_(high=most, default=most).draw(state, tag=f"{info.slug}.{word}")
     pieces = steps[applied - 1].pieces if applied else symbols
     new = frozenset({steps[applied - 1].at}) if applied else frozenset[int]()
-    draw([run(_tokens(info, pieces), "Tokens so far", new=new)])
+    draw_rows([token_row(_tokens(info, pieces), "Tokens so far", new=new)])
     Panel(
         "merges",
         "Merge tree",
-        figures.join_tree(
+        figures.merge_tree(
             [readable(info, symbol) for symbol in symbols],
             [(step.at, readable(info, step.left + step.right), step.rank) for step in steps[:applied]],
             theme=theme(),
@@ -152,7 +152,9 @@ def matches(view: View, info: TokenizerInfo, word: str) -> None:
     steps = wordpiece.match(word, vocabulary)
     if steps.pieces is None:
         sign = unknown_piece(info) or ""
-        draw([run([Token(vocabulary.get(sign, -1), sign, sign, 0, len(word))], "Tokens", unknown=frozenset({0}))])
+        draw_rows(
+            [token_row([Token(vocabulary.get(sign, -1), sign, sign, 0, len(word))], "Tokens", unknown=frozenset({0}))]
+        )
         last = steps.tries[-1].piece if steps.tries else word
         st.markdown(
             f"No vocabulary entry matches at “{plain(last)}”, {view.words.part('Unknown', unknown=plain(sign))}"
@@ -162,7 +164,7 @@ def matches(view: View, info: TokenizerInfo, word: str) -> None:
             Token(vocabulary[piece], piece, piece.removeprefix("##") if i else piece, -1, -1, False, bool(i))
             for i, piece in enumerate(steps.pieces)
         ]
-        draw([run(tokens, "Tokens")])
+        draw_rows([token_row(tokens, "Tokens")])
     records = [
         {
             "lookup": number,

@@ -23,7 +23,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
 from core.ui.tokenizers.common import formula_of
-from core.ui.tokenizers.runs import draw, run
+from core.ui.tokenizers.token_rows import draw_rows, token_row
 
 KIND = Choice(
     name="kind",
@@ -61,7 +61,7 @@ def training(view: View) -> None:
         tokens = trained.tokenize(sentence, size)
         stage = next((stage for stage in reversed(trained.stages) if stage.size <= size), trained.stages[0])
         view.say("Size", size=f"{size:,}", tokens=f"{stage.tokens:,}", test=sum(map(len, tokens)))
-        draw([_run(tokens)])
+        draw_rows([_test_sentence_row(tokens)])
         _curve(view, trained, sentence, size, len(text), len(test))
     view.try_and_notice()
     below = BELOW.draw(state)
@@ -125,10 +125,10 @@ def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], s
         mark = " · chosen" if at == size else ""
         parts.append(
             f'<div class="tk"><div class="tk-head"><b>Vocabulary of {at:,}</b>'
-            f"<span>{sum(map(len, tokens))} tokens{mark}</span></div>{_run(tokens)}</div>"
+            f"<span>{sum(map(len, tokens))} tokens{mark}</span></div>{_test_sentence_row(tokens)}</div>"
         )
         rows += [(at, number, visible(piece.text)) for number, pieces in enumerate(tokens, start=1) for piece in pieces]
-    draw(parts)
+    draw_rows(parts)
     download_csv(Table(("vocabulary size", "word", "token"), tuple(rows)), "sizes", state.key("sizes.csv"))
 
 
@@ -175,7 +175,7 @@ def _learned(view: View, trained: Trained, size: int) -> None:
     data_table(table, "learned", alt="Learned entries, in order", key=view.state.key("learned"))
 
 
-def _run(words: Sequence[Sequence[Piece]]) -> str:
+def _test_sentence_row(words: Sequence[Sequence[Piece]]) -> str:
     tokens: list[Token] = []
     unknown = set()
     for word in words:
@@ -184,7 +184,7 @@ def _run(words: Sequence[Sequence[Piece]]) -> str:
                 unknown.add(len(tokens))
             text = piece.text.removeprefix("▁").removeprefix("##") if piece.text not in ("##", "▁") else ""
             tokens.append(Token(-1, piece.text, text, -1, -1, False, i > 0, piece.text.startswith("▁")))
-    return run(tokens, "The test sentence", unknown=frozenset(unknown))
+    return token_row(tokens, "The test sentence", unknown=frozenset(unknown))
 
 
 @session.cached()

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core import session
 from core.figures import tree as figures
-from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import unigram
@@ -23,7 +23,7 @@ from core.ui.param import Real, Seed
 from core.ui.section import View
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.common import formula_of
-from core.ui.tokenizers.runs import draw, run
+from core.ui.tokenizers.token_rows import draw_rows, token_row
 
 ALPHA = Real(name="alpha", label="α", default=1.0, low=0.0, high=5.0, step=0.05, width=300)
 SEED = Seed()
@@ -41,7 +41,7 @@ def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     best = paths[0]
     weights = unigram.weights(lattice)
     unknown = frozenset(i for i, edge in enumerate(best.edges) if not edge.known)
-    draw([run(_tokens(best), "The best segmentation", unknown=unknown)])
+    draw_rows([token_row(_tokens(best), "The best segmentation", unknown=unknown)])
     edges = [
         {
             "token": edge.piece,
@@ -72,7 +72,7 @@ def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     Panel(
         "segmentations",
         f"The {len(paths)} best segmentations, as shares of all",
-        guess_bars(names, shares, theme().primary, theme=theme()),
+        prediction_bars(names, shares, theme().primary, theme=theme()),
         bars_alt(names, shares, "The best segmentations"),
         Table.from_records(records),
         heading=True,

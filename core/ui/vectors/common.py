@@ -36,7 +36,7 @@ WORD = Text(name="word", label="Word", default=FIRST, most=MAX_WORD, width=150)
 TEXT = Text(name="text", label="Sentences", default=EXAMPLES[FIRST], height=400)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 ACROSS = "distance: key position minus query position"
-ASKED = Model(
+MODEL_OF_KIND = Model(
     name="asked",
     first="vectors-positions",
     fits=lambda spec: spec.offers("learned positions") or spec.offers("relative positions"),

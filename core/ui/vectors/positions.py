@@ -19,7 +19,7 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors import positions_in_scores as in_scores
 from core.ui.vectors import positions_rotary as rotary
-from core.ui.vectors.common import ASKED, WIDTH, line_panel, model_of, signed_strips, stepped
+from core.ui.vectors.common import MODEL_OF_KIND, WIDTH, line_panel, model_of, signed_strips, stepped
 from core.vectors.nearest import cosines
 from core.vectors.positions import MOST, Numbers, Order, by_distance, position_embeddings, sinusoids
 
@@ -61,7 +61,7 @@ def positions(view: View) -> None:
 
 def learned(view: View) -> None:
     """A learned table of positions."""
-    param = ASKED.with_(fits=lambda spec: spec.offers("learned positions"))
+    param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("learned positions"))
     if not param.offered():
         view.note("Not here: learned")
         return
@@ -151,8 +151,8 @@ _DRAWN = {
     "rotary": rotary.rotary,
     "linear": in_scores.alibi,
 }
-PLACES = Section(
+POSITIONS = Section(
     "places",
     positions,
-    (KIND, ASKED, PICTURE, WIDTH, ORDER, *in_scores.PARAMS, *rotary.PARAMS),
+    (KIND, MODEL_OF_KIND, PICTURE, WIDTH, ORDER, *in_scores.PARAMS, *rotary.PARAMS),
 )

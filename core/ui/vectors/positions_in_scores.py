@@ -12,7 +12,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
-from core.ui.vectors.common import ACROSS, ASKED, DASHES, line_panel, model_of, signed_strips
+from core.ui.vectors.common import ACROSS, DASHES, MODEL_OF_KIND, line_panel, model_of, signed_strips
 from core.vectors.positions import TERMS, ByDistance, distance_terms, slopes, t5_bucket
 
 PASSAGE = Text(
@@ -38,7 +38,7 @@ def relative(view: View) -> None:
         AtlasError: what was typed, or the model, does not allow it.
     """
     state = view.state
-    param = ASKED.with_(fits=lambda spec: spec.offers("relative positions"), first="vectors-distances")
+    param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("relative positions"), first="vectors-distances")
     if not param.offered():
         view.note("Not here: relative")
         return

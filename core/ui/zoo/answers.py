@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
-from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.replaced import Detection
 from core.language.side_by_side import CONTINUES, TOP, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
@@ -180,7 +180,7 @@ def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> Non
     more = f" ({most})" if len(picture.labels) > _MOST_ROWS else ""
     st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
     chart(
-        guess_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
+        prediction_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
         key=f"{key}.bars",
         alt=bars_alt(labels, chances, f"{spec.name}, {picture.caption}"),
     )

@@ -15,10 +15,10 @@ from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import effect_grid
 from core.figures.heads import sharp_and_idle
-from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.links import parameters as link
 from core.table import Table
-from core.ui.attention.setup import ASKED, ASKED_WINDOW, asked_part, draw_asked, draw_model, question_of
+from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
 from core.ui.data_table import data_table
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
@@ -45,8 +45,8 @@ def switch_off(view: View) -> None:
     spec = draw_model(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = draw_task(spec, state)
-        text = draw_asked(spec, state)
-    text = asked_part(spec, state, text, task)
+        text = draw_input(spec, state)
+    text = input_span(spec, state, text, task)
     ranked = session.computed("ablating-each-head", rank, spec.slug, text, task=task)
     effects = {_code(effect.head): effect for effect in ranked}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
@@ -117,7 +117,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     Panel(
         f"{spec.slug}-answers",
         f"{spec.name}: {view.words.label('predictions')}",
-        guess_bars(tokens, before, accent(spec.branch), processed=after, theme=theme()),
+        prediction_bars(tokens, before, accent(spec.branch), processed=after, theme=theme()),
         bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without the ablated heads"),
         Table(("prediction", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
         note=view.words.part("Bars"),
@@ -224,4 +224,4 @@ def _code(head: Head) -> str:
     return f"{head.kind[0]}{head.layer + 1}-{head.head + 1}"
 
 
-SWITCH_OFF = Section("off", switch_off, (ASKED, ASKED_WINDOW, TASK, OFF, MAP))
+SWITCH_OFF = Section("off", switch_off, (INPUT, INPUT_SPAN, TASK, OFF, MAP))

@@ -88,21 +88,21 @@ class Point:
     name: str
 
 
-def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
+def place_labels(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
     """A box for every name, none on another nor on a marker; None where no place was free."""
     near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
     order = sorted(range(len(points)), key=lambda i: (-near[i], points[i].x))
-    best = placed = _placed(points, bounds, order)
+    best = placed = _place_in_order(points, bounds, order)
     for _ in range(_TRIES):
         if None not in placed:
             break
         order.sort(key=lambda i: placed[i] is not None)
-        placed = _placed(points, bounds, order)
+        placed = _place_in_order(points, bounds, order)
         best = min(best, placed, key=lambda boxes: boxes.count(None))
     return tuple(best)
 
 
-def _placed(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[Box | None]:
+def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[Box | None]:
     """A box for every name, chosen in this order."""
     taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []

@@ -18,8 +18,8 @@ from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead
+from core.ui.objectives.covered_targets import BLANK
 from core.ui.objectives.entry import RATE, Entry, Inputs, Options, Stage, losses_by
-from core.ui.objectives.hide import BLANK
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer

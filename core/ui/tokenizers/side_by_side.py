@@ -19,7 +19,7 @@ from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.common import SHOWN, TEXT, choose_one, choose_shown, label, tokenized
-from core.ui.tokenizers.runs import block, draw
+from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 
 BELOW = Choice(
     name="below",
@@ -40,7 +40,7 @@ def beside(view: View) -> None:
         shown = choose_shown(state)
     text = whole(text)
     cuts = [tokenized(info, text) for info in shown]
-    draw([block(cut) for cut in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
+    draw_rows([tokenizer_block(cut) for cut in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
     view.try_and_notice()
     below = BELOW.draw(state)
     if below == "counts":

@@ -48,14 +48,14 @@ STYLE = """
 """
 
 
-def draw(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
-    """Show runs that :func:`run` or :func:`block` wrote; with a ``key``, and a button that saves them under a title."""
+def draw_rows(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
+    """Show HTML of :func:`token_row` or :func:`tokenizer_block`; with a ``key``, also a button that downloads it."""
     st.html(STYLE + "".join(parts))
     if key:
         download_html(html_page(title, [STYLE, *parts]), "runs", key)
 
 
-def block(cut: Tokenization) -> str:
+def tokenizer_block(cut: Tokenization) -> str:
     """A tokenizer's name, its counts, its tokens and what is lost, as HTML."""
     info = cut.by
     size = f"vocabulary {info.size:,}" if info.size else "no vocabulary"
@@ -67,12 +67,12 @@ def block(cut: Tokenization) -> str:
     return (
         f'<div class="tk"><div class="tk-head"><b>{FAMILIES[info.family]}</b>'
         f"<span>{escape(size + of + more)}</span><span class='n'><b>{tokens}</b>{each}</span></div>"
-        f"{run(cut.tokens, FAMILIES[info.family], unknown=cut.unknown, tight=info.family in _TIGHT)}"
+        f"{token_row(cut.tokens, FAMILIES[info.family], unknown=cut.unknown, tight=info.family in _TIGHT)}"
         f'<p class="tk-foot">{escape(_foot(cut))}</p></div>'
     )
 
 
-def run(
+def token_row(
     tokens: Sequence[Token],
     label: str,
     *,
@@ -81,15 +81,15 @@ def run(
     notes: Sequence[str] = (),
     tight: bool = False,
 ) -> str:
-    """One run as HTML.
+    """A tokenized text as HTML: a row of chips, at most :data:`DRAWN` of them.
 
     Args:
-        tokens: the pieces in order.
-        label: whose they are, for screen readers.
-        unknown: indices of pieces that stand for something unknown.
-        new: indices to underline.
-        notes: one more thing to say about each piece on hover.
-        tight: gaps only at blanks, for pieces of which every one begins anew.
+        tokens: in reading order.
+        label: what the row shows, for screen readers.
+        unknown: indices of unknown tokens.
+        new: indices to underline, such as those of the latest merge.
+        notes: added to each token's tooltip.
+        tight: gaps only at spaces, for tokenizers whose tokens carry no mark of continuation.
     """
     parts = []
     for i, token in enumerate(tokens[:DRAWN]):
@@ -129,6 +129,6 @@ def _title(token: Token) -> str:
 
 
 def _from_right(text: str) -> bool:
-    """Whether most letters run from right to left."""
+    """Whether most letters belong to a right-to-left script (Hebrew, Arabic)."""
     letters = [c for c in text if c.isalpha()]
     return 2 * sum("\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc" for c in letters) > len(letters)
