@@ -1,25 +1,25 @@
-"""bertviz's head, model and neuron view, each as one page that needs no network and runs nothing but its own scripts.
+"""bertviz's head, model and neuron view, each as one offline page that runs only its own scripts.
 
 The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arXiv:1906.05714), unchanged; d3, jQuery
-and require.js come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
+and require.js come from ``assets/vendor``. Differences from bertviz's own output:
 
-* no script comes from a CDN: require.js finds the two that it is asked for on the page;
-* numbers travel as bytes (`core.attention.views.page`), because bertviz draws them as opacity and a screen has 256
-  steps of that; as JSON text with 17 digits the same numbers need more than ten times the space;
-* tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.views.page`);
-* what a browser cannot draw at once is shown by parts of the text, which menus of the page offer;
-* the picture leaves as SVG or PNG, made by the browser as it stands.
+* no script comes from a CDN: require.js finds both libraries in the page;
+* weights are quantized to bytes (`core.attention.views.page`), because bertviz draws them as opacity, of which a screen
+  has 256 steps; as JSON text with 17 digits they need more than ten times the space;
+* tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.attention.views.page`);
+* a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
+* the picture can be downloaded as SVG or PNG.
 
-bertviz makes its neuron view from its own old copies of BERT, GPT-2, XLNet and RoBERTa; here any map will do that holds
-its queries and keys. Neither torch nor bertviz's Python part is imported.
+bertviz's neuron view supports its own old copies of BERT, GPT-2, XLNet and RoBERTa; here it takes any map with queries
+and keys. Neither torch nor bertviz's Python part is imported.
 
-Each pair of tokens is a line for the browser to draw, in every head at once.
+The browser draws a line for each pair of tokens in every head at once:
 
     head view     H · n²        one layer with its heads
     model view    L · H · n²    all layers and heads
     neuron view   n²            one head, but seven shapes for each pair, and three for each dimension of a vector
 
-L layers, H heads, n tokens that are shown at once.
+L layers, H heads, n tokens shown at once.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any, Literal
 import numpy as np
 
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_place
-from core.attention.views.page import Bits, by_head, colors, data_url, is_causal, kept, own, page
+from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_head
+from core.attention.views.page import Bits, asset_text, by_head, colors, component_asset, data_url, is_causal, page
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS
@@ -48,7 +48,7 @@ View = Literal["head", "model", "neuron"]
 MAX_LINES: dict[View, int] = {"head": 50_000, "model": 150_000, "neuron": 5_000}
 """Pairs of tokens that a browser still draws within a few seconds (slow machines included)."""
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js", "requirejs-2.3.6/require.js")
-"""require.js comes last, so that the others offer themselves to the page and not to it (d3's module has no name)."""
+"""require.js comes last, so that the others become globals (d3's module has no name)."""
 _SAVING = 50
 """Pixels for the row of buttons below the picture."""
 _LABEL_CHARS: dict[View, int] = {"head": 12, "model": 10, "neuron": 12}
@@ -71,8 +71,8 @@ def render(
     """A complete HTML page that shows ``trace``.
 
     Layers, heads and tokens count from 0 here and from 1 on the page. 12 layers and 12 heads of 128 tokens make a page
-    of 3.6 MB (10⁶ bytes), of 256 tokens 13 MB; queries and keys of 64 numbers add 3.1 MB for every 128 tokens. With 16
-    bits the numbers take twice that.
+    of 3.6 MB (10⁶ bytes), of 256 tokens 13 MB; queries and keys of 64 dimensions add 3.1 MB for every 128 tokens. With
+    16 bits the sizes double.
 
     Args:
         view: ``head`` draws one layer with all its heads, ``model`` every layer and head as a thumbnail, ``neuron`` one
@@ -80,25 +80,25 @@ def render(
         layer: the layer shown first (head and neuron view).
         heads: the heads shown first (head view; the neuron view takes the first of them); all when not given. The model
             view enlarges the first of them where ``layer`` is given as well.
-        kind: the map shown first; the others can be chosen on the page where they have as many layers and heads.
+        kind: the map shown first; maps with the same numbers of layers and heads can be chosen on the page.
         theme: colors for a light or a dark page.
         title: the page's title, plain text.
-        controls: with menus for the layer, the map and the part of the text; a page that is framed by menus of its own
-            needs none, and shows as many of the first tokens as the view can draw at once.
-        include_layers, include_heads: what is sent, all when not given (the names are bertviz's).
+        controls: menus for the layer, the map and the part of the text; without them the page shows as many of the
+            first tokens as the view can draw at once.
+        include_layers, include_heads: the layers and heads in the page, by default all (bertviz's names).
         bits: 16 steps a weight by 1/65,535 of the largest of its head and not by 1/255.
 
     Raises:
-        NoAttentionMatrix: ``trace`` is empty or has no such map; ``neuron`` is asked for and queries and keys were not
-            kept; the weights are differences, which have a sign that these views cannot draw.
+        NoAttentionMatrix: ``trace`` has no such map; the ``neuron`` view lacks queries and keys; the weights are signed
+            differences, which these views cannot draw.
         OutOfRange: no such layer or head.
     """
     maps = _offered(trace, kind, view)
     first = maps[0]
     for number in (layer, *(include_layers or ())):
-        check_place(first, layer=number)
+        check_head(first, layer=number)
     for number in (*(heads or ()), *(include_heads or ())):
-        check_place(first, head=number)
+        check_head(first, head=number)
     layers = list(range(first.layers)) if include_layers is None else sorted(set(include_layers))
     every = list(range(first.heads)) if include_heads is None else sorted(set(include_heads))
     most = max(tokens_at_once(attention_map, view, layers=len(layers), heads=len(every)) for attention_map in maps)
@@ -126,13 +126,15 @@ def render(
         params["together"] = causal  # later keys are found by their position in the part
     return page(
         title=title,
-        style=colors(theme) + own("bertviz.css"),
+        style=colors(theme) + component_asset("bertviz.css"),
         body=_body(maps, view, every, controls),
         data=params,
         scripts=[
-            *(kept(ASSETS / "vendor" / name) for name in _LIBRARIES),
-            "".join(own(name) for name in ("unpack.js", "bertviz.js", "bertviz-chosen.js", "bertviz-save.js")),
-            kept(_script(view)),
+            *(asset_text(ASSETS / "vendor" / name) for name in _LIBRARIES),
+            "".join(
+                component_asset(name) for name in ("unpack.js", "bertviz.js", "bertviz-chosen.js", "bertviz-save.js")
+            ),
+            asset_text(_script(view)),
         ],
         name=view,
         pictures=True,
@@ -142,7 +144,7 @@ def render(
 def tokens_at_once(
     attention_map: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
 ) -> int:
-    """How many of a map's tokens ``view`` can show at once with so many layers and heads, by default all."""
+    """The most tokens that ``view`` can show at once for these numbers of layers and heads, by default all."""
     pictures = {"head": heads or attention_map.heads, "neuron": 1}.get(
         view, (layers or attention_map.layers) * (heads or attention_map.heads)
     )
@@ -153,7 +155,7 @@ def tokens_at_once(
 def height(
     attention_map: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
 ) -> int:
-    """How many pixels the page needs, as bertviz lays it out, with so many layers and heads, by default all."""
+    """The height of bertviz's layout in pixels, for these numbers of layers and heads, by default all."""
     layers, heads = layers or attention_map.layers, heads or attention_map.heads
     tokens = tokens_at_once(attention_map, view, layers=layers, heads=heads)
     if view == "head":
@@ -164,11 +166,11 @@ def height(
 
 
 def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[AttentionMap]:
-    """The maps to offer, the wanted one first: bertviz has one list of layers and heads for all of them.
+    """The selectable maps, the initial one first: bertviz has one list of layers and heads for all of them.
 
-    The neuron view has one switch for all maps that leaves out what comes after the query.
+    The neuron view has one setting for all maps that hides later keys.
     """
-    chosen = next((found for found in trace.maps if kind in (None, found.kind)), None)
+    chosen = next((candidate for candidate in trace.maps if kind in (None, candidate.kind)), None)
     if chosen is None:
         raise NoAttentionMatrix(f"This model has no {kind or ''} attention map.".replace("  ", " "))
     if chosen.weights.min(initial=0.0) < 0:
@@ -177,23 +179,23 @@ def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[At
         )
     if view == "neuron" and chosen.queries is None:
         raise NoAttentionMatrix(
-            "The neuron view needs every query and key vector, which were not kept here. The head view and the model "
-            "view show the same weights."
+            "The neuron view needs every query and key vector, which this map does not have. The head view and the "
+            "model view show the same weights."
         )
 
-    def layout(one_map: AttentionMap) -> tuple[object, ...]:
+    def layout(attention_map: AttentionMap) -> tuple[object, ...]:
         if view != "neuron":
-            return one_map.layers, one_map.heads
-        dimension = None if one_map.queries is None else one_map.queries.shape[-1]
-        return one_map.layers, one_map.heads, is_causal(one_map), dimension
+            return attention_map.layers, attention_map.heads
+        dimension = None if attention_map.queries is None else attention_map.queries.shape[-1]
+        return attention_map.layers, attention_map.heads, is_causal(attention_map), dimension
 
-    return [chosen, *(found for found in trace.maps if found is not chosen and layout(found) == layout(chosen))]
+    return [chosen, *(other for other in trace.maps if other is not chosen and layout(other) == layout(chosen))]
 
 
 def _packed(
     attention_map: AttentionMap, view: View, layers: list[int], heads: list[int], most: int | None, bits: Bits
 ) -> dict[str, Any]:
-    """What the page is sent of a map: the chosen layers and heads, and the first ``most`` tokens of both sides."""
+    """A map as sent to the page: the chosen layers and heads, and the first ``most`` tokens of both axes."""
 
     def sent(values: Floats) -> Floats:
         return values if values.shape[:2] == (len(layers), len(heads)) else values[np.ix_(layers, heads)]
@@ -240,7 +242,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     options = "".join(
         f'<option value="{i}">{escape(_name(attention_map))}</option>' for i, attention_map in enumerate(maps)
     )
-    # bertviz draws anew when this menu changes, so it is there even where it leaves no choice.
+    # bertviz redraws when this menu changes, so it exists even with a single option.
     parts.append(f'<label{"" if len(maps) > 1 else " hidden"}>Attention <select id="filter">{options}</select></label>')
     left = "Part of the text" if view == "neuron" and is_causal(maps[0]) else "Left"
     parts += [
@@ -251,7 +253,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
 
 
 def _script(view: View) -> Path:
-    """A script of the installed bertviz, found without importing it (that would bring IPython and torch)."""
+    """A script of the installed bertviz, located without importing it, since that imports IPython and torch."""
     spec = find_spec("bertviz")
     if spec is None or spec.origin is None:
         raise NoAttentionMatrix("bertviz is not installed here, so its views cannot be drawn. The heat map can.")

@@ -62,12 +62,12 @@ def capture(
     Raises:
         InputEmpty: there is no text, or no token of it.
         InputTooLong: more tokens than the model has positions or than ``ATLAS_MAX_ATTENTION_TOKENS``.
-        NoAttentionMatrix: the architecture has no attention matrix, or its queries and keys are not known.
+        NoAttentionMatrix: the architecture has no attention matrix, or its queries and keys cannot be read.
         OutOfRange: there are no adapters for this task.
     """
     import torch
 
-    from core.attention.architectures.vectors import attach
+    from core.attention.architectures.vectors import attach_vectors
 
     spec, model = checkpoint.spec, checkpoint.model
     refuse(model.config.model_type)
@@ -82,14 +82,14 @@ def capture(
         inputs |= own_language(model, ids)
         trace = AttentionTrace(spec.slug, encoder=replace(_encoder(model, inputs, tokens), second=second))
         if vectors:
-            trace = attach(trace, checkpoint, inputs)
+            trace = attach_vectors(trace, checkpoint, inputs)
         if not spec.offers("two streams"):
             return trace
         known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
         content, query = shapes.two_streams(model, ids, tokens, known)
         streams = AttentionTrace(spec.slug, decoder=content, query=query)
         if vectors:
-            streams = attach(streams, checkpoint, shapes.stream_inputs(ids, known))
+            streams = attach_vectors(streams, checkpoint, shapes.stream_inputs(ids, known))
         assert trace.encoder is not None
         return replace(streams, encoder=replace(trace.encoder, label="All words known"))
 
@@ -124,7 +124,7 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     """
     import torch
 
-    from core.attention.architectures.vectors import attach
+    from core.attention.architectures.vectors import attach_vectors
 
     model: Any = checkpoint.model
     inputs = torch.tensor([_checked(checkpoint, list(ids))])
@@ -141,7 +141,7 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
                 )
             attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
         trace = AttentionTrace(checkpoint.spec.slug, decoder=attention_map)
-        return attach(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
+        return attach_vectors(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
 
 
 def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, vectors: bool) -> AttentionTrace:
@@ -179,7 +179,7 @@ def capture_pair(
     """
     import torch
 
-    from core.attention.architectures.vectors import attach
+    from core.attention.architectures.vectors import attach_vectors
 
     read = _checked(checkpoint, [*prompt, *generated][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
@@ -197,7 +197,7 @@ def capture_pair(
             decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads),
             cross=_map("cross", model, outputs.cross_attentions, target[len(prompt) :], sources, start=first),
         )
-        return attach(trace, checkpoint, inputs, first) if vectors else trace
+        return attach_vectors(trace, checkpoint, inputs, first) if vectors else trace
 
 
 def _tokenize(
@@ -228,7 +228,7 @@ def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
 
 
 def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
-    """``ids``, unless they are too many for the model or the figure."""
+    """``ids``; raises InputTooLong where they exceed the model's positions or the limit of the figure."""
     check_length(checkpoint, len(ids))
     if len(ids) > (most := settings().max_attention_tokens):
         raise InputTooLong(

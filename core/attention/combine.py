@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats, check_place, frozen, map_note
+from core.attention.trace import AttentionMap, Bools, Floats, check_head, frozen, map_note
 from core.attention.views.page import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.turns import turns
@@ -39,7 +39,7 @@ def part(attention_map: AttentionMap, *, layer: int | None = None, head: int | N
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(attention_map, layer, head)
+    check_head(attention_map, layer, head)
     rows = slice(None) if layer is None else slice(layer, layer + 1)
     columns = slice(None) if head is None else slice(head, head + 1)
     known = _known(attention_map)
@@ -136,7 +136,7 @@ def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
             f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it needs a maximum "
             "flow for every pair of tokens. Use rollout for longer texts."
         )
-    check_place(attention_map, layer)
+    check_head(attention_map, layer)
     top = attention_map.layers if layer is None else layer + 1
     # Node l·n + i is token i above layer l; 0 is the input. Edges run down.
     below, upper, lower = np.nonzero(opened[:top])

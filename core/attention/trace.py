@@ -1,11 +1,11 @@
-"""Attention as data: which tokens attended to which, in every layer and head.
+"""Attention weights as data, for every layer and head.
 
     A = softmax(Q Kᵀ / √d_k)        rows are queries, columns keys; every row sums to one, or ``note`` says why not.
 
-A weight of zero has two meanings. A model may compute it and find next to nothing, or never compute it: because the
-key comes later, is outside a window, or is in another bucket. ``allowed`` separates the two.
+A weight of zero has two meanings: it was computed and rounds to zero, or it was never computed, because the key is
+later, outside a window, or in another bucket. ``allowed`` separates the two.
 
-Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
+Legend: L layers, H heads, Q query tokens, K key tokens, d head dimension.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class AttentionMap:
         return computed
 
 
-def check_place(attention_map: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
+def check_head(attention_map: AttentionMap, layer: int | None = None, head: int | None = None) -> None:
     """Raise :class:`OutOfRange` for a layer or head (from 0) that the map does not have."""
     for name, number, size in (("layer", layer, attention_map.layers), ("head", head, attention_map.heads)):
         if number is not None and not 0 <= number < size:

@@ -12,7 +12,7 @@ the words of the sentence and of the output:
     decoder     words of the output x words of the output
     cross       predicted words of the output x words of the sentence
 
-For one of them that is teacher forcing with an output that it might not have generated.
+For one of the models this is teacher forcing with an output that it might not have generated.
 
 Legend: L layers, H heads, n words.
 """
@@ -99,18 +99,18 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
     """
     words, spec = words_of(text), checkpoint.spec
     if spec.offers("rewrites") and task is not None:
-        maps = over_words(checkpoint, text, task, _answer(checkpoint, text, task))
+        maps = maps_over_words(checkpoint, text, task, _answer(checkpoint, text, task))
         return WordAttention(spec.slug, maps.own, maps.cross)
-    _check_places(checkpoint, able=checkpoint.tokenizer.is_fast)
+    _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
     target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("classifies texts") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
     belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
-    _check_places(checkpoint, able=bool(belongs.any()))
+    _check_offsets(checkpoint, able=bool(belongs.any()))
     return WordAttention(spec.slug, in_words(trace.own, words, words, belongs, belongs))
 
 
-def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
+def _check_offsets(checkpoint: Checkpoint, *, able: bool) -> None:
     """Raise :class:`InputUnusable` where tokens cannot be assigned to words."""
     if not able:
         raise InputUnusable(
@@ -129,21 +129,21 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     grid: Any = rolefiles.roles(attention.slug).get(role)
     if grid is None or grid.shape != (attention_map.layers, attention_map.heads):
         grid = scores(attention_map).grids.get(role)
-    return None if grid is None else _place(grid, int(grid.argmax()))
+    return None if grid is None else _argmax(grid)
 
 
 def sharpest(attention_map: AttentionMap) -> tuple[int, int]:
     """Layer and head, from 0, with the least spread."""
     grid = scores(attention_map).grids["spread"]
-    return _place(grid, int(grid.argmin()))
+    return _argmax(-grid)
 
 
-def _place(grid: Any, index: int) -> tuple[int, int]:
-    layer, head = divmod(index, grid.shape[1])
+def _argmax(grid: Any) -> tuple[int, int]:
+    layer, head = divmod(int(grid.argmax()), grid.shape[1])
     return layer, head
 
 
-def answer_of(checkpoint: Checkpoint, text: str, task: str) -> str:
+def generate_answer(checkpoint: Checkpoint, text: str, task: str) -> str:
     """The first `MOST_WORDS` words of the model's greedy output for ``text``.
 
     Raises:
@@ -164,7 +164,7 @@ def _answer(checkpoint: Checkpoint, text: str, task: str) -> str:
     return answer[: split(answer)[:MOST_WORDS][-1].end] if answer else ""
 
 
-def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> AttentionTrace:
+def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> AttentionTrace:
     """The maps of an encoder-decoder for ``text``, ``task`` and the output ``answer``; the encoder's alone if that is
     empty.
 
@@ -174,14 +174,14 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
     """
     tokenizer: Any = checkpoint.tokenizer
     words, answer_words = words_of(text), split(answer)
-    _check_places(checkpoint, able=tokenizer.is_fast)
+    _check_offsets(checkpoint, able=tokenizer.is_fast)
     request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
     columns = belonging([word.start + len(request.task.prefix) for word in words], request.tokens)
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids = [int(number) for number in encoded["input_ids"]]
     tokens = describe(tokenizer, ids, answer, encoded["offset_mapping"], encoded.word_ids())
     rows = belonging([word.start for word in answer_words], tokens)
-    _check_places(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
+    _check_offsets(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
     trace = capture_pair(checkpoint, request.source, request.prompt, [*ids, *_end(checkpoint)])
     assert trace.encoder is not None
     assert trace.decoder is not None

@@ -22,12 +22,12 @@ T = TypeVar("T")
 TASKS = frozenset(
     f"core.{module}:{name}"
     for module, names in {
-        "attention.ablation.ablate": "rank switch_off",
-        "attention.architectures.disentangled": "guesses_without parts_of",
+        "attention.ablation.ablate": "ablate_heads rank_heads",
+        "attention.architectures.disentangled": "predict_without_components score_components",
         "attention.capture": "capture capture_ids continued rewritten",
         "attention.inside.block": "block",
-        "attention.inside.lens": "guesses_by_layer trajectory",
-        "attention.word_maps": "answer_of over_words word_attention",
+        "attention.inside.lens": "predictions_by_layer trajectory",
+        "attention.word_maps": "generate_answer maps_over_words word_attention",
         "efficiency.buckets": "compute_buckets",
         "language.adapters": "classify",
         "language.bilingual": "predict",

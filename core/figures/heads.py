@@ -16,7 +16,7 @@ from core.theme import MONO, Theme
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.attention.roles.relations import Counted
+    from core.attention.roles.relations import RelationCounts
 
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross")
 """A branch has a shape as well as a color."""
@@ -145,7 +145,7 @@ def sharp_and_idle(
 
 
 def best_heads(
-    rows: Sequence[Counted], published: Mapping[str, tuple[float, int, int]], color: str, *, theme: Theme
+    rows: Sequence[RelationCounts], published: Mapping[str, tuple[float, int, int]], color: str, *, theme: Theme
 ) -> go.Figure:
     """One line a relation: a dot with its interval, a bar at the fixed-offset baseline, a ring for BERT-base."""
     names = [row.relation for row in rows]

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.attention.architectures.disentangled import PARTS, read, supported
+from core.attention.architectures.disentangled import COMPONENTS, read, supported
 from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks
@@ -86,7 +86,7 @@ def story_text(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 def without_components(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     """Accuracy on masked words without each component of disentangled attention; empty for other models."""
     numbers: Numbers = {}
-    for component in PARTS if supported(checkpoint.model) else ():
+    for component in COMPONENTS if supported(checkpoint.model) else ():
         without: Any = _Without(checkpoint.model, component)
         numbers[f"without {component} top-1"] = masked_words(replace(checkpoint, model=without), texts)["top-1"]
     return numbers
@@ -97,7 +97,7 @@ class _Without:
 
     def __init__(self, model: Any, part: str) -> None:
         self.model, self.device = model, model.device
-        self._others = [other for other in PARTS if other != part]
+        self._others = [other for other in COMPONENTS if other != part]
 
     def __call__(self, ids: Tensor) -> Any:
         return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._others).states))

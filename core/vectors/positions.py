@@ -40,7 +40,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.vectors import each
+from core.attention.architectures.vectors import scores_by_layer
 from core.attention.inside.states import embedding_of
 from core.attention.tokens import label
 from core.attention.trace import Floats, frozen
@@ -192,7 +192,7 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
     tokens, _ = tokens_of(checkpoint, text)
     if has_memory(checkpoint.model):
         tokens = tokens[:SEGMENT]  # one segment: later ones also attend to the memory
-    result = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
+    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
     layers = result["encoder"] if "encoder" in result else result["decoder"]
     names = [name for name in TERMS if name in layers[0][1].terms]
     if not names:
@@ -240,7 +240,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
     tokens, _ = tokens_of(checkpoint, text)
-    layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
+    layers = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
     if layers and layers[0][0].names.score == "hooked":
         raise InputUnusable(
             f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "

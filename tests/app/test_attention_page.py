@@ -111,7 +111,7 @@ def test_every_live_model_is_offered() -> None:
 def test_grammar_reads_a_sentence_with_the_best_head() -> None:
     at = page(tab="grammar", relation="coreference")
     assert not at.warning
-    best = rolefiles.measured("minilm")["coreference"]
+    best = rolefiles.best_relations("minilm")["coreference"]
     assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {100 * best.accuracy:.0f}%" in shown(at)
     links = at.dataframe[0].value
     assert set(links.columns) == {"word", "correct", "head attends to", "weight", "right"}
@@ -121,7 +121,7 @@ def test_grammar_reads_a_sentence_with_the_best_head() -> None:
 
 def test_grammar_over_universal_dependencies() -> None:
     at = page(tab="grammar", model="atlas-bert", relation="obj", treebank="ud-english")
-    one = rolefiles.measured("atlas-bert", rolefiles.UD)["obj"]
+    one = rolefiles.best_relations("atlas-bert", rolefiles.UD)["obj"]
     assert one.n > 1000
     assert f"{100 * one.accuracy:.0f}% of {one.n:,} links" in shown(at)
     assert "5,363 sentences of Universal Dependencies" in shown(at)

@@ -13,7 +13,7 @@ from core import session
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.attention.word_maps import answer_of, over_words
+from core.attention.word_maps import generate_answer, maps_over_words
 from core.ui.attention.compared import comparisons
 from core.ui.attention.maps import Opened
 from tests.app.test_attention_page import page
@@ -182,11 +182,11 @@ def test_two_encoder_decoders_are_subtracted_word_by_word(grids: list[AttentionM
     query = {"map": kind, "with": "atlas-m2m-100", "text": "The cat sat on the mat.", "compared": "mean"}
     at = page(tab="all", model="atlas-t5", together="models", **query)
     assert not at.warning, at.warning[0].value
-    answer = session.computed("", answer_of, "atlas-t5", query["text"], "en-fr")
+    answer = session.computed("", generate_answer, "atlas-t5", query["text"], "en-fr")
     ours, other = (
         next(
             one
-            for one in session.computed("", over_words, slug, query["text"], "en-fr", answer).maps
+            for one in session.computed("", maps_over_words, slug, query["text"], "en-fr", answer).maps
             if one.kind == kind
         )
         for slug in ("atlas-t5", "atlas-m2m-100")

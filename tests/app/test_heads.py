@@ -47,7 +47,7 @@ def test_a_telling_head_comes_first() -> None:
 
 def test_a_head_that_follows_a_relation_comes_before_a_diagonal() -> None:
     at = opened("attention", model="minilm")
-    relation = rolefiles.measured("minilm")["obj"]
+    relation = rolefiles.best_relations("minilm")["obj"]
     assert tuple(widget(at.selectbox, menu).value - 1 for menu in ("Layer", "Head")) == relation.best
     assert f"links an object and its verb in {100 * relation.accuracy:.0f}% of {relation.n} cases" in shown(at)
 

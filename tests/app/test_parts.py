@@ -10,7 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
-from core.attention.architectures.disentangled import MOST, guesses_without, parts_of
+from core.attention.architectures.disentangled import MOST, predict_without_components, score_components
 from core.language.fill_mask import fill_mask
 from core.training.objectives.encoder import new_encoder as new_model
 from tests import tiny
@@ -42,7 +42,7 @@ def page(**query: str) -> AppTest:
 def test_what_is_drawn_is_what_the_library_computes() -> None:
     checkpoint = checkpoints.load("atlas-deberta")
     text = "the cat sat on the [MASK]"
-    found = parts_of(checkpoint, text)
+    found = score_components(checkpoint, text)
     inputs = checkpoint.tokenizer(text, return_tensors="pt")
     expected = checkpoint.model(inputs["input_ids"], output_attentions=True).attentions
     sums = found.scores.sum(axis=1)
@@ -51,7 +51,7 @@ def test_what_is_drawn_is_what_the_library_computes() -> None:
         np.testing.assert_allclose(found.weights[layer], attention[0].numpy(), atol=1e-5)
         np.testing.assert_allclose(mine[layer], attention[0].numpy(), atol=1e-5)
     assert not found.scores.flags.writeable
-    whole, *without = guesses_without(checkpoint, text)
+    whole, *without = predict_without_components(checkpoint, text)
     [usual] = fill_mask(checkpoint, text)
     assert whole.tokens == usual.tokens
     np.testing.assert_allclose(whole.probabilities, usual.probabilities, atol=1e-5)
@@ -67,7 +67,7 @@ def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> Non
     row = at.dataframe[0].value
     assert row["distance"].tolist() == [2, 1, 0, -1, -2, -3, -4, -5]
     np.testing.assert_allclose(row[["c2c", "c2p", "p2c"]].sum(axis=1), row["sum"], atol=1e-5)
-    found = parts_of(checkpoints.load("atlas-deberta"), "the cat sat on the [MASK]")
+    found = score_components(checkpoints.load("atlas-deberta"), "the cat sat on the [MASK]")
     np.testing.assert_allclose(row["weight"], found.weights[1, 2, 2], atol=1e-6)
     assert row["weight"].sum() == pytest.approx(1.0, abs=1e-5)
     assert len(at.get("plotly_chart")) == 4 + 4

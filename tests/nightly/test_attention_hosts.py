@@ -12,9 +12,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from core.attention.ablation.ablate import heads_of, switch_off
+from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.attention.architectures.blueprint import ADAPTERS, TABLE
-from core.attention.architectures.layout import listed, stacks
+from core.attention.architectures.layout import has_blueprint, stacks
 from core.attention.capture import capture, continued
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens, trajectory
@@ -59,7 +59,7 @@ def test_every_architecture_of_the_table_is_tested() -> None:
 @pytest.mark.parametrize("name", tinyhosts.HOOKED)
 def test_queries_keys_and_heads_are_the_librarys(name: str) -> None:
     checkpoint = tinyhosts.make(name)
-    assert not listed(checkpoint)
+    assert not has_blueprint(checkpoint)
     check_scores(checkpoint)
     check_maps(checkpoint)
     check_heads(checkpoint)
@@ -78,7 +78,7 @@ def test_what_is_not_read_has_a_map_or_a_sentence(name: str) -> None:
     for run in (
         lambda: capture(checkpoint, PLAIN, target=target, vectors=True),
         lambda: heads_of(checkpoint),
-        lambda: switch_off(checkpoint, text_for(checkpoint)),
+        lambda: ablate_heads(checkpoint, text_for(checkpoint)),
         lambda: block(checkpoint, text_for(checkpoint), 0),
     ):
         with pytest.raises(NoAttentionMatrix):

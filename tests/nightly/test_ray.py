@@ -59,19 +59,19 @@ def _pivot(model: Checkpoint) -> tuple[str, str]:
 
 
 CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
-    "attention.ablation.ablate:rank": ("minilm", lambda _: (MASKED,)),
-    "attention.ablation.ablate:switch_off": ("atlas-gpt-2", lambda _: (SENTENCE,)),
-    "attention.architectures.disentangled:guesses_without": ("atlas-deberta", lambda _: (MASKED,)),
-    "attention.architectures.disentangled:parts_of": ("atlas-deberta", lambda _: (SENTENCE,)),
+    "attention.ablation.ablate:rank_heads": ("minilm", lambda _: (MASKED,)),
+    "attention.ablation.ablate:ablate_heads": ("atlas-gpt-2", lambda _: (SENTENCE,)),
+    "attention.architectures.disentangled:predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
+    "attention.architectures.disentangled:score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture:capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
     "attention.capture:capture_ids": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE).prompt,)),
     "attention.capture:continued": ("atlas-gpt-2", lambda _: (SENTENCE, 5)),
     "attention.capture:rewritten": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
     "attention.inside.block:block": ("minilm", lambda _: (SENTENCE, 2)),
-    "attention.inside.lens:guesses_by_layer": ("atlas-albert", lambda model: (prepare(model, MASKED),)),
+    "attention.inside.lens:predictions_by_layer": ("atlas-albert", lambda model: (prepare(model, MASKED),)),
     "attention.inside.lens:trajectory": ("atlas-gpt-2", lambda _: (SENTENCE,)),
-    "attention.word_maps:answer_of": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
-    "attention.word_maps:over_words": ("atlas-t5", lambda model: (SENTENCE, _task(model), "Der König.")),
+    "attention.word_maps:generate_answer": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
+    "attention.word_maps:maps_over_words": ("atlas-t5", lambda model: (SENTENCE, _task(model), "Der König.")),
     "attention.word_maps:word_attention": ("minilm", lambda _: (SENTENCE,)),
     "efficiency.buckets:compute_buckets": (
         "atlas-reformer",

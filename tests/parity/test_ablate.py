@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from core.attention import heads as on_maps
-from core.attention.ablation.ablate import Head, HeadMask, heads_of, lost, rank, sharpness, switch_off
+from core.attention.ablation.ablate import Head, HeadMask, ablate_heads, heads_of, kl_bits, rank_heads, sharpness
 from core.attention.ablation.question import Reader, prepare_question
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
-from core.attention.inside.lens import by_layer, guesses_by_layer, lens, trajectory
+from core.attention.inside.lens import by_layer, lens, predictions_by_layer, trajectory
 from core.checkpoints.adapters import running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
@@ -103,12 +103,12 @@ def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: 
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
     monkeypatch.setattr("core.attention.ablation.ablate.AT_ONCE", 45)
-    found = rank(checkpoint, text)
+    found = rank_heads(checkpoint, text)
     every = heads_of(checkpoint)
     assert {effect.head for effect in found} == set(every)
     assert [effect.bits for effect in found] == sorted((effect.bits for effect in found), reverse=True)
     for effect in (found[0], found[-1]):
-        one = switch_off(checkpoint, text, [effect.head])
+        one = ablate_heads(checkpoint, text, [effect.head])
         assert one.bits == pytest.approx(effect.bits, abs=1e-5)
         assert one.after.tokens[0] == effect.answer
         assert one.before.probabilities[0] == pytest.approx(effect.before, rel=1e-4)
@@ -119,10 +119,10 @@ def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: 
 
 def test_bits_by_hand() -> None:
     before, after = torch.tensor([0.5, 0.5, 0.0]).log(), torch.tensor([0.25, 0.25, 0.5]).log()
-    assert float(lost(before, after)) == pytest.approx(1.0)
-    assert float(lost(before, before)) == 0.0
+    assert float(kl_bits(before, after)) == pytest.approx(1.0)
+    assert float(kl_bits(before, before)) == 0.0
     checkpoint = tinyfamilies.make("bert")
-    found = switch_off(checkpoint, MASKED, [head for head in heads_of(checkpoint) if head.layer == 0], k=211)
+    found = ablate_heads(checkpoint, MASKED, [head for head in heads_of(checkpoint) if head.layer == 0], k=211)
     p, q = (np.array([getattr(change, when) for change in found.changes]) for when in ("before", "after"))
     assert found.bits == pytest.approx(float((p * np.log2(p / q)).sum()), rel=1e-4)
     assert p.sum() == pytest.approx(1.0, abs=1e-5)
@@ -136,11 +136,11 @@ def test_streams_run_through_the_same_heads() -> None:
             layer.rel_attn.o.mul_(8)  # else the first layer's heads are worth no more than rounding
     kinds = Counter(head.kind for head in heads_of(xlnet))
     assert kinds == {"encoder": 4, "decoder": 4, "query": 4}
-    both = switch_off(xlnet, MASKED, [Head("encoder", 0, 1)])
-    apart = switch_off(xlnet, MASKED, [Head("decoder", 0, 1), Head("query", 0, 1)])
+    both = ablate_heads(xlnet, MASKED, [Head("encoder", 0, 1)])
+    apart = ablate_heads(xlnet, MASKED, [Head("decoder", 0, 1), Head("query", 0, 1)])
     assert both.after.tokens == apart.after.tokens
     assert both.bits == pytest.approx(apart.bits, rel=1e-3, abs=3e-6)
-    effects = {effect.head: effect for effect in rank(xlnet, MASKED)}
+    effects = {effect.head: effect for effect in rank_heads(xlnet, MASKED)}
     for head in (0, 1):
         assert effects[Head("decoder", 1, head)].bits == pytest.approx(0.0, abs=3e-6)
         assert effects[Head("query", 1, head)].bits == pytest.approx(effects[Head("encoder", 1, head)].bits)
@@ -169,10 +169,10 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     assert ((found[1:] - found[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
     whole = classify(checkpoint, PLAIN, task)
     assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
-    one = switch_off(checkpoint, PLAIN, [every[1]], task=task)
+    one = ablate_heads(checkpoint, PLAIN, [every[1]], task=task)
     assert {change.token for change in one.changes} == set(whole.task.answers)
     assert one.before.tokens[0] == whole.answer
-    effect = next(effect for effect in rank(checkpoint, PLAIN, task=task) if effect.head == every[1])
+    effect = next(effect for effect in rank_heads(checkpoint, PLAIN, task=task) if effect.head == every[1])
     assert effect.bits == pytest.approx(one.bits, abs=1e-6)
 
 
@@ -182,11 +182,11 @@ def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path:
     assert (question.task, question.answers, question.position) == ("sentiment", ("negative", "positive"), 0)
     assert question.tokens[:2] == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
-        rank(checkpoint, PLAIN, task="speech")
+        rank_heads(checkpoint, PLAIN, task="speech")
     with pytest.raises(InputEmpty):
-        switch_off(checkpoint, " ")
+        ablate_heads(checkpoint, " ")
     with pytest.raises(InputTooLong, match="48"):
-        switch_off(checkpoint, "cat " * 60)
+        ablate_heads(checkpoint, "cat " * 60)
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
         lens(checkpoint, PLAIN, "speech")
 
@@ -211,7 +211,7 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
             torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
             expected = sharpness(own, None)
             assert expected != pytest.approx(sharpness(bare, None), abs=1e-3)
-            effects = {effect.head: effect for effect in rank(checkpoint, PLAIN, task=task)}
+            effects = {effect.head: effect for effect in rank_heads(checkpoint, PLAIN, task=task)}
             for head in (0, 1):
                 assert effects[Head("encoder", 1, head)].sharpness == pytest.approx(expected[head], abs=1e-5)
     without = capture(checkpoint, PLAIN).encoder
@@ -224,7 +224,7 @@ def test_the_shared_model_is_as_before() -> None:
     checkpoint = tinyfamilies.make("gpt2")
     with torch.inference_mode():
         before = checkpoint.model(torch.tensor([[5, 6, 7]])).logits
-        rank(checkpoint, PLAIN)
+        rank_heads(checkpoint, PLAIN)
         after = checkpoint.model(torch.tensor([[5, 6, 7]])).logits
     torch.testing.assert_close(after, before, atol=0, rtol=0)
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in checkpoint.model.modules())
@@ -235,7 +235,7 @@ def test_sharpness_is_one_minus_the_spread_of_the_map() -> None:
     found = capture(checkpoint, PLAIN).decoder
     assert found is not None
     spread = on_maps.scores(found).grids["spread"]
-    for effect in rank(checkpoint, PLAIN):
+    for effect in rank_heads(checkpoint, PLAIN):
         assert effect.sharpness == pytest.approx(1 - spread[effect.head.layer, effect.head.head], abs=1e-5)
 
 
@@ -259,19 +259,19 @@ def test_other_answers_of_the_same_text() -> None:
     assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
     assert prepare_question(bert, MASKED).position == 3
     judge = tinyfamilies.make("electra-judge")
-    assert switch_off(judge, PLAIN).before.tokens[0] in ("replaced", "original")
+    assert ablate_heads(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
     bert, t5 = (tinyfamilies.make(name) for name in ("bert", "t5"))
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
-        switch_off(bert, PLAIN)
+        ablate_heads(bert, PLAIN)
     with pytest.raises(OutOfRange, match="no head 3 in layer 1"):
-        switch_off(bert, MASKED, [Head("encoder", 0, 2)])
+        ablate_heads(bert, MASKED, [Head("encoder", 0, 2)])
     with pytest.raises(OutOfRange, match="no head 1 in layer 3 of its cross"):
-        switch_off(bert, MASKED, [Head("cross", 2, 0)])
+        ablate_heads(bert, MASKED, [Head("cross", 2, 0)])
     with pytest.raises(OutOfRange, match="no token 10000"):
-        rank(t5, PLAIN, step=10_000)
+        rank_heads(t5, PLAIN, step=10_000)
 
 
 def cut(checkpoint: Checkpoint, layers: int) -> Any:
@@ -347,7 +347,7 @@ def test_the_embeddings_are_read_as_well() -> None:
 
 def test_the_demo_of_shared_layers_reads_the_same() -> None:
     albert = tinyfamilies.make("albert")
-    assert guesses_by_layer(albert, prepare(albert, MASKED), k=5) == lens(albert, MASKED)
+    assert predictions_by_layer(albert, prepare(albert, MASKED), k=5) == lens(albert, MASKED)
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
         lens(albert, PLAIN)
     albert.model.config.model_type = "fnet"

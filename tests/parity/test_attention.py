@@ -10,7 +10,7 @@ import torch
 
 from core import checkpoints
 from core.attention.capture import capture, capture_pair, continued, rewritten
-from core.attention.word_maps import answer_of, over_words
+from core.attention.word_maps import generate_answer, maps_over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.tasks import tasks
@@ -187,7 +187,7 @@ def _places(text: str, words: tuple[str, ...], offsets: list[tuple[int, int]], s
 def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     task = tasks(checkpoint)[0]
-    found = over_words(checkpoint, TEXT, task.slug, ANSWER)
+    found = maps_over_words(checkpoint, TEXT, task.slug, ANSWER)
     request = prepare(checkpoint, TEXT, task.slug)
     encoded = checkpoint.tokenizer(ANSWER, add_special_tokens=False, return_offsets_mapping=True)
     prompt, ids = list(request.prompt), encoded["input_ids"]
@@ -226,7 +226,7 @@ def test_every_encoder_decoder_reads_the_answer_of_another() -> None:
     assert len(specs) > 3
     for spec in specs:
         checkpoint = checkpoints.load(spec.slug)
-        found = over_words(checkpoint, TEXT, tasks(checkpoint)[0].slug, ANSWER)
+        found = maps_over_words(checkpoint, TEXT, tasks(checkpoint)[0].slug, ANSWER)
         shapes = [one.weights.shape[2:] for one in found.maps]
         assert shapes == [(8, 8), (5, 5), (5, 8)]
         assert found.decoder.allowed[..., -1, :].all(), "the last word is read as well"
@@ -236,4 +236,4 @@ def test_an_empty_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = checkpoints.load("atlas-t5")
     monkeypatch.setattr("core.attention.word_maps.translate.rewrite", lambda *_: iter(()))
     with pytest.raises(InputUnusable, match="generates no word here"):
-        answer_of(checkpoint, TEXT, "en-fr")
+        generate_answer(checkpoint, TEXT, "en-fr")

@@ -11,11 +11,11 @@ import pytest
 import torch
 import transformers
 
-from core.attention.ablation.ablate import HeadMask, heads_of, switch_off
+from core.attention.ablation.ablate import HeadMask, ablate_heads, heads_of
 from core.attention.ablation.question import Reader, prepare_question
 from core.attention.architectures.hooks import NAME, register_attention_hook
 from core.attention.architectures.recording import private_twin
-from core.attention.architectures.vectors import attention_layers, each
+from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
@@ -68,7 +68,7 @@ def check_heads(checkpoint: Checkpoint) -> None:
         expected = answer_of(mutilated(checkpoint, heads), question)
         torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
         assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
-    assert switch_off(checkpoint, text_for(checkpoint), every[:1]).bits >= 0
+    assert ablate_heads(checkpoint, text_for(checkpoint), every[:1]).bits >= 0
 
 
 @pytest.mark.parametrize("name", ["encoder nomic_bert", "decoder gpt_oss", "both t5gemma"])
@@ -82,7 +82,7 @@ def test_weights_that_the_calls_do_not_explain_are_refused(monkeypatch: pytest.M
     """Here the library doubles the scores after all, and nothing that is passed along says so."""
     checkpoint = tinyhosts.make("decoder phi3")
     given = inputs_of(checkpoint)
-    assert len(each(checkpoint, given)["decoder"]) == 2
+    assert len(scores_by_layer(checkpoint, given)["decoder"]) == 2
     library = sys.modules[type(checkpoint.model).__module__]
     eager = library.eager_attention_forward  # type: ignore[attr-defined]
 
@@ -91,7 +91,7 @@ def test_weights_that_the_calls_do_not_explain_are_refused(monkeypatch: pytest.M
 
     monkeypatch.setattr(library, "eager_attention_forward", doubled)
     with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
-        each(checkpoint, given)
+        scores_by_layer(checkpoint, given)
     assert capture(checkpoint, PLAIN).decoder is not None
 
 
@@ -113,7 +113,7 @@ def test_the_shared_model_and_the_librarys_functions_stay_as_they_are() -> None:
     interface = transformers.AttentionInterface()
     functions = {name: interface[name] for name in interface if name != NAME}
     with ThreadPoolExecutor(2) as pool:  # one visitor looks inside while another only reads
-        looks = [pool.submit(each, checkpoint, given) for _ in range(4)]
+        looks = [pool.submit(scores_by_layer, checkpoint, given) for _ in range(4)]
         reads = [pool.submit(of_the_library, checkpoint, given) for _ in range(4)]
         for look, read in zip(looks, reads, strict=True):
             assert len(look.result()["decoder"]) == 2

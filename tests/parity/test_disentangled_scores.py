@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
-from core.attention.architectures.disentangled import PARTS, read
+from core.attention.architectures.disentangled import COMPONENTS, read
 from core.training.objectives.encoder import with_fast_position_scores
 
 
@@ -71,7 +71,7 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
                 projection.weight.zero_()
                 projection.bias.zero_()
         expected = model(input_ids=ids).logits  # its content-to-position term is nought
-    found = model.cls(read(model, ids, [part for part in PARTS if part != "c2p"]).states)
+    found = model.cls(read(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 

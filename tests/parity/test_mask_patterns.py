@@ -22,7 +22,7 @@ from transformers import (
 
 from core import patterns
 from core.attention.masks.axes import numbered, one_text
-from core.attention.masks.board import lay, levels, within
+from core.attention.masks.board import build_board, levels, receptive_field
 from core.attention.masks.kinds import read
 from core.patterns import (
     Mask,
@@ -127,10 +127,10 @@ def test_reach_is_what_a_longformer_has(layers: int) -> None:
     config = LongformerConfig(**ENCODER, num_hidden_layers=layers, attention_window=4, pad_token_id=1)
     made = model(LongformerModel, config)
     alone = torch.zeros(1, N, dtype=torch.long)
-    assert (changed(made, N, global_attention_mask=alone) == within(_levels("window-2-2"), layers)).all()
+    assert (changed(made, N, global_attention_mask=alone) == receptive_field(_levels("window-2-2"), layers)).all()
     first = alone.clone()
     first[0, 0] = 1
-    joined = within(_levels("window-2-2.or.global"), layers)
+    joined = receptive_field(_levels("window-2-2.or.global"), layers)
     assert (changed(made, N, global_attention_mask=first) == joined).all()
     assert joined.all() == (layers > 1)
 
@@ -139,14 +139,14 @@ def test_reach_is_what_a_longformer_has(layers: int) -> None:
 def test_reach_is_what_a_decoder_with_a_window_has(layers: int) -> None:
     window = {"num_key_value_heads": 2, "sliding_window": 3, "attn_implementation": "eager"}
     made = model(MistralModel, MistralConfig(**ENCODER, num_hidden_layers=layers, **window))
-    assert (changed(made, N) == within(_levels("causal.and.window-2-2"), layers)).all()
+    assert (changed(made, N) == receptive_field(_levels("causal.and.window-2-2"), layers)).all()
 
 
 def test_local_layers_reach_what_their_window_reaches() -> None:
     local = {"num_layers": 2, "num_heads": 2, "window_size": 3, "attention_types": [[["local"], 2]]}
     made = model(GPTNeoModel, GPTNeoConfig(**SMALL, **local))
-    assert (changed(made, N) == within(_levels("window-2-0"), 2)).all()
+    assert (changed(made, N) == receptive_field(_levels("window-2-0"), 2)).all()
 
 
 def _levels(word: str) -> NDArray[np.int16]:
-    return levels(lay(read(word), one_text(numbered(N))).allowed)
+    return levels(build_board(read(word), one_text(numbered(N))).allowed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.architectures.vectors import each
+from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -36,7 +36,7 @@ def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def scores(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) by kind of attention, minus infinity where no key may be attended to."""
-    read = each(checkpoint, given)
+    read = scores_by_layer(checkpoint, given)
     return {kind: np.stack([one.score.numpy() for _, one in layers]) for kind, layers in read.items()}
 
 
@@ -120,7 +120,7 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
     for kind in ("decoder", "query"):
         np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
-    both = each(checkpoint, given)
+    both = scores_by_layer(checkpoint, given)
     for (_, query), (_, content) in zip(both["query"], both["decoder"], strict=True):
         np.testing.assert_array_equal(query.key, content.key)
         assert query.query.shape == (2, 2, 8)
@@ -138,7 +138,7 @@ def test_a_memory_gives_keys_before_the_first_token() -> None:
 
 
 def test_grouped_queries_share_keys() -> None:
-    for _, layer in each(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]:
+    for _, layer in scores_by_layer(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]:
         assert layer.query.shape == layer.key.shape == (4, 14, 4)
         np.testing.assert_array_equal(layer.key[0], layer.key[1])
         assert not np.allclose(layer.key[1], layer.key[2])
@@ -149,7 +149,7 @@ def test_queries_of_bert_by_hand() -> None:
     given = inputs_of(checkpoint)
     with torch.inference_mode():
         states = checkpoint.model(**given, output_hidden_states=True).hidden_states
-    for layer, (_, found) in enumerate(each(checkpoint, given)["encoder"]):
+    for layer, (_, found) in enumerate(scores_by_layer(checkpoint, given)["encoder"]):
         own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
         for head in range(2):
             rows = slice(8 * head, 8 * head + 8)
@@ -162,7 +162,7 @@ def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     checkpoint = tinyfamilies.make("bert")
     checkpoint.model.config.model_type = "fnet"
     with pytest.raises(NoAttentionMatrix, match="no attention matrix: FNet mixes"):
-        each(checkpoint, {"input_ids": IDS})
+        scores_by_layer(checkpoint, {"input_ids": IDS})
     part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])
     with pytest.raises(NoAttentionMatrix, match="taken apart"):
         scores(part, {"input_ids": IDS})

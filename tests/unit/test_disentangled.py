@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.architectures.disentangled import PARTS, by_distance, read, supported
+from core.attention.architectures.disentangled import COMPONENTS, by_distance, read, supported
 from core.errors import NoAttentionMatrix
 from core.training.objectives.encoder import new_encoder as new_model
 
@@ -54,7 +54,7 @@ def test_without_distances_a_text_is_a_bag_of_words() -> None:
 def test_without_any_part_every_token_counts_the_same() -> None:
     found = read(model(), torch.tensor([[2, 7, 9, 3]]), ())
     torch.testing.assert_close(found.weights, torch.full((2, 3, 4, 4), 0.25))
-    assert found.scores.shape == (2, len(PARTS), 3, 4, 4)
+    assert found.scores.shape == (2, len(COMPONENTS), 3, 4, 4)
     assert found.scores.abs().max() > 0.1  # what was left out can still be looked at
 
 

@@ -13,13 +13,13 @@ import pytest
 from transformers import AutoConfig
 
 from core import checkpoints
-from core.attention.ablation.ablate import heads_of, rank
+from core.attention.ablation.ablate import heads_of, rank_heads
 from core.attention.ablation.effects import COLUMNS, STEP, cli_effects, measure, texts
 from core.attention.roles import everyhead, rolefiles
 from core.attention.roles.everyhead import COLUMNS as HEAD_COLUMNS
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, HeadRow, chosen, heads_table, rows
-from core.attention.roles.headroles import RELATION_COLUMNS, keep
-from core.attention.roles.relations import Counted
+from core.attention.roles.everyhead import EFFECT, GRAMMAR, HeadRow, heads_table, rows, select_rows
+from core.attention.roles.headroles import RELATION_COLUMNS, write_rows
+from core.attention.roles.relations import RelationCounts
 from core.attention.roles.rolefiles import Effect
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.registry import bundled_root
@@ -48,7 +48,9 @@ def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: 
     done: list[int] = []
     lost = measure(checkpoint, [asked, "", other], lambda: done.append(1))
     assert len(done) == 3
-    expected = [{effect.head: effect.bits for effect in rank(checkpoint, text, step=STEP)} for text in (asked, other)]
+    expected = [
+        {effect.head: effect.bits for effect in rank_heads(checkpoint, text, step=STEP)} for text in (asked, other)
+    ]
     assert lost.keys() == set(heads_of(checkpoint))
     for head, bits in lost.items():
         assert bits == pytest.approx([found[head] for found in expected])
@@ -59,7 +61,7 @@ def test_adapters_are_asked_under_each_of_their_tasks(tmp_path: Path) -> None:
     lost = measure(checkpoint, ["The cat sat on the mat.", "?", "The dog ran."])
     # “?” has nothing before its mark, so that one of the four tasks cannot be asked about it
     expected = [
-        {effect.head: effect.bits for effect in rank(checkpoint, text, task=task)}
+        {effect.head: effect.bits for effect in rank_heads(checkpoint, text, task=task)}
         for text, tasks in (
             ("The cat sat on the mat.", tinyadapters.TASKS),
             ("?", ("sentiment", "genre", "words")),
@@ -138,18 +140,18 @@ def test_a_head_stands_within_its_layer() -> None:
 
 
 def test_what_fits_comes_first_and_what_was_not_measured_last() -> None:
-    assert chosen(ROWS, "previous") == [ROWS[1], ROWS[0], ROWS[2]]
-    assert chosen(ROWS, "previous", least=0.2) == [ROWS[1], ROWS[0]]
-    assert chosen(ROWS, EFFECT) == [ROWS[0], ROWS[2], ROWS[1]]
-    assert chosen(ROWS, GRAMMAR, least=0.0) == [ROWS[1]]
-    assert chosen(ROWS, "previous", models=["b"]) == [ROWS[2]]
-    assert chosen(ROWS, "previous", branch="decoder") == []
-    assert chosen(ROWS, "previous", attention="cross") == []
+    assert select_rows(ROWS, "previous") == [ROWS[1], ROWS[0], ROWS[2]]
+    assert select_rows(ROWS, "previous", least=0.2) == [ROWS[1], ROWS[0]]
+    assert select_rows(ROWS, EFFECT) == [ROWS[0], ROWS[2], ROWS[1]]
+    assert select_rows(ROWS, GRAMMAR, least=0.0) == [ROWS[1]]
+    assert select_rows(ROWS, "previous", models=["b"]) == [ROWS[2]]
+    assert select_rows(ROWS, "previous", branch="decoder") == []
+    assert select_rows(ROWS, "previous", attention="cross") == []
 
 
 def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
-    def counted(relation: str, n: int, right: int, baseline: int) -> Counted:
-        return Counted(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
+    def counted(relation: str, n: int, right: int, baseline: int) -> RelationCounts:
+        return RelationCounts(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
 
     # 90 of 100 begins at 77%, 27 beyond 50%; 9 of 10 begins at 47%, 37 beyond 10%; "any" has no name of its own.
     found = everyhead._grammar(
@@ -233,25 +235,25 @@ def test_the_better_direction_is_the_one_whose_interval_begins_higher(tmp_path: 
         ("atlas", "obj", "head to dependent", 1, 2, 3, 0, 1, 2),
         ("other", "obj", "dependent to head", 1, 1, 10, 10, 1, 0),
     ]
-    keep(tmp_path / "m.csv", RELATION_COLUMNS, rows)
-    found = rolefiles.measured("m", folder=tmp_path)
+    write_rows(tmp_path / "m.csv", RELATION_COLUMNS, rows)
+    found = rolefiles.best_relations("m", folder=tmp_path)
     assert list(found) == ["obj"]
     assert found["obj"].direction == "dependent to head"  # 70 of 100 begins at 60%, 3 of 3 at 44%
     assert found["obj"].best == (0, 1)
     assert (found["obj"].accuracy, found["obj"].baseline, found["obj"].offset) == (0.7, 0.5, -2)
-    assert rolefiles.measured("m", "other", tmp_path)["obj"].n == 10
-    assert rolefiles.measured("nothing", folder=tmp_path) == {}
+    assert rolefiles.best_relations("m", "other", tmp_path)["obj"].n == 10
+    assert rolefiles.best_relations("nothing", folder=tmp_path) == {}
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("a,b\n1,2\n")
     with pytest.raises(AtlasError, match="no table of heads"):
-        rolefiles.measured("m", folder=tmp_path)
+        rolefiles.best_relations("m", folder=tmp_path)
 
 
 @pytest.mark.parametrize("slug", BUNDLED)
 def test_every_bundled_model_was_measured_on_both_treebanks(slug: str) -> None:
-    ours, larger = (rolefiles.measured(slug, treebank) for treebank in ("atlas", "ud-english"))
+    ours, larger = (rolefiles.best_relations(slug, treebank) for treebank in ("atlas", "ud-english"))
     assert {"det", "obj", "nsubj", "coreference"} <= set(ours)
     assert set(ours) - set(larger) == {"coreference"}, "only our own treebank says whom a pronoun means"
     assert sum(found.n for found in larger.values()) > sum(found.n for found in ours.values())
@@ -265,7 +267,7 @@ def test_published_heads_are_those_of_the_larger_count() -> None:
 
 
 def test_a_head_chosen_on_some_sentences_is_evaluated_on_others() -> None:
-    chosen = Counted("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
-    other = Counted("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
-    assert chosen.best == (0, 1)
-    assert chosen.best_in(other) == 5 / 20
+    select_rows = RelationCounts("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
+    other = RelationCounts("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
+    assert select_rows.best == (0, 1)
+    assert select_rows.best_in(other) == 5 / 20

@@ -22,9 +22,9 @@ from core.attention.roles.headroles import (
     attention_of,
     cli_heads,
     induction,
-    keep,
     measure,
     repeated,
+    write_rows,
 )
 from core.attention.roles.relations import DIRECTIONS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
@@ -174,10 +174,10 @@ def test_a_folder_is_measured_as_one_treebank(checkpoint_dir: Path, tmp_path: Pa
 def test_what_cannot_be_written_is_said_before_anything_is_lost(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("my,own\n1,2\n")
     with pytest.raises(AtlasError, match="with other columns"):
-        keep(tmp_path / "mine.csv", ROLE_COLUMNS, [("a",) * 6])
+        write_rows(tmp_path / "mine.csv", ROLE_COLUMNS, [("a",) * 6])
     assert (tmp_path / "mine.csv").read_text() == "my,own\n1,2\n"
     with pytest.raises(AtlasError, match="could not be written"):
-        keep(tmp_path / "mine.csv" / "below.csv", ROLE_COLUMNS, [("a",) * 6])
+        write_rows(tmp_path / "mine.csv" / "below.csv", ROLE_COLUMNS, [("a",) * 6])
 
 
 def test_an_unknown_model_is_refused_before_any_is_measured(

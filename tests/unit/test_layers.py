@@ -40,7 +40,7 @@ READS = {
     "masks": (
         "from core.attention.masks import board, kinds\n"
         "from core.attention.masks.axes import one_text\n"
-        "board.levels(board.lay(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
+        "board.levels(board.build_board(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
         "kinds.describe('full')"
     ),
     "trace": "import core.attention.trace",
@@ -60,7 +60,7 @@ READS = {
     "names that stay": (
         "from core import attention\n"
         "calls = (attention.bertviz.render, attention.grid.render, attention.block.block, attention.lens.lens)\n"
-        "assert all(callable(call) for call in (*calls, attention.ablate.switch_off, attention.capture))"
+        "assert all(callable(call) for call in (*calls, attention.ablate.ablate_heads, attention.capture))"
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.word_maps",

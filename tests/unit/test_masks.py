@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core import catalogue
 from core.attention.masks import axes, board, kinds
-from core.attention.masks.board import MOST_EDITS, attended, count, lay, mask_table
+from core.attention.masks.board import MOST_EDITS, attended, build_board, count, mask_table
 from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
@@ -131,35 +131,35 @@ def test_axes_are_cut_and_refused() -> None:
     ],
 )
 def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
-    assert (lay(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
+    assert (build_board(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
 
 
 def test_padding_is_counted_from_the_end_and_merges_from_left_to_right() -> None:
-    board = lay(read("causal.and.padding-2"), text(4, 2))
+    board = build_board(read("causal.and.padding-2"), text(4, 2))
     assert (board.allowed == mask(both(causal, padding(4)), 6)).all()
     # (full without causal) and window: one right of the diagonal
-    assert lay(read("full.without.causal.and.window-1-1"), text(4)).count == 3
+    assert build_board(read("full.without.causal.and.window-1-1"), text(4)).count == 3
 
 
 def test_cells_are_toggled_by_hand() -> None:
-    board = lay(read("causal"), text(3), (1, 8, 1, 99, -1))
+    board = build_board(read("causal"), text(3), (1, 8, 1, 99, -1))
     assert board.flips == (1, 8)
     assert board.allowed.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 0]]
     assert board.pattern.astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert (board.count, board.share, board.empty_rows) == (6, 6 / 9, ())
-    assert lay(read("causal"), text(3), (0,)).empty_rows == (0,)
-    assert len(lay(read("full"), text(40), range(1000)).flips) == MOST_EDITS
+    assert build_board(read("causal"), text(3), (0,)).empty_rows == (0,)
+    assert len(build_board(read("full"), text(40), range(1000)).flips) == MOST_EDITS
 
 
 def test_two_texts_make_a_rectangle() -> None:
     two = axes.two_texts(("le", "roi"), ("the", "king", "."), 1)
-    board = lay(read("cross.and.padding-1"), two)
+    board = build_board(read("cross.and.padding-1"), two)
     assert board.allowed.astype(int).tolist() == [[1, 1, 1, 0], [1, 1, 1, 0]]
     assert count(read("cross"), two) == 8
 
 
 def test_the_mask_as_a_table() -> None:
-    rows = list(csv.reader(io.StringIO(mask_table(lay(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
+    rows = list(csv.reader(io.StringIO(mask_table(build_board(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
     assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
     assert attended([True, False], ("a", "b")) == "a"
     assert (attended([True, True], ("a", "b")), attended([False], ("a",))) == ("all", "none")
@@ -189,7 +189,7 @@ def test_levels_of_a_window_by_hand() -> None:
 @pytest.mark.parametrize(("side", "layers"), [(1, 1), (1, 5), (2, 3), (3, 4)])
 def test_a_window_reaches_as_far_as_the_formula_says(side: int, layers: int) -> None:
     n = 2 * side * layers + 11
-    now = board.within(board.levels(mask(window(side), n)), layers)
+    now = board.receptive_field(board.levels(mask(window(side), n)), layers)
     assert now[n // 2].sum() == 2 * side * layers + 1  # l × w, both sides together, and the token
 
 
@@ -200,18 +200,18 @@ def test_a_dilated_window_never_leaves_its_class() -> None:
 
 
 def test_what_is_enough() -> None:
-    assert board.enough(board.levels(mask(full, 6))) == 1
-    assert board.enough(board.levels(mask(causal, 6))) == 1
+    assert board.layers_needed(board.levels(mask(full, 6))) == 1
+    assert board.layers_needed(board.levels(mask(causal, 6))) == 1
     assert (board.levels(mask(causal, 6))[0, 1:] == board.NEVER).all()
-    assert board.enough(board.levels(mask(window(0), 6))) == 0
-    assert board.enough(board.levels(mask(window(1), 64))) == 63
-    assert board.enough(board.levels(mask(union(window(1), global_at([0])), 64))) == 2
-    assert board.enough(board.levels(lay(read("strided-4"), text(20)).allowed)) == 2
-    assert board.enough(board.levels(lay(read("fixed-4-1"), text(20)).allowed)) == 2
+    assert board.layers_needed(board.levels(mask(window(0), 6))) == 0
+    assert board.layers_needed(board.levels(mask(window(1), 64))) == 63
+    assert board.layers_needed(board.levels(mask(union(window(1), global_at([0])), 64))) == 2
+    assert board.layers_needed(board.levels(build_board(read("strided-4"), text(20)).allowed)) == 2
+    assert board.layers_needed(board.levels(build_board(read("fixed-4-1"), text(20)).allowed)) == 2
     # columns alone never meet, in any number of layers; a cell by hand lets the future in
     image = axes.picture((), 0, 4)
-    assert (board.levels(lay(read("column"), image).allowed) == board.NEVER).sum() > 120
-    assert board.levels(lay(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
+    assert (board.levels(build_board(read("column"), image).allowed) == board.NEVER).sum() > 120
+    assert board.levels(build_board(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
 
 
 def test_memory_reaches_further_with_every_layer() -> None:
@@ -223,7 +223,7 @@ def test_memory_reaches_further_with_every_layer() -> None:
 @given(st.integers(2, 12), st.integers(0, 99))
 def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
     order = random_order(n, seed)
-    levels = board.of_query_stream(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
+    levels = board.query_stream_levels(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
     assert (np.diag(levels) == board.NEVER).all()
     assert (levels <= 1).all()  # what can come comes in one layer
     assert ((levels == 1) == mask(query_stream(order, n), n)).all()
@@ -232,11 +232,11 @@ def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
 def test_a_query_stream_goes_through_the_content_below() -> None:
     query = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
     content = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
-    assert board.of_query_stream(query, content).tolist() == [[-1, 1, 2], [-1, -1, -1], [-1, -1, -1]]
+    assert board.query_stream_levels(query, content).tolist() == [[-1, 1, 2], [-1, -1, -1], [-1, -1, -1]]
 
 
 def test_across_two_texts() -> None:
     own = mask(causal, 3)
-    assert (board.of_cross(np.ones((3, 4), dtype=bool), own) == 1).all()
+    assert (board.cross_levels(np.ones((3, 4), dtype=bool), own) == 1).all()
     cross = np.array([[1, 0], [0, 0], [0, 1]], dtype=bool)
-    assert board.of_cross(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]
+    assert board.cross_levels(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]

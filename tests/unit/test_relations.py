@@ -13,11 +13,11 @@ from core.attention.roles import treebank
 from core.attention.roles.relations import (
     DIRECTIONS,
     LABELS,
-    Counted,
+    RelationCounts,
     Tally,
+    better_directions,
     links,
     references,
-    surest,
     wilson,
 )
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, files, read
@@ -47,7 +47,7 @@ DOG = sentence("the old dog", [2, 2, ROOT], "det amod root")
 
 def judge(
     of: Sentence, rows: list[list[float]], *, causal: bool = False, belongs: NDArray[Any] | None = None
-) -> tuple[Counted, ...]:
+) -> tuple[RelationCounts, ...]:
     """The scores of a model with one head and these weights."""
     tally = Tally(1, 1, causal=causal)
     size = len(of.words)
@@ -55,7 +55,7 @@ def judge(
     return tally.counted()
 
 
-def counted(found: tuple[Counted, ...], relation: str, direction: int = 0) -> tuple[int, int]:
+def counted(found: tuple[RelationCounts, ...], relation: str, direction: int = 0) -> tuple[int, int]:
     """(right, n) of the only head."""
     names = (DIRECTIONS[direction], "mention to antecedent")
     one = next((one for one in found if one.relation == relation and one.direction in names), None)
@@ -83,9 +83,9 @@ def test_the_strongest_link_is_compared_in_both_directions_without_the_word_itse
     assert counted(found, "det", 1) == (0, 1)
     assert counted(found, "modifier", 1) == (1, 1)
     assert counted(found, "any") == counted(found, "any", 1) == (1, 2)
-    best = surest(found)["modifier"]
+    best = better_directions(found)["modifier"]
     assert (best.direction, best.accuracy, best.offset, best.baseline) == (DIRECTIONS[1], 1.0, 1, 1.0)
-    assert "obj" not in surest(found)
+    assert "obj" not in better_directions(found)
 
 
 def test_special_tokens_are_no_choice() -> None:
@@ -121,7 +121,7 @@ def test_where_directions_have_links_of_their_own_the_surer_one_is_best() -> Non
     for _ in range(9):
         tally.add(before, weights, np.eye(2, dtype=np.float32))
     tally.add(after, weights, np.eye(2, dtype=np.float32))
-    best = surest(tally.counted())["nsubj"]
+    best = better_directions(tally.counted())["nsubj"]
     assert (best.direction, best.n) == (DIRECTIONS[1], 9)
 
 
@@ -157,7 +157,7 @@ def test_an_antecedent_is_sought_among_the_names_nouns_and_pronouns_before() -> 
     rows[6, [0, 2, 4]] = [0.1, 0.3, 0.6]
     found = judge(TOM, rows.tolist())
     assert counted(found, "coreference") == (1, 2)
-    best = surest(found)["coreference"]
+    best = better_directions(found)["coreference"]
     # One noun back is wrong twice; two nouns back is right twice.
     assert (best.offset, best.baseline_right) == (-2, 2)
 

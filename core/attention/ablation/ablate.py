@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core.attention.ablation.question import Question, Reader, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import AttentionLayer
-from core.attention.architectures.vectors import attention_layers, each
+from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.heads import spread
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
@@ -94,7 +94,7 @@ class HeadEffect:
     """Of its attention over this text, that of the content stream if ablated in both; None without a map."""
 
 
-def switch_off(
+def ablate_heads(
     checkpoint: Checkpoint, text: str, off: Collection[Head] = (), *, task: str | None = None, k: int = 5
 ) -> Ablation:
     """The prediction for ``text`` with all heads, and without those of ``off``.
@@ -128,14 +128,14 @@ def switch_off(
             Change(token, i, math.exp(before[i]), math.exp(after[i]))
             for token, i in zip(names(question, ids), ids, strict=True)
         ),
-        float(lost(before, after)),
+        float(kl_bits(before, after)),
     )
 
 
-def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
+def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
     """The effect of each head, ablated alone, on the prediction for ``text``; the largest first.
 
-    Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`switch_off`.
+    Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`ablate_heads`.
     """
     question = prepare_question(checkpoint, text, task, step)
     reader = Reader(question)
@@ -151,7 +151,7 @@ def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: in
         mask.ablate([(head,) for head in tried])
         logs = reader.answers(len(tried))
         answers = names(question, logs.argmax(-1).tolist())
-        bits = lost(whole, logs)
+        bits = kl_bits(whole, logs)
         for row, head in enumerate(tried):
             effects.append(
                 HeadEffect(
@@ -166,7 +166,7 @@ def rank(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: in
     return tuple(sorted(effects, key=lambda effect: -effect.bits))
 
 
-def lost(before: Tensor, after: Tensor) -> Tensor:
+def kl_bits(before: Tensor, after: Tensor) -> Tensor:
     """KL(before ‖ after) in bits along the last axis, of natural logarithms of probabilities; never below 0."""
     import torch
 
@@ -185,7 +185,7 @@ def _sharpness(question: Question) -> dict[Head, float]:
     """The sharpness of all heads over the question's text; empty without maps."""
     try:
         with through(question.checkpoint, question.task):
-            scores_by_kind = each(question.checkpoint, question.inputs)
+            scores_by_kind = scores_by_layer(question.checkpoint, question.inputs)
     except NoAttentionMatrix:
         return {}
     return {

@@ -12,8 +12,8 @@ its own form of them:
 
 The effect is that of `core.attention.ablation.ablate`, with all other heads on. An XLNet has three values per head:
 ablated in both streams (``encoder``), in the content stream (``decoder``), in the query stream (``query``). The content
-stream after the last layer is not used, so its heads have no effect there. Twenty texts separate heads that often
-matter from those that never do, not more.
+stream after the last layer is not used, so its heads have no effect there. Twenty texts only separate heads that often
+matter from heads that never do.
 
 One tidy file per model, ``effects/SLUG.csv``, with layers and heads from 1:
 
@@ -30,8 +30,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from core import checkpoints
-from core.attention.ablation.ablate import Head, rank
-from core.attention.roles.headroles import OUTPUT, Row, keep
+from core.attention.ablation.ablate import Head, rank_heads
+from core.attention.roles.headroles import OUTPUT, Row, write_rows
 from core.attention.trace import MapKind
 from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import Checkpoint
@@ -46,7 +46,7 @@ GAP = "[MASK]"
 STEP = 2
 """The predicted token of an encoder-decoder's output, from 0."""
 
-Lost = dict[Head, list[float]]
+Effects = dict[Head, list[float]]
 """The effects on all texts that could be run, by head."""
 
 
@@ -79,33 +79,33 @@ def texts(family: ModelFamily) -> tuple[str, ...]:
     )
 
 
-def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Lost:
+def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Effects:
     """The effects of all heads over ``texts``, without those that the model cannot run; ``done`` is called after each.
 
     Raises:
         InputUnusable: the model can run none of the texts, with the last reason.
         NoAttentionMatrix: the heads of the architecture are not known.
     """
-    lost: Lost = {}
+    effects: Effects = {}
     reason = ""
     adapted = checkpoint.spec.offers("classifies texts")
     own_tasks = [task.slug for task in tasks(checkpoint)] if adapted else [None]
     for text in texts:
         try:
             for task in own_tasks:
-                for effect in rank(checkpoint, text, task=task, step=0 if adapted else STEP):
-                    lost.setdefault(effect.head, []).append(effect.bits)
+                for effect in rank_heads(checkpoint, text, task=task, step=0 if adapted else STEP):
+                    effects.setdefault(effect.head, []).append(effect.bits)
         except (InputEmpty, InputTooLong, InputUnusable, OutOfRange) as error:
             reason = str(error)
         done()
-    if not lost:
+    if not effects:
         raise InputUnusable(f"{checkpoint.spec.name} can run none of {len(texts)} texts: {reason}")
-    return lost
+    return effects
 
 
-def rows(lost: Lost) -> Iterator[Row]:
+def rows(effects: Effects) -> Iterator[Row]:
     """The rows of ``effects/SLUG.csv``, from the first layer on."""
-    for head, bits in sorted(lost.items(), key=lambda item: (KINDS.index(item[0].kind), item[0])):
+    for head, bits in sorted(effects.items(), key=lambda item: (KINDS.index(item[0].kind), item[0])):
         yield (head.kind, head.layer + 1, head.head + 1, len(bits), f"{fmean(bits):.4f}", f"{max(bits):.4f}")
 
 
@@ -126,14 +126,14 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
         own_texts = texts(spec.family)
         with tqdm(total=len(own_texts), desc=spec.slug, disable=None) as bar:
             try:
-                lost = measure(checkpoints.load(spec.slug), own_texts, bar.update)
+                effects = measure(checkpoints.load(spec.slug), own_texts, bar.update)
             except AtlasError as error:
                 refused.append(f"{spec.slug} was not measured: {error}")
                 print(refused[-1])
                 continue
-        keep(folder / f"{spec.slug}.csv", COLUMNS, rows(lost))
-        most = sorted(lost, key=lambda head: -fmean(lost[head]))[:3]
-        lines = (f"{head.kind} {head.layer + 1}-{head.head + 1} {fmean(lost[head]):.2f} bits" for head in most)
-        print(f"{spec.slug}, {len(lost)} heads over {len(lost[most[0]])} texts: {', '.join(lines)}", flush=True)
+        write_rows(folder / f"{spec.slug}.csv", COLUMNS, rows(effects))
+        most = sorted(effects, key=lambda head: -fmean(effects[head]))[:3]
+        lines = (f"{head.kind} {head.layer + 1}-{head.head + 1} {fmean(effects[head]):.2f} bits" for head in most)
+        print(f"{spec.slug}, {len(effects)} heads over {len(effects[most[0]])} texts: {', '.join(lines)}", flush=True)
     if len(refused) == len(specs):
         raise AtlasError("No model was measured.")

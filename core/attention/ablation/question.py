@@ -33,7 +33,7 @@ from core.settings import settings
 if TYPE_CHECKING:
     from torch import Tensor
 
-VERDICTS = ("replaced", "original")
+DISCRIMINATOR_CLASSES = ("replaced", "original")
 """The two classes of a discriminator."""
 
 
@@ -73,20 +73,20 @@ def prepare_question(checkpoint: Checkpoint, text: str, task: str | None = None,
     if offers("predicts masked tokens"):
         question = masked_question(checkpoint, prepare(checkpoint, text))
     elif offers("detects replaced tokens"):
-        question = _verdict(checkpoint, text)
+        question = _discriminator_question(checkpoint, text)
     elif offers("continues"):
         ids = prompt_ids(checkpoint, text)
         question = Question(checkpoint, {"input_ids": row_of(ids)}, len(ids) - 1, labels(checkpoint.tokenizer, ids))
     elif offers("rewrites"):
-        question = _output(checkpoint, text, task or tasks(checkpoint)[0].slug, step)
+        question = _output_question(checkpoint, text, task or tasks(checkpoint)[0].slug, step)
     else:
-        question = _class(checkpoint, text, task or adapters.tasks(checkpoint)[0].slug)
+        question = _class_question(checkpoint, text, task or adapters.tasks(checkpoint)[0].slug)
     check_size(checkpoint, max(len(question.tokens), len(question.source)))
     return question
 
 
 def row_of(ids: Sequence[int]) -> Tensor:
-    """(1, n)."""
+    """``ids`` as a tensor (1, n)."""
     import torch
 
     return torch.tensor([list(ids)])
@@ -125,22 +125,22 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
     return Question(checkpoint, {"input_ids": ids, **more}, position, labels(checkpoint.tokenizer, masked.ids))
 
 
-def _verdict(checkpoint: Checkpoint, text: str) -> Question:
+def _discriminator_question(checkpoint: Checkpoint, text: str) -> Question:
     detection = detect(checkpoint, text)
     ids = [token.id for token in detection.after]
     ordinary = [i for i, token in enumerate(detection.after) if not token.special] or list(range(len(ids)))
     position = max(ordinary, key=detection.probabilities.__getitem__)
     tokens = labels(checkpoint.tokenizer, ids)
-    return Question(checkpoint, {"input_ids": row_of(ids)}, position, tokens, answers=VERDICTS)
+    return Question(checkpoint, {"input_ids": row_of(ids)}, position, tokens, answers=DISCRIMINATOR_CLASSES)
 
 
-def _class(checkpoint: Checkpoint, text: str, task: str) -> Question:
+def _class_question(checkpoint: Checkpoint, text: str, task: str) -> Question:
     own, _, inputs = adapters.prepare(checkpoint, text, task)
     tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
     return Question(checkpoint, inputs, 0, tokens, answers=own.answers, task=own.slug)
 
 
-def _output(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question:
+def _output_question(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question:
     import torch
 
     request = translate.prepare(checkpoint, text, task)
@@ -167,12 +167,12 @@ class Reader:
         self._hashes, self._windowed = (has(self.model.config, trait) for trait in ("hashing", "window"))
         spec = question.checkpoint.spec
         self._banned = banned_ids(self.model) if spec.offers("generates") else []
-        self._judges = spec.offers("detects replaced tokens")
-        at_one_place = question.task is None and "target_mapping" not in question.inputs
-        if at_one_place and not (self._hashes or self._windowed):
-            self.backbone.register_forward_hook(self._only_there)
+        self._discriminates = spec.offers("detects replaced tokens")
+        one_position = question.task is None and "target_mapping" not in question.inputs
+        if one_position and not (self._hashes or self._windowed):
+            self.backbone.register_forward_hook(self._keep_position)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
-            self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
+            self.model.sentence.register_forward_pre_hook(lambda _, inputs: (inputs[0][:1], inputs[1][:1], inputs[2]))
 
     @property
     def backbone(self) -> Any:
@@ -180,11 +180,11 @@ class Reader:
         module = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
         return getattr(module, "decoder", module) if self.question.checkpoint.spec.offers("continues") else module
 
-    def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
-        if isinstance(back, _Given):
-            return back
-        back.last_hidden_state = back.last_hidden_state[:, [self.question.position]]
-        return back
+    def _keep_position(self, _module: Any, _inputs: Any, output: Any) -> Any:
+        if isinstance(output, _BackboneOutput):
+            return output
+        output.last_hidden_state = output.last_hidden_state[:, [self.question.position]]
+        return output
 
     def answers(self, rows: int = 1) -> Tensor:
         """Natural log-probabilities (R, V) of the answers, float32."""
@@ -192,7 +192,7 @@ class Reader:
 
     def answers_of(self, states: Tensor) -> Tensor:
         """:meth:`answers` for states (R, w) of any layer as the head's input."""
-        substitute = _Given((states[:, None],))
+        substitute = _BackboneOutput((states[:, None],))
         backbone = self.backbone
         backbone.forward = lambda *_, **__: substitute
         try:
@@ -206,7 +206,7 @@ class Reader:
         with torch.inference_mode():
             inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
             scores = self._scores(inputs, states).float()
-            if self._judges:
+            if self._discriminates:
                 verdict = scores.reshape(rows, 1)
                 scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
             elif self._banned:
@@ -229,12 +229,12 @@ class Reader:
             scores = self.model.answer(inputs, task).logits if states is None else self.model.tasks[task].head(states)
         else:
             logits = run(self.model, inputs).logits
-            scores = logits if self._judges else logits[:, 0]
+            scores = logits if self._discriminates else logits[:, 0]
         return scores
 
 
-class _Given(tuple[Any]):
-    """Stands for the output of a base model: states, and nothing else."""
+class _BackboneOutput(tuple[Any]):
+    """A stand-in for the output of a base model, with last hidden states alone."""
 
     @property
     def last_hidden_state(self) -> Any:
@@ -253,7 +253,7 @@ def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
 
 
 def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:
-    """What answers are called."""
+    """The labels of answers."""
     if question.answers:
         return tuple(question.answers[i] for i in ids)
     return tuple(label(question.checkpoint.tokenizer, i) for i in ids)

@@ -1,20 +1,20 @@
-"""The blocks of each architecture: its attention, its norms and its feed-forward part, by the names of transformers.
+"""The blocks of each architecture: attention, norms and feed-forward network, by the module names of transformers.
 
-A block is a few sub-layers, each with a residual connection and a norm. Where the norm stands makes two families:
+A block is a few sub-layers, each with a residual connection and a norm. The position of the norm makes two families:
 
     post-norm  x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, GPT, BART, XLNet
     pre-norm   x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100; one more norm follows the last block
 
-A Reformer has two streams, of which each sub-layer reads one and adds to the other:
+A Reformer has two streams; each sub-layer reads one and adds to the other:
 
     pre-norm   x1 ← x1 + attention(norm(x2)),  x2 ← x2 + feed-forward(norm(x1))
 
-Data: a row for each model type that comes with the app, and for types with the same parts. Of any other type the
-model's own attention calls are read (`core.attention.architectures.hooks`), and its blocks are not shown.
+Data: a row for each bundled model type and for types with the same modules. For any other type the attention calls are
+recorded (`core.attention.architectures.hooks`), and its blocks are not shown.
 
 A name is a path below the base model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups,
-too. A projection that computes several tensors at once is followed by the part that is meant: ``c_attn:0/3``. Names
-that a model lacks at its settings are left out (a projection after small embeddings, the gate of a gated feed-forward).
+too. A part of a joint projection has a suffix: ``c_attn:0/3``. Names that a model lacks under its
+settings are ignored (a projection after small embeddings, the gate of a gated feed-forward).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SubLayer = Literal["attention", "cross-attention", "feed-forward"]
 
 
 class AttentionNames(BaseModel, frozen=True, extra="forbid"):
-    """The modules of one kind of attention; an empty name is none."""
+    """The modules of one kind of attention; an empty name means none."""
 
     module: str
     """The module that computes scores and weights: its input has the mask, its output ends with the weights."""
@@ -53,7 +53,7 @@ class AttentionNames(BaseModel, frozen=True, extra="forbid"):
     score: Score = "dot_product"
     """How scores are computed from queries and keys: see `core.attention.architectures.scores`."""
     scale: Literal["root", "one", "own"] = "root"
-    """What the product is multiplied by: d^-1/2, 1, or the module's ``scaling``."""
+    """The factor of the dot product: d^-1/2, 1, or the module's ``scaling``."""
     mask: str = "attention_mask"
     """The module's argument with the mask."""
     heads: str = "num_attention_heads"
@@ -67,7 +67,7 @@ class Blueprint(BaseModel, frozen=True, extra="forbid"):
     norms: dict[SubLayer, str]
     """The norm of each sub-layer, in the order of the block; cross-attention is left out of models without it."""
     inner: tuple[str, ...]
-    """The first projection of the feed-forward part, under the names that it may have."""
+    """The first projection of the feed-forward network, under its possible names."""
     outer: str
     """The second; its input is the activation."""
     embedding: dict[str, str]
@@ -95,7 +95,7 @@ ADAPTERS = "bert with adapters"
 
 
 def _over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """``base`` with ``changes``, which change a table key by key."""
+    """``base`` with ``changes``; nested tables are merged key by key."""
     return base | {
         key: {**base[key], **new} if key in base and new and isinstance(new, dict) else new
         for key, new in changes.items()
@@ -103,7 +103,7 @@ def _over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _blueprint(row: dict[str, Any], side: str) -> Blueprint:
-    """One side of a row, its names written out."""
+    """One side of a row, with full names."""
 
     def path(name: str) -> str:
         return name and row.get("block", "") + name
@@ -122,7 +122,7 @@ def _blueprint(row: dict[str, Any], side: str) -> Blueprint:
 
 
 def _table() -> dict[str, Sides]:
-    """By model type: the rows of ``blueprint.toml``, whose first lines say how they are written."""
+    """The rows of ``blueprint.toml`` by model type; the file's first lines describe its format."""
     rows: dict[str, dict[str, Any]] = {}
     table: dict[str, Sides] = {}
     for key, own in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():

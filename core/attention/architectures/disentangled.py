@@ -1,22 +1,19 @@
-r"""Disentangled attention (He et al., 2020): a score is a sum of what two words are and of how far apart they stand.
+r"""Disentangled attention (He et al., 2020): a score is the sum of terms for content and for relative position.
 
-With content vectors :math:`H` and a table of vectors :math:`P` for distances, token i scores token j as
+With content vectors :math:`H` and relative position embeddings :math:`P`, the score of query i and key j is
 
 .. math:: s_{ij} = \frac{1}{\sqrt{3d}} \bigl( q_i \cdot k_j + q_i \cdot k^r_{\delta(i,j)} + q^r_{\delta(i,j)} \cdot
     k_j \bigr), \qquad q = H W_q,\; k = H W_k,\; q^r = P W^r_q,\; k^r = P W^r_k
 
-content to content, content to position, position to content; :math:`\delta(i,j) = i - j`, held within the table. The
-paper looks :math:`q^r` up by :math:`\delta(j,i)`; its released models, and transformers, by :math:`\delta(i,j)`. From
-version 2 on, :math:`W^r` may be the content's own :math:`W` (``share_att_key``).
+content to content, content to position, position to content, with :math:`\delta(i,j) = i - j`, clipped to the table.
+The paper indexes :math:`q^r` by :math:`\delta(j,i)`; its released models, and transformers, by :math:`\delta(i,j)`.
+From version 2 on, :math:`W^r` may be the content's :math:`W` (``share_att_key``).
 
-transformers gathers the entries of the last two terms one by one. Here they are read off as a view: scores of token i
-against all distances, sorted from far left to far right, stand one column further right in each following row, so that
-a row that is one number shorter brings them under each other. The result is the same number for number, and the
-backward pass costs no scatter.
+transformers gathers the entries of the last two terms one by one. Here they are a view (the relative shift of Dai et
+al., 2019): in the (n, 2n) scores against sorted distances, each row is shifted by one column, so reading the memory
+with rows of 2n - 1 aligns them. The values are identical, and the backward pass needs no scatter.
 
-For a text the parts of every score are shown, and a masked token predicted without one of them.
-
-Legend: H heads, n tokens, d width of a head, L layers.
+Legend: H heads, n tokens, d head dimension, L layers.
 """
 
 from __future__ import annotations
@@ -43,14 +40,14 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-PARTS = ("c2c", "c2p", "p2c")
-"""Content to content, content to position, position to content: the parts of a score, in this order."""
+COMPONENTS = ("c2c", "c2p", "p2c")
+"""The terms of a score: content to content, content to position, position to content."""
 
 
 def by_distance(scores: Tensor) -> Tensor:
     """(..., n, 2n) scores against distances to (..., n, n), whose entry (i, j) was in column ``j - i + n - 1``.
 
-    The columns are distances in rising or falling order, -(n - 1) to n - 1, and one more that is never read.
+    The columns are distances in ascending or descending order, -(n - 1) to n - 1, and an unused one.
     """
     n = scores.shape[-2]
     flat = scores.flatten(-2)[..., n - 1 : n - 1 + n * (2 * n - 1)]
@@ -64,14 +61,14 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     Args:
         query: (rows, H, n, d) of the content, not scaled.
         key: likewise.
-        attention: transformers' DisentangledSelfAttention of DeBERTa's second version, both parts on.
-        table: (2 * span, width) vectors of the distances, or of their buckets, from -span to span - 1.
+        attention: transformers' DisentangledSelfAttention of DeBERTa-v2, with both position terms.
+        table: (2 * span, w) embeddings of the distances, or of their buckets, from -span to span - 1.
     """
     import torch
     from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 
     n, span = query.shape[-2], len(table) // 2
-    scale = 1 / math.sqrt(len(PARTS) * query.shape[-1])
+    scale = 1 / math.sqrt(len(COMPONENTS) * query.shape[-1])
     to_key, to_query = _projections(attention)
     rising = torch.arange(-(n - 1), n + 1, device=table.device)
     if getattr(attention, "position_buckets", 0) > 0:  # far distances share a vector
@@ -80,13 +77,13 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     heads = (2 * n, attention.num_attention_heads, -1)
     keys = (to_key(near) * scale).view(heads).permute(1, 2, 0)
     queries = (to_query(near) * scale).view(heads).permute(1, 2, 0)
-    # seen from token i the distance i - j falls with j, seen from token j it rises with i
+    # the distance i - j decreases with j and increases with i
     falling = keys.flip(-1).roll(-1, -1)
     return by_distance(query @ falling), by_distance(key @ queries).transpose(-1, -2)
 
 
 def _projections(attention: Any) -> tuple[Any, Any]:
-    """What makes keys and queries of distances: the content's own projections where they are shared."""
+    """The projections of relative position embeddings to keys and queries, which may be the content's own."""
     if attention.share_att_key:
         return attention.key_proj, attention.query_proj
     return attention.pos_key_proj, attention.pos_query_proj
@@ -94,46 +91,46 @@ def _projections(attention: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model computed over one text."""
+    """The scores and states of one forward pass."""
 
     states: Tensor
     """(1, n, width) of the last layer."""
     scores: Tensor
-    """(L, 3, H, n, n) parts of every score, in the order of `PARTS`; computed also where they were left out."""
+    """(L, 3, H, n, n) terms of every score, in the order of `COMPONENTS`, ablated ones included."""
     weights: Tensor
-    """(L, H, n, n) what the parts that were kept give after the softmax."""
+    """(L, H, n, n) the softmax of the terms that were not ablated."""
 
 
 def supported(model: Any) -> bool:
-    """Whether `read` can take the model's scores apart."""
+    """Whether `read` can decompose the model's scores."""
     config = model.config
     return bool(
         config.model_type == "deberta-v2"
         and getattr(config, "relative_attention", False)
-        and sorted(config.pos_att_type or ()) == sorted(PARTS[1:])
+        and sorted(config.pos_att_type or ()) == sorted(COMPONENTS[1:])
     )
 
 
-def read(model: Any, ids: Tensor, parts: Collection[str] = PARTS) -> Reading:
-    """Runs a DeBERTa base model over one text, its scores the sum of the parts in ``parts``; the model is not changed.
+def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Reading:
+    """Run a DeBERTa base model over one text with the score terms in ``parts`` alone; the model is not changed.
 
     Args:
         model: transformers' DebertaV2ForMaskedLM, in evaluation mode.
         ids: (1, n).
 
     Raises:
-        NoAttentionMatrix: the model's scores have no such parts.
+        NoAttentionMatrix: the model's scores have no such terms.
     """
     import torch
 
     if not supported(model):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
     own: Any = twin(model)
-    included = [PARTS.index(part) for part in PARTS if part in parts]
+    included = [COMPONENTS.index(part) for part in COMPONENTS if part in parts]
     scores: list[Tensor] = []
 
     def bias(attention: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, factor: int) -> Tensor:
-        """(H, n, n) what the library adds to the content's scores, for its (H, n, d) queries and keys."""
+        """(H, n, n) the bias that the library adds to the content scores, from (H, n, d) queries and keys."""
         content = query @ (key.transpose(-1, -2) / math.sqrt(factor * query.shape[-1]))
         position = position_scores(query[None], key[None], attention, table)
         scores.append(torch.stack([content, *(part[0] for part in position)]))
@@ -147,44 +144,44 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = PARTS) -> Reading:
 
 
 MOST = 40
-"""Tokens of a text that is drawn."""
+"""The most tokens of a text."""
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
-    """One text; L layers, H heads, n tokens."""
+class ScoreComponents:
+    """The score terms of one text."""
 
     tokens: tuple[str, ...]
-    """Labels of what the model reads, masks included."""
+    """Labels of the input tokens, masks included."""
     scores: Floats
     """(L, 3, H, n, n) content to content, content to position, position to content; scaled, before the softmax."""
     weights: Floats
     """(L, H, n, n) the softmax of their sum."""
     masks: tuple[int, ...]
-    """Where the model reads a mask."""
+    """Positions of the mask tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
-    """Guesses for the first mask."""
+class ComponentAblation:
+    """The predictions for the first mask without one term."""
 
-    part: str
-    """The part of `PARTS` that was left out of every score of every layer; empty for none."""
+    component: str
+    """The term of `COMPONENTS` that was ablated in every score of every layer; empty for none."""
     tokens: tuple[str, ...]
     probabilities: tuple[float, ...]
 
 
-def parts_of(checkpoint: Checkpoint, text: str) -> Parts:
-    """The scores of ``text``, taken apart.
+def score_components(checkpoint: Checkpoint, text: str) -> ScoreComponents:
+    """The terms of the scores of ``text``.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model's positions or `MOST`.
-        NoAttentionMatrix: the model's scores have no such parts.
+        NoAttentionMatrix: the model's scores have no such terms.
     """
     ids, masks = _ids(checkpoint, text)
     reading = read(checkpoint.model, ids)
-    return Parts(
+    return ScoreComponents(
         labels(checkpoint.tokenizer, ids[0].tolist()),
         frozen(reading.scores.float().numpy()),
         frozen(reading.weights.float().numpy()),
@@ -192,30 +189,30 @@ def parts_of(checkpoint: Checkpoint, text: str) -> Parts:
     )
 
 
-def guesses_without(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[Without, ...]:
-    """The ``k`` top predictions for the first mask of ``text``: of the whole model, and without each term of the score.
+def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[ComponentAblation, ...]:
+    """The ``k`` top predictions for the first mask of ``text``: of the whole model, and without each term.
 
     Raises:
         InputUnusable: no mask in the text.
-        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`parts_of`.
+        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`score_components`.
     """
     ids, masks = _ids(checkpoint, text)
     if not masks:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it predicted.")
     model: Any = checkpoint.model
     head = word_head(model)
-    assert head is not None  # both have one
+    assert head is not None  # both model classes have one
     out = []
-    for left in ("", *PARTS):
-        states = read(model, ids, [part for part in PARTS if part != left]).states
+    for ablated in ("", *COMPONENTS):
+        states = read(model, ids, [part for part in COMPONENTS if part != ablated]).states
         best = head(states[:, [masks[0]]])[0, 0].detach().float().softmax(-1).topk(k)
         words = tuple(label(checkpoint.tokenizer, i) for i in best.indices.tolist())
-        out.append(Without(left, words, tuple(best.values.tolist())))
+        out.append(ComponentAblation(ablated, words, tuple(best.values.tolist())))
     return tuple(out)
 
 
 def _ids(checkpoint: Checkpoint, text: str) -> tuple[Any, tuple[int, ...]]:
-    """(1, n) ids of the text with its masks, and where these stand."""
+    """(1, n) ids of the text, and the positions of its masks."""
     import torch
 
     masked = prepare(checkpoint, text)

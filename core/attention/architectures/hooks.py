@@ -14,7 +14,7 @@ the library's weights: with the factor f, and where present the cap c, the bias 
 is recomputed and compared with the weights of a pass without hooks. If any weight differs by more than :data:`NEAR`,
 nothing is shown. The same comparison decides whether a module's sinks take part in its softmax, as they do in gpt-oss.
 
-Legend: R rows, H heads, n tokens, Q queries, K keys, d width of a head, of a value v.
+Legend: R rows, H heads, n tokens, Q queries, K keys, d head dimension, v that of a value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from core.attention.architectures.blueprint import AttentionNames
-from core.attention.architectures.layout import AttentionLayer, stacks, unread, weights_of_layers
+from core.attention.architectures.layout import AttentionLayer, stacks, unknown_scores, weights_of_layers
 from core.attention.architectures.recording import private_twin, run
 from core.attention.architectures.scores import AttentionScores, spread
 from core.attention.trace import MapKind, map_note
@@ -95,7 +95,7 @@ def hooked_scores(
                 call = next((call for call in calls if call.weights is again), None)
                 scores = None if call is None else _explained(call, weights[0])
                 if call is None or scores is None:
-                    raise unread(checkpoint)
+                    raise unknown_scores(checkpoint)
                 names = AttentionNames(module=call.path, out="", parts="", score="hooked")
                 read.setdefault(kind, []).append(
                     (AttentionLayer(kind, number, len(scores.query), names, stack, ()), scores)
@@ -104,7 +104,7 @@ def hooked_scores(
 
 
 def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
-    """Where attention stands, by kind and layer, as a pass over a few tokens shows it; kept as long as the model is.
+    """The attention layers by kind, found in a pass over a few tokens; cached as long as the model.
 
     Raises:
         NoAttentionMatrix: as :func:`hooked_scores`.
@@ -123,9 +123,9 @@ def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer,
 
 
 def register_attention_hook(module: nn.Module, path: str, hook: Callable[[AttentionCall], Tensor | None]) -> None:
-    """From now on ``hook`` is called with every call of attention by a module of a twin.
+    """Call ``hook`` with every call of the attention function by a module of a twin.
 
-    What it returns, (R, Q, H, v), goes on in place of the heads' output; None leaves it.
+    Its result, (R, Q, H, v), replaces the heads' output; None leaves it.
 
     Raises:
         NoAttentionMatrix: the module calls no function.
@@ -136,13 +136,13 @@ def register_attention_hook(module: nn.Module, path: str, hook: Callable[[Attent
     if default is None:
         raise NoAttentionMatrix("This model's heads cannot be reached: its attention does not use AttentionInterface.")
     AttentionInterface.register(NAME, _attend)
-    config: Any = copy.deepcopy(module.config)  # which may hold others, and a name is set in all of them
+    config: Any = copy.deepcopy(module.config)  # the setter also changes nested configurations
     config._attn_implementation = NAME
     vars(module).update({"config": config, _HOOK: (path, default, hook)})
 
 
 def _default_of(module: Any) -> Callable[..., Any] | None:
-    """What a module would call by itself, where it calls a function at all."""
+    """The attention function that a module calls by default; None where it calls none."""
     forward = inspect.unwrap(type(module).forward)
     code = getattr(forward, "__code__", None)
     if code is None or "ALL_ATTENTION_FUNCTIONS" not in code.co_names or not hasattr(module, "config"):
@@ -160,7 +160,7 @@ def _attend(
     scaling: float | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
-    """What the module's own code computes, reported to its hook."""
+    """The module's default attention, with its call passed to the hook."""
     path, default, hook = vars(module)[_HOOK]
     arguments = more if scaling is None else more | {"scaling": scaling}
     output, weights = default(module, query, key, value, attention_mask, **arguments)
@@ -180,7 +180,7 @@ def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]
 
 
 def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
-    """The first row of a call, where it explains ``weights`` (H, Q, K)."""
+    """The scores of a call's first row, if their softmax reproduces ``weights`` (H, Q, K); else None."""
     import torch
 
     query, heads = call.query[0], call.query.shape[1]
@@ -204,14 +204,14 @@ def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
     sinks = call.more.get("s_aux", call.more.get("sinks"))
     total = scores.score
     candidates = [total.softmax(-1)]
-    if sinks is not None:  # which take part in the sum of some models, and stand beside it in others
+    if sinks is not None:  # some models include them in the softmax, others do not
         beside = sinks.reshape(heads, 1, 1).expand(*total.shape[:2], 1)
         candidates.append(torch.cat([total, beside], dim=-1).softmax(-1)[..., :-1])
     return scores if any(torch.allclose(own, weights, rtol=0, atol=NEAR) for own in candidates) else None
 
 
 def _note(call: AttentionCall, width: int, terms: Collection[str]) -> str:
-    """How the score differs from the product of the queries and keys that are shown, over the root of their width."""
+    """How the score differs from the scaled dot product of the shown queries and keys."""
     parts = [map_note("vectors")]
     if call.key.shape[1] < call.query.shape[1]:
         parts.append(map_note("shared keys"))

@@ -1,4 +1,4 @@
-"""Where attention stands in a loaded model: its stacks of layers, and the attention of each layer.
+"""The attention modules of a loaded model: its stacks of layers, and the attention of each layer.
 
 Some architectures have no attention matrix (:data:`INSTEAD`): FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed
 transform; state-space models such as Mamba (Gu & Dao 2023), RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry
@@ -32,17 +32,17 @@ INSTEAD = {
 
 
 def refuse(model_type: str) -> None:
-    """Raises :class:`core.errors.NoAttentionMatrix`, saying what there is instead, for a model without attention."""
+    """Raise :class:`core.errors.NoAttentionMatrix`, with the mechanism used instead, for a model without attention."""
     if model_type in INSTEAD:
         raise NoAttentionMatrix(f"This model has no attention matrix: {INSTEAD[model_type]}")
 
 
 @contextmanager
 def library_errors(model: Any) -> Iterator[None]:
-    """Turns an error of the library's code, which a host's folder may lead to, into a sentence.
+    """Translate errors of the library's code, which a host's model may cause, to a sentence.
 
     Raises:
-        NoAttentionMatrix: in place of what was raised within.
+        NoAttentionMatrix: instead of the error.
     """
     try:
         yield
@@ -84,11 +84,11 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The layers that read one text: a model has one, an encoder-decoder two."""
+    """A stack of layers: most models have one, an encoder-decoder two."""
 
     kind: Literal["encoder", "decoder"]
     type: str
-    """Of the model, as its configuration says."""
+    """The model type of the configuration."""
     config: Any
     prefix: str
     """Path of the base model in the whole model, with a dot at the end, or empty."""
@@ -142,8 +142,8 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     return (Stack("decoder" if checkpoint.spec.offers("continues") else "encoder", config.model_type, config, prefix),)
 
 
-def listed(checkpoint: Checkpoint) -> bool:
-    """Whether the table has the blocks of a checkpoint.
+def has_blueprint(checkpoint: Checkpoint) -> bool:
+    """Whether all stacks of a checkpoint have a blueprint.
 
     Raises:
         NoAttentionMatrix: the architecture has no attention matrix.
@@ -155,10 +155,10 @@ def listed(checkpoint: Checkpoint) -> bool:
 
 
 def blueprint_of(layer: AttentionLayer) -> Blueprint:
-    """The blueprint of the block that an attention belongs to.
+    """The blueprint of the block of an attention.
 
     Raises:
-        NoAttentionMatrix: the architecture has none.
+        NoAttentionMatrix: the architecture has no blueprint.
     """
     if (blueprint := layer.stack.blueprint) is not None:
         return blueprint
@@ -168,8 +168,8 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
     )
 
 
-def listed_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
-    """Every attention of a checkpoint whose architecture the table has, by kind and layer."""
+def blueprint_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
+    """The attention layers of a checkpoint with blueprints, by kind."""
     layers: dict[MapKind, tuple[AttentionLayer, ...]] = {}
     own = stacks(checkpoint)
     for stack in own:
@@ -202,8 +202,8 @@ def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tupl
     return [(("i", i),) for i in range(count)]
 
 
-def unread(checkpoint: Checkpoint) -> NoAttentionMatrix:
-    """What to raise where it is not known how the scores are computed."""
+def unknown_scores(checkpoint: Checkpoint) -> NoAttentionMatrix:
+    """The error for an architecture whose scores cannot be read."""
     return NoAttentionMatrix(
         f"{checkpoint.spec.name} is of the type “{stacks(checkpoint)[0].type[:40]}”, whose queries, keys and heads "
         "cannot be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."

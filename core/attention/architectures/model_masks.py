@@ -1,11 +1,11 @@
-r"""The attention mask that a configuration stands for, and a note on a map whose rows do not sum to one.
+r"""The attention mask of a configuration, and a note on maps whose rows do not sum to one.
 
-A decoder's token attends to itself and to what came before it; in layers with a window of w, to the last w tokens:
+A decoder's token attends to itself and earlier tokens; in layers with a window of w, to the last w tokens:
 
 .. math:: j \le i \quad\text{and}\quad i - j < w
 
-GPT-Neo has such layers in turn with whole ones (``attention_layers``), newer decoders by name (``layer_types``) or in
-every layer (``sliding_window`` alone, as Mistral). An encoder with such layers has windows to both sides,
+GPT-Neo alternates such layers with full ones (``attention_layers``); newer decoders name them (``layer_types``) or have
+them everywhere (``sliding_window`` alone, as Mistral). An encoder with such layers has windows to both sides,
 :math:`|i - j| \le w`.
 
 Legend: L layers, H heads, n tokens. numpy alone.
@@ -24,7 +24,7 @@ from core.patterns import both, causal, mask, window
 
 
 def windows(config: Any) -> tuple[int | None, ...]:
-    """For each layer how many tokens a query attends to, itself included; None for all."""
+    """For each layer the window size, the query included; None for full attention."""
     layers = int(config.num_hidden_layers)
     if getattr(config, "model_type", "") == "gpt_neo":
         return tuple(int(config.window_size) if kind == "local" else None for kind in config.attention_layers)
@@ -36,10 +36,10 @@ def windows(config: Any) -> tuple[int | None, ...]:
 
 
 def allowed(config: Any, weights: Floats, kind: MapKind) -> Bools | None:
-    """Where a model computes the ``weights`` (L, H, n, n) of a map of its own tokens; None for everywhere.
+    """The attention mask of ``weights`` (L, H, n, n) of a self-attention; None for everywhere.
 
-    (1, 1, n, n), or (L, 1, n, n) where layers have windows. Windows that a weight contradicts are a setting that the
-    model's code does not read: they are left out.
+    (1, 1, n, n), or (L, 1, n, n) where layers have windows. Windows that contradict a weight are ignored: the model's
+    code does not use that setting.
     """
     side = getattr(config, kind, None)  # an encoder-decoder may have a configuration for each side
     config = side if hasattr(side, "model_type") else config
@@ -62,14 +62,14 @@ def _reached(width: int | None, n: int, kind: MapKind) -> Bools:
 
 
 _ROUNDED = 1e-2
-"""How far from one a sum may be that is one but for rounding."""
+"""The tolerance for row sums of one."""
 
 
 def note(model: Any, weights: Floats) -> str:
-    """A sentence on the sums of the rows of a map (L, H, Q, K), where they are not one; from the first heads.
+    """A sentence on the row sums of a map (L, H, Q, K) where they are not one; measured on the first heads.
 
     Raises:
-        NoAttentionMatrix: these are no weights.
+        NoAttentionMatrix: these are not attention weights.
     """
     first = weights[:, 0]
     sums = first.sum(-1)

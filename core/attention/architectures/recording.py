@@ -1,11 +1,10 @@
-"""A private twin of a shared model, and a record of what went into its modules and what came out, call by call.
+"""A private twin of a shared model, and a record of the inputs and outputs of its modules, call by call.
 
-A hook is a property of a module, and a loaded model is shared by all visitors, so none may be registered on it. A twin
-has module objects of its own that stand in the same tree under the same names; parameters and buffers are the shared
-ones, tensor for tensor. It costs a millisecond or two and no memory to speak of, lives as long as its caller wants, and
-may be hooked or have a method replaced without anybody else noticing. Its numbers must not be written to.
+Visitors share a loaded model, so no hook may be registered on it. A twin has its own module objects in the same tree,
+but shares all parameters and buffers. It takes a millisecond or two and hardly any memory, and its hooks and replaced
+methods do not affect the shared model. Its tensors must not be written to.
 
-One pass is computed as the app computes that architecture: a Longformer with its first token global, a BigBird with
+A pass runs as the app runs that architecture: a Longformer with its first token global, a BigBird with
 full attention where it answers (:func:`run`) and in blocks where its maps are drawn (:func:`run_as_drawn`).
 """
 
@@ -25,26 +24,26 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 _INSTALLED = "_output_capturing_hooks_installed"
-"""transformers registers hooks on a model at its first pass with attention weights or states, and marks it so.
-The twin begins without: another thread may be hanging them just now."""
+"""transformers sets this when it registers hooks at the first pass with attention weights or states. The twin starts
+without it, since another thread may be registering them right now."""
 
 
 def twin(model: nn.Module) -> nn.Module:
     """A model with modules of its own that computes with the parameters and buffers of ``model``, which is only read.
 
-    What is neither a module, a parameter nor a buffer (configurations above all) is the shared one's own object.
-    Modules that occur twice in ``model`` are one in the twin, too. No hooks are taken over.
+    All other attributes, such as configurations, are the same objects. A module that occurs twice in ``model`` is one
+    module in the twin, too. Hooks are not copied.
     """
     return _twin_of(model, {})
 
 
 def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
-    """The copy of a module and all below it; ``made`` has those that exist, by the identity of the original."""
+    """The copy of a module and its descendants; ``copies`` has the existing ones by ``id`` of the original."""
     if id(module) in copies:
         return copies[id(module)]
     new: nn.Module = object.__new__(type(module))
     copies[id(module)] = new
-    # one step for the interpreter, so that no other thread can come between
+    # atomic under the GIL, so no other thread can interfere
     own = dict(vars(module))
     own.pop(_INSTALLED, None)
     for name, value in own.items():
@@ -60,12 +59,12 @@ def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
 
 
 def private_twin(checkpoint: Checkpoint) -> Any:
-    """A twin that computes as the app does; BigBird's attention is full."""
+    """A twin of the checkpoint's model; BigBird's attention is full."""
     import torch
 
     copies: Any = twin(checkpoint.model)
     if has(copies.config, "blocks"):
-        with torch.device("meta"):  # the new modules' own numbers are dropped for the shared ones
+        with torch.device("meta"):  # the shared parameters replace those of the new modules
             copies.base_model.set_attention_type("original_full")
     return copies
 
@@ -75,9 +74,9 @@ class ModuleCall:
     """One call of a module."""
 
     inputs: dict[str, Any]
-    """Arguments by name, those of ``**kwargs`` among them."""
+    """Arguments by name, ``**kwargs`` included."""
     output: Any
-    """Tensors are copies, because some architectures go on to write into theirs."""
+    """With copies of tensors, because some architectures write into theirs later."""
 
 
 class Recorder:
@@ -86,7 +85,7 @@ class Recorder:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
         self.length: int | None = None
-        """Tokens of the text, where a model reads more than that: a Reformer fills its last chunk."""
+        """Tokens of the text where the model pads it: a Reformer fills its last chunk."""
         self._calls: dict[str, list[ModuleCall]] = {}
 
     def record(self, *paths: str) -> None:
@@ -97,18 +96,18 @@ class Recorder:
                 self._hook(path)
 
     def calls(self, path: str) -> list[ModuleCall]:
-        """The calls of a module that is recorded; empty where it was not called."""
+        """The calls of a recorded module; empty where it was not called."""
         return self._calls[path]
 
     def _hook(self, path: str) -> None:
         module: Any = self.model.get_submodule(path)
         signature = inspect.signature(module.forward)
 
-        def keep(_: Any, args: Any, kwargs: Any, output: Any) -> None:
+        def store(_: Any, args: Any, kwargs: Any, output: Any) -> None:
             bound = signature.bind(*args, **kwargs).arguments
             self._calls[path].append(ModuleCall({**bound, **bound.pop("kwargs", {})}, _copied(output)))
 
-        module.register_forward_hook(keep, with_kwargs=True)
+        module.register_forward_hook(store, with_kwargs=True)
 
 
 def _copied(output: Any) -> Any:
@@ -122,7 +121,7 @@ def _copied(output: Any) -> Any:
 
 
 def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
-    """What a twin returns for ``inputs``, named as its forward pass takes them.
+    """The output of a twin for ``inputs``, the arguments of its forward pass by name.
 
     Raises:
         NoAttentionMatrix: the architecture has no matrix of queries and keys.
@@ -148,7 +147,7 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
 
 
 def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
-    """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, to be recorded."""
+    """One recorded pass over ``inputs`` with the attention that `core.attention.capture` shows."""
     model: Any = recorder.model
     if has(model.config, "hashing"):
         from core.sparse.reformer import states

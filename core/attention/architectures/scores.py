@@ -18,7 +18,7 @@ lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` for a key atte
                 :math:`\hat q_j = q_j / \sqrt{\tfrac1d \sum_k q_{jk}^2}` the query of unit mean square; in every other
                 layer plain, over the own chunk and the one before (Reformer: Kitaev et al. 2020, arXiv 2001.04451)
 block_sparse    :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and random (BigBird: Zaheer et al. 2020)
-hooked          as the model's own call says, of architectures without a row: `core.attention.architectures.hooks`
+hooked          architectures without a blueprint, from the recorded call: `core.attention.architectures.hooks`
 ==============  ====================================================================================================
 
 Of two streams, :math:`r_{i-j}` is a projection of the sinusoid of the distance, :math:`g` a vector for "same" and one
@@ -26,7 +26,7 @@ for "another segment", and u, v, w are vectors of the head that every query shar
 not contain its own token, and its keys are the same. With hashing, a token attends to itself only where its bucket
 holds nothing else, and rotations are those of the model's own pass here (`core.sparse.reformer`).
 
-Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads, r how many numbers are rotated.
+Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r rotated dimensions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures.blueprint import Score
-from core.attention.architectures.disentangled import PARTS, position_scores
+from core.attention.architectures.disentangled import COMPONENTS, position_scores
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
@@ -53,29 +53,29 @@ _GLOBAL = ("query_global", "key_global", "value_global")
 
 @dataclass(frozen=True, slots=True)
 class AttentionScores:
-    """One attention over one text, all of it from the first row of the batch."""
+    """One attention over one text, from the first row of the batch."""
 
     query: Tensor  # (H, Q, d), as it enters the score's first term
     key: Tensor  # (H, K, d), repeated where heads share keys
     value: Tensor  # (H, K, d)
     terms: dict[str, Tensor]  # (H, Q, K) each, scaled: their sum is the score
     allowed: Tensor | None  # (H or 1, Q, K) True where a key may be attended to; None for everywhere
-    weights: Tensor | None  # (H, Q, K), as the model computed them; None where it keeps them to itself
+    weights: Tensor | None  # (H, Q, K), as the model computed them; None where it does not return them
     factor: float
-    """What the product of query and key was multiplied by."""
+    """The factor of the product of query and key."""
     attention_output: Tensor | None = None  # (Q, w), as it enters the output's projection
     before_rope: tuple[Tensor, Tensor] | None = None
-    """(H, Q, d) queries and (fewer heads, K, d) keys before positions rotated them."""
+    """(H, Q, d) queries and (fewer heads, K, d) keys before RoPE."""
     shared: bool = False
-    """Whether a key is its query, brought to one length (Reformer)."""
+    """Whether keys are the normalized queries (Reformer)."""
     of_global: tuple[Tensor, Tensor, Tensor] | None = None
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
     note: str = ""
-    """How the score differs from the product of query and key, of an architecture without a blueprint."""
+    """For an architecture without a blueprint: how the score differs from the product of query and key."""
 
     @property
     def score(self) -> Tensor:
-        """(H, Q, K) the sum of the terms, minus infinity where no key may be attended to."""
+        """(H, Q, K) the sum of the terms, minus infinity where the mask blocks."""
         total = sum(self.terms.values(), start=next(iter(self.terms.values())) * 0)
         return total if self.allowed is None else total.masked_fill(~self.allowed, float("-inf"))
 
@@ -97,14 +97,14 @@ def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:
 def attention_scores(
     recorder: Recorder, layer: AttentionLayer, count: int = 0, *, query_stream: bool = False
 ) -> AttentionScores:
-    """What a layer's attention computed in a run that :func:`record_layer` has recorded.
+    """The scores of a layer's attention in a run recorded after :func:`record_layer`.
 
     Args:
-        count: which call of its modules is meant, where layers share them.
+        count: the number of the call, where layers share modules.
         query_stream: XLNet's second stream.
 
     Raises:
-        NoAttentionMatrix: a variant whose scores are not known here.
+        NoAttentionMatrix: an unknown variant of the scores.
     """
     calls, own = recorder.calls(layer.module), recorder.model.get_submodule(layer.module)
     call = calls[count] if calls else ModuleCall({}, (None,))  # parts of sparse attention are called one by one
@@ -136,7 +136,7 @@ def attention_scores(
 
 
 def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int) -> Tensor:
-    """(n, w) what a projection gave for the first row."""
+    """(n, w) the output of a projection for the first row."""
     name, _, part = name.partition(":")
     whole = _first_row(recorder.calls(f"{layer.module}.{name}")[count].output)
     if not part:
@@ -146,7 +146,7 @@ def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int)
 
 
 def _first_row(tensor: Tensor) -> Tensor:
-    """The first row of a batch; BigBird in blocks reads one text without such an axis."""
+    """The first row of a batch; block-sparse BigBird has no batch axis."""
     return tensor[0] if tensor.dim() > 2 else tensor
 
 
@@ -161,7 +161,7 @@ def spread(vectors: Tensor, heads: int) -> Tensor:
 
 
 def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """(H, n, d) with pairs of the i-th and the (i + r/2)-th number rotated; ``cos`` and ``sin`` are (n, r)."""
+    """(H, n, d) with the pairs of dimensions i and i + r/2 rotated; ``cos`` and ``sin`` are (n, r)."""
     import torch
 
     width = sin.shape[-1]
@@ -182,14 +182,14 @@ def _rotated(scores: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> 
 def _relative_bias(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
-    """The bias comes back between the output and the weights; a cross-attention's is zero and left out."""
+    """The bias is returned between the output and the weights; that of a cross-attention is zero and left out."""
     if call.inputs.get("key_value_states") is None:
         scores.terms["position"] = call.output[1][0]
     return scores
 
 
 def _local(scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer) -> AttentionScores:
-    """What may be attended to is a buffer of the module, and beside it there is the usual mask."""
+    """The module has a causal or local mask as a buffer, besides the usual mask."""
     queries, keys = scores.query.shape[1], scores.key.shape[1]
     buffer: Any = recorder.model.get_submodule(layer.module).bias
     near = buffer[0, :, keys - queries : keys, :keys].bool()
@@ -204,19 +204,19 @@ def _disentangled(
     allowed = call.inputs["attention_mask"][0].bool()
     if table is None and not own.pos_att_type:
         return replace(scores, allowed=allowed)
-    if table is None or sorted(own.pos_att_type) != sorted(PARTS[1:]):
+    if table is None or sorted(own.pos_att_type) != sorted(COMPONENTS[1:]):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
-    factor = (len(PARTS) * scores.query.shape[-1]) ** -0.5
+    factor = (len(COMPONENTS) * scores.query.shape[-1]) ** -0.5
     content = scores.query @ scores.key.transpose(-1, -2) * factor
     apart = position_scores(scores.query[None], scores.key[None], own, table)
-    terms = dict(zip(PARTS, (content, *(part[0] for part in apart)), strict=True))
+    terms = dict(zip(COMPONENTS, (content, *(part[0] for part in apart)), strict=True))
     return replace(scores, terms=terms, allowed=allowed, factor=factor)
 
 
 def _sliding_window(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
-    """Rows of global tokens have projections of their own; the weights are not kept by the pass and computed here."""
+    """Rows of global tokens have their own projections; the pass does not return weights, so they are computed here."""
     import torch
 
     from core.sparse.longformer import GLOBAL
@@ -233,7 +233,7 @@ def _sliding_window(
 def _block_sparse(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
-    """Random blocks differ from head to head; the weights are not kept by the pass and computed here."""
+    """Random blocks differ by head; the pass does not return weights, so they are computed here."""
     import torch
 
     sparsity, n = blocks_of(recorder.model), scores.query.shape[1]
@@ -243,12 +243,12 @@ def _block_sparse(
 
 
 def _hashed_projections(own: Any) -> tuple[str, ...]:
-    """The names of the projections of a Reformer's layer, which hashes or is local."""
+    """The names of the projections of a Reformer's layer, LSH or local."""
     return ("query_key", "value") if hasattr(own, "query_key") else ("query", "key", "value")
 
 
 def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> AttentionScores:
-    """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
+    """Without the padding of the last chunk; the pass does not return weights, so they are computed here."""
     import torch
 
     from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
@@ -258,7 +258,7 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
     n, chunk = recorder.length, int(own.chunk_length)
     calls = (recorder.calls(f"{layer.module}.{name}")[0] for name in _hashed_projections(own))
     projected = [_first_row(projection.output)[:n] for projection in calls]
-    query, *keys, value = (by_head(one, one.shape[-1] // layer.heads) for one in projected)
+    query, *keys, value = (by_head(vectors, vectors.shape[-1] // layer.heads) for vectors in projected)
     factor = query.shape[-1] ** -0.5
     rounds: dict[str, Tensor] = {}
     if keys:
@@ -286,7 +286,7 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
 
 
 def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
-    """One call of transformers' XLNetRelativeAttention; of the query stream only the rows that are predicted."""
+    """One call of transformers' XLNetRelativeAttention; the query stream has rows for the targets alone."""
     import torch
 
     inputs = call.inputs

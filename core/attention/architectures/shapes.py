@@ -1,14 +1,14 @@
-r"""Attention that is no plain square of softmax rows, brought to tokens x tokens in its true shape.
+r"""Sparse, hashed, recurrent and two-stream attention as maps of tokens x tokens.
 
-    BigBird         blocks: window, global, random, drawn per layer and head
+    BigBird         blocks: window, global, random, sampled per layer and head
     Longformer      a window, and global tokens with projections of their own
-    Reformer        by hashing: the keys in a query's buckets, each as often as the rounds have it there
-    Transformer-XL  a segment and the memory before it, the segments below each other
+    Reformer        hashing: the keys that share chunks with a query, counted over the rounds
+    Transformer-XL  a segment and the memory before it
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
-What an architecture does not compute is False in the map's ``allowed``, and its weight is 0.
+Weights that are not computed are 0, with False in the map's ``allowed``.
 
-Legend: L layers, H heads, n tokens, m tokens that are to be found.
+Legend: L layers, H heads, n tokens, m predicted tokens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tokens = tuple[str, ...]
 
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
+    """The blocks of the model's configuration, random ones with seed 0."""
     from core.sparse.bigbird import attended, encode
 
     sparsity = blocks_of(model)
@@ -59,16 +59,16 @@ def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 
 def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """Hashing layers and local ones, with the model's own number of rounds and the seed 0."""
+    """LSH and local layers, with the model's own number of rounds and seed 0."""
     from core.sparse.reformer import encode
 
-    found = encode(model, ids)
-    same_bucket = frozen(np.concatenate([layer.numpy() for layer in found.same_bucket]))
-    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), same_bucket, note=map_note("buckets"))
+    encoded = encode(model, ids)
+    same_bucket = frozen(np.concatenate([layer.numpy() for layer in encoded.same_bucket]))
+    return AttentionMap("decoder", tokens, tokens, stacked(encoded.weights), same_bucket, note=map_note("buckets"))
 
 
 def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """Segments of the usual length, each with the memory that the model keeps."""
+    """Segments of the default length, each with the model's memory."""
     n, memory = ids.shape[1], longest_memory(model)
     weights: Floats | None = None
     first = 0
@@ -85,10 +85,10 @@ def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 
 def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
-    """(1, 1, n, n) what a token attends to when segments begin at ``starts``: ``memory`` tokens before its own.
+    """(1, 1, n, n) the causal mask for segments that begin at ``starts``.
 
     Args:
-        memory: None for everything before.
+        memory: tokens before its segment that a query attends to; None for all.
     """
     seen = np.tri(n, dtype=np.bool_)
     if memory is not None:
@@ -101,7 +101,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
     """The content stream (L, H, n, n) and the query stream (L, H, m, n) of one pass, from left to right.
 
     Args:
-        known: positions that are known from the start; all others are predicted one after the other.
+        known: positions of context from the start; all others are predicted one after the other.
     """
     inputs = stream_inputs(ids, known)
     out = model(**inputs, use_mems=False, output_attentions=True)
@@ -110,7 +110,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
     targets = [position for position in range(n) if position not in set(known)]
     content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
     seen = ~blind | np.eye(n, dtype=np.bool_)
-    predicted = frozen(query[:, :, targets])  # the library computes a row for every token, wanted or not
+    predicted = frozen(query[:, :, targets])  # the library computes a row for every token
     return (
         AttentionMap(
             "decoder",
@@ -134,7 +134,7 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
 
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
-    """What XLNet takes to predict all but the ``known`` positions of (1, n) ids from left to right."""
+    """XLNet's inputs to predict all but the ``known`` positions of (1, n) ids from left to right."""
     n = ids.shape[1]
     targets = [position for position in range(n) if position not in set(known)]
     return {"input_ids": ids, **streams(ids, ranks(targets, n), targets)}

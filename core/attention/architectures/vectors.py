@@ -2,11 +2,10 @@
 
     score(i, j) = factor · q_i · k_j  (+ further terms, by architecture: `core.attention.architectures.scores`)
 
-Queries are not divided by anything: the factor stands beside them. They are rotated where positions do that (LLaMA),
-and contain the bias that meets the content where there is one (XLNet), so that ``factor * q @ k.T`` is the score's
-first term everywhere (but in the rows of Longformer's global tokens).
+Queries are not scaled; the factor is separate. They are rotated under RoPE (LLaMA) and include the content bias, if any
+(XLNet), so ``factor * q @ k.T`` is the first term of the score (except in rows of Longformer's global tokens).
 
-Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
+Legend: L layers, H heads, Q query tokens, K key tokens, d head dimension.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.attention.architectures.hooks import hooked_layers, hooked_scores
-from core.attention.architectures.layout import AttentionLayer, library_errors, listed, listed_layers
+from core.attention.architectures.layout import AttentionLayer, blueprint_layers, has_blueprint, library_errors
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import AttentionScores, attention_scores, record_layer
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
@@ -31,25 +30,27 @@ if TYPE_CHECKING:
 
 
 def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
-    """Every attention of a checkpoint, by kind and layer; without a blueprint a pass over a few tokens shows them.
+    """The attention layers of a checkpoint by kind; without a blueprint from a pass over a few tokens.
 
     Raises:
-        NoAttentionMatrix: the architecture has no such matrix, or it is not known how it is computed.
+        NoAttentionMatrix: the architecture has no attention matrix, or its scores are unknown.
     """
-    if listed(checkpoint):
-        return listed_layers(checkpoint)
+    if has_blueprint(checkpoint):
+        return blueprint_layers(checkpoint)
     with library_errors(checkpoint.model):
         return hooked_layers(checkpoint)
 
 
-def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, Any], first: int = 0) -> AttentionTrace:
+def attach_vectors(
+    trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, Any], first: int = 0
+) -> AttentionTrace:
     """``trace`` with the queries and keys of its maps.
 
     Args:
-        inputs: what the trace was computed from, as for :func:`each`.
-        first: the decoder's row that is the first of the trace's cross-attention.
+        inputs: the inputs of the trace, as for :func:`scores_by_layer`.
+        first: the decoder's row of the first row of the trace's cross-attention.
     """
-    scores = each(checkpoint, inputs)
+    scores = scores_by_layer(checkpoint, inputs)
 
     def with_vectors(drawn: AttentionMap | None) -> AttentionMap | None:
         if drawn is None or drawn.kind not in scores:
@@ -67,10 +68,10 @@ def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, A
     )
 
 
-def each(
+def scores_by_layer(
     checkpoint: Checkpoint, inputs: Mapping[str, Any]
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
-    """Every attention of one pass, layer by layer, by kind.
+    """The scores of every attention layer in one pass, by kind.
 
     Args:
         checkpoint: its shared model is only read.
@@ -80,14 +81,14 @@ def each(
             long text of a Transformer-XL is read in segments, and a remembered token has the key of its own segment.
 
     Raises:
-        NoAttentionMatrix: an architecture without queries and keys, or whose scores are not known here.
+        NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
     import torch
 
-    if not listed(checkpoint):
+    if not has_blueprint(checkpoint):
         with library_errors(checkpoint.model):
             return hooked_scores(checkpoint, inputs)
-    layers = [layer for of_kind in listed_layers(checkpoint).values() for layer in of_kind]
+    layers = [layer for of_kind in blueprint_layers(checkpoint).values() for layer in of_kind]
     recorder = Recorder(private_twin(checkpoint))
     for layer in layers:
         record_layer(recorder, layer)
@@ -115,13 +116,13 @@ def each(
 
 
 def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
-    """Segments below each other; a key that is remembered is the one of its own segment."""
+    """The segments of a text as one map; a key in memory is that of its own segment."""
     import torch
 
     sizes = [segment.query.shape[1] for segment in segments]
 
     def placed(blocks: Sequence[Tensor]) -> Tensor:
-        """(H, n, n) of blocks (H, q, k), whose last key is their last query."""
+        """(H, n, n) from blocks (H, q, k), whose last key is at the position of their last query."""
         whole = blocks[0].new_zeros(len(blocks[0]), n, n)
         last = 0
         for size, block in zip(sizes, blocks, strict=True):
@@ -134,7 +135,7 @@ def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
         return everywhere if segment.allowed is None else everywhere & segment.allowed
 
     def own(vectors: Sequence[Tensor]) -> Tensor:
-        """(H, n, d) of what each segment computed itself, which follows what it remembers."""
+        """(H, n, d) vectors of the segments' own tokens, without those in memory."""
         return torch.cat([part[:, -size:] for size, part in zip(sizes, vectors, strict=True)], dim=1)
 
     weights = [segment.weights for segment in segments if segment.weights is not None]

@@ -1,18 +1,16 @@
 r"""Inside the block: one forward pass of one layer, tensor by tensor, in the order of its architecture.
 
-    after   X ← norm(X + attention(X)),  X ← norm(X + feed-forward(X))      (what a task adds: `inside.adapter`)
+    after   X ← norm(X + attention(X)),  X ← norm(X + feed-forward(X))      (adapters: `inside.steps.adapter`)
     before  X ← X + attention(norm(X)),  X ← X + feed-forward(norm(X))
 
-The first block begins with the embedding and what it is the sum of; the last one ends with the norm that follows all
-blocks, where there is one. The last step is the state that transformers gives for the layer.
+The first block begins with the input embeddings and their summands; the last one ends with the final norm, if any. The
+last step is the hidden state that transformers returns for the layer.
 
-Legend: n tokens, w hidden width; further axes stand with each step (`core.attention.inside.steps`).
+Legend: n tokens, w hidden size; each step names its axes (`core.attention.inside.steps`).
 
-The drawing of a block: where each step stands beside the residual stream.
-
-Every part reads the residual stream, and its output is added to it. A norm stands on that stream (after the sum, as in
-BERT) or in the part that reads it (before it, as in GPT-2). Lane 0 is that stream, the others belong to a part: a step
-keeps its lane until all that is computed from it is there. numpy is not needed here, nor torch.
+In the drawing of a block, every sub-layer reads the residual stream and adds its output to it. A norm is on that stream
+(post-norm, as in BERT) or in the sub-layer (pre-norm, as in GPT-2). Lane 0 is the residual stream; any other step keeps
+its lane until all steps that depend on it are drawn.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ if TYPE_CHECKING:
 
 
 MAX_GENERATED = 24
-"""Tokens that an encoder-decoder generates for its decoder to read."""
+"""The most tokens that an encoder-decoder generates as its decoder's input."""
 Side = Literal["encoder", "decoder"]
 BEFORE = "the layer before"
 
@@ -68,18 +66,18 @@ class Block:
     """One layer over one text."""
 
     type: str
-    """Of the side, as the tables of architectures write it."""
+    """The model type of the side."""
     side: Side
     layer: int
     layers: int
-    """How many the side has."""
+    """The number of layers of the side."""
     tokens: tuple[str, ...]
-    """Labels of the n tokens that the side reads."""
+    """Labels of the n input tokens of the side."""
     source: tuple[str, ...]
-    """Labels of what cross-attention attends to; empty without."""
+    """Labels of the keys of cross-attention; empty without it."""
     steps: tuple[Step, ...]
     pre_norm: bool
-    """Whether norms stand inside the parts, and not on the residual stream after the sums."""
+    """Whether norms are in the sub-layers, not on the residual stream after the sums."""
 
 
 def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = None, task: str | None = None) -> Block:
@@ -91,7 +89,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
 
     Raises:
         OutOfRange: no such layer or side, no adapters for the task.
-        NoAttentionMatrix: the architecture's blocks are not known here.
+        NoAttentionMatrix: an architecture without a blueprint.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences, as usual.
     """
     import torch
@@ -127,7 +125,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
 
 
 def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dict[str, Tensor]:
-    """One row, named as the forward pass takes it; masks may be in the text and need not."""
+    """The arguments of the forward pass for one text, with or without masks."""
     import torch
 
     if checkpoint.spec.offers("rewrites"):
@@ -158,7 +156,7 @@ def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
         *(*plan.embedding.values(), *plan.after_embedding.values()),
     ]
     paths = [attn.path(name) for name in names if name]
-    if plan.streams == 2 and attn.layer > 0:  # what the layer before handed on in its first stream
+    if plan.streams == 2 and attn.layer > 0:  # the first stream of the previous layer
         paths.append(attn.stack.prefix + plan.norms["feed-forward"].format(i=attn.layer - 1))
     if scene.task is not None:
         paths += adapter_modules(scene.task, attn.layer)
@@ -196,7 +194,7 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
         stream, output = stream + _tensor(steps[-1]), steps[-1]
         steps.append(_sum(part, "X + Y", stream, (at, output.slug), remark("residual")))
         if not plan.pre_norm:
-            # a task's norm stands in the tree where the encoder's does
+            # a task's norm has the path of the encoder's norm in the tree
             normed = norm(scene, part, f"{own}.norm" if own else path, steps[-1].slug, residual=True)
             steps.append(replace(normed, path=path))
             stream = _tensor(normed)
@@ -261,7 +259,7 @@ def _tensor(previous: Step) -> Tensor:
 
 
 def _input(scene: Scene) -> Tensor:
-    """(n, w) what comes into the block."""
+    """(n, w) the input of the block."""
     attn = scene.attn
     if not attn.names.parts:
         return scene.first(scene.recorder.calls(attn.module)[scene.count].inputs["h"])
@@ -272,14 +270,14 @@ def _input(scene: Scene) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One step of a block among the others."""
+    """A step in the drawing of a block."""
 
     slug: str
     """The step in a link: ``attention-weights``."""
     of: tuple[int, ...]
-    """The steps that it is computed from, by their numbers."""
+    """The numbers of the steps that it is computed from."""
     outside: str
-    """What it is computed from that is no step of the block; empty where there is nothing."""
+    """An input that is no step of the block; may be empty."""
     lane: int
 
 

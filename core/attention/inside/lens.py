@@ -1,23 +1,22 @@
-r"""The logit lens: what each layer would already predict, read through the model's own head (nostalgebraist 2020).
+r"""The logit lens: the prediction from each layer's state through the model's own head (nostalgebraist 2020).
 
-With :math:`h^{(l)}` the hidden state after layer l at the position of the answer, N the norm after the last layer
-(where there is one) and g the model's own head,
+With :math:`h^{(l)}` the hidden state after layer l at the predicted position, N the final norm, if any, and g the
+model's head,
 
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \bigl( g(N(h^{(l)})) \bigr)
 
-which for the last layer is the model's answer. The head was trained for the last layer's states alone, so an early
-answer is a reading, not a prediction of the model; layers with another basis read as noise (Belrose
-et al. 2023, arXiv 2303.08112).
+which for the last layer is the model's prediction. The head was trained on the last layer's states alone, so the
+probabilities of earlier layers are not predictions of the model; layers with another basis look like noise (Belrose et
+al. 2023, arXiv 2303.08112).
 
-The head is not copied from anywhere: the model's own forward pass runs with the base model's states replaced, so that
-what stands between states and scores (a scale in T5, a bias in BART, BERT's little network) is what the model has.
+The model's own forward pass runs with the base model's states replaced, so everything between states and scores (a
+scale in T5, a bias in BART, BERT's transform) is included.
 
-A model with adapters answers with the classes of a task, whose head g reads no single token: of each layer it is given
-the mean over the n tokens that are attended to, as it is of the last,
+A model with adapters predicts the classes of a task; its head g reads the mean over the n attended tokens,
 
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \Bigl( g\bigl(\tfrac{1}{n} \textstyle\sum_i h^{(l)}_i\bigr) \Bigr)
 
-Legend: L layers, w width, V answers.
+Legend: L layers, w hidden size, V answers.
 """
 
 from __future__ import annotations
@@ -52,25 +51,25 @@ class LayerPrediction:
 
 @dataclass(frozen=True, slots=True)
 class LensTrajectory:
-    """How a model comes to its answer, layer by layer; entry 0 stands for the embeddings."""
+    """The predictions layer by layer; entry 0 is the embeddings."""
 
     predictions: tuple[LayerPrediction, ...]
     answer: str
-    """What the last layer holds most probable."""
+    """The top prediction of the last layer."""
     probabilities: tuple[float, ...]
     """(L + 1,) of that answer after each layer."""
     ranks: tuple[int, ...]
-    """(L + 1,) its rank among all answers, from 1; as many answers as are more probable stand before it."""
+    """(L + 1,) its rank among all answers, from 1."""
     answers: int
     """V."""
     tokens: tuple[str, ...]
-    """Labels of what is read on the side that answers."""
+    """Labels of the input tokens of the predicting side."""
     position: int
-    """Where among them the answer is read."""
+    """The position in ``tokens`` that the head reads."""
 
 
 def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5) -> LensTrajectory:
-    """:func:`lens`, and what becomes of the model's own answer on the way to it.
+    """:func:`lens`, with the probability and rank of the final prediction after each layer.
 
     Raises:
         As :func:`lens`.
@@ -95,7 +94,7 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
     """The ``k`` best answers to ``text`` after each layer, embeddings first.
 
     Raises:
-        InputUnusable: no mask, or a model whose head cannot be put after each layer.
+        InputUnusable: no mask, or a head that cannot be applied to each layer.
         InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.prepare_question`.
     """
     return by_layer(prepare_question(checkpoint, text, task), k)
@@ -115,10 +114,10 @@ def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ..
 
 
 def states(question: Question) -> Tensor:
-    """(L + 1, w) states that the head would read at the question's position: of the embeddings, of each layer.
+    """(L + 1, w) inputs of the head at the question's position: the embeddings, then each layer's state.
 
     Raises:
-        InputUnusable: the architecture's layers are not known here.
+        InputUnusable: an unknown architecture.
     """
     import torch
 
@@ -130,16 +129,17 @@ def states(question: Question) -> Tensor:
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
-    found = by_layer_of(checkpoint, model, question.inputs)
-    # XLNet's query stream, which answers, has a row for each target and no others
-    found = found[:, 0 if "target_mapping" in question.inputs else position]
+    hidden_states = by_layer_of(checkpoint, model, question.inputs)
+    # XLNet's query stream, which predicts, has rows for the targets alone
+    hidden_states = hidden_states[:, 0 if "target_mapping" in question.inputs else position]
     if plan.final and exists(model, stack.prefix + plan.final):
         with torch.inference_mode():
             norm: Any = model.get_submodule(stack.prefix + plan.final)
             if plan.streams == 2:
-                return norm(found)  # type: ignore[no-any-return]
-            found = torch.cat((norm(found[:-1]), found[-1:]))  # what transformers gives last has been through it
-    return found
+                return norm(hidden_states)  # type: ignore[no-any-return]
+            # the last state of transformers is already normalized
+            hidden_states = torch.cat((norm(hidden_states[:-1]), hidden_states[-1:]))
+    return hidden_states
 
 
 def _means(question: Question, model: Any) -> Tensor:
@@ -152,9 +152,9 @@ def _means(question: Question, model: Any) -> Tensor:
     return torch.stack([state[0, seen].mean(0) for state in hidden_states])
 
 
-def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:
+def predictions_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:
     """For the first mask of ``masked``, the ``k`` top predictions after each layer, embeddings first.
 
-    :raises InputUnusable: no mask, or a head that cannot be put after each layer.
+    :raises InputUnusable: no mask, or a head that cannot be applied to each layer.
     """
     return by_layer(masked_question(checkpoint, masked), k)

@@ -1,7 +1,7 @@
-"""From a step of a block to its module in a published tree, and from a module there to the step that shows it.
+"""Maps steps of a block to modules of a published tree, and modules back to steps.
 
-A live model and the class whose tree is kept may begin their paths differently (``bert.encoder.layer.3`` of a model
-with a head is ``encoder.layer.0-11`` of the tree without one), and the tree has one node for a run of equal layers.
+Paths of a live model and of the stored tree may differ (``bert.encoder.layer.3`` of a model with a head is
+``encoder.layer.0-11`` of the tree without one), and the tree has one node for a range of equal layers.
 Names are those of `core.attention.architectures.blueprint`, so that a tree can be read without a model: no torch.
 """
 
@@ -24,16 +24,16 @@ from core.checkpoints.spec import CheckpointSpec
 _MOST_LAYERS = 200
 _RUN = re.compile(r"(\d+)-(\d+)")
 _ADAPTED = ("output.output", "output")
-"""A layer with a place for adapters wraps what ends it; the published tree names the parts directly."""
-_APART = re.compile(r"\.(query|key|value)_proj$")
-"""DeBERTa's second version, which runs here, has three matrices where the first has one for all three."""
-_TOGETHER = ".in_proj"
+"""A layer with adapters wraps its output module; the published tree has no wrapper."""
+_SEPARATE = re.compile(r"\.(query|key|value)_proj$")
+"""DeBERTa-v2, which runs here, has three matrices where the first version has a joint one."""
+_COMBINED = ".in_proj"
 _LETTERS = {"Q": "queries", "K": "keys", "V": "values"}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The step that shows what a module gives."""
+    """The step with the output of a module."""
 
     side: str
     layer: int | None
@@ -49,7 +49,7 @@ def node_of(root: ModuleNode, path: str) -> str | None:
 
 
 def size_for(system: str, kind: str) -> str | None:
-    """The size of a system whose blocks are those of a model type, where it has several sorts; None for its usual one.
+    """The size of a system with the blocks of a model type; None for the default size.
 
     Qwen's record has sizes of several versions, whose blocks differ.
     """
@@ -59,10 +59,10 @@ def size_for(system: str, kind: str) -> str | None:
 
 
 def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int | None = None) -> Shown | None:
-    """The step of a live model that shows what the node of its system's tree gives; None where none does.
+    """The step with the output of a node of the system's tree; None where there is none.
 
     Args:
-        near: the layer that is meant, from 0, where the node stands for several; else it is the first of them.
+        near: the layer, from 0, for a node of several layers; by default the first of them.
     """
     by_layer = {} if spec.system is None else _shown(spec.system, size, spec.family).get(node, {})
     return by_layer.get(near, next(iter(by_layer.values()), None))
@@ -70,7 +70,7 @@ def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int 
 
 @lru_cache(maxsize=64)
 def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict[int | None, Shown]]:
-    """For each node of a system's tree the steps that show it, by layer, the first one first."""
+    """For each node of a system's tree its steps by layer, in order."""
     root, chosen = tree(system, size), size_of(system, size)
     sides = ("encoder", "decoder") if family.side == "encoder-decoder" else (family.side,)
     by_node: dict[str, dict[int | None, Shown]] = {}
@@ -165,7 +165,7 @@ def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
 
 def _written(path: str) -> dict[str, None]:
     """How a tree may write the path of a module, the likeliest first."""
-    return dict.fromkeys((path, path.replace(*_ADAPTED), _APART.sub(_TOGETHER, path)))
+    return dict.fromkeys((path, path.replace(*_ADAPTED), _SEPARATE.sub(_COMBINED, path)))
 
 
 def _prefixes(root: ModuleNode) -> Iterator[tuple[str, ...]]:
@@ -175,7 +175,7 @@ def _prefixes(root: ModuleNode) -> Iterator[tuple[str, ...]]:
 
 
 def _follow(root: ModuleNode, steps: list[str]) -> str | None:
-    """The path of the node that these steps lead to, where a number may lie in a run."""
+    """The path of the node at these steps, where a number may be within a range."""
     node, names = root, []
     for step in steps:
         child_node = next((child for child in node.children if child.name == step or _within(step, child.name)), None)

@@ -1,15 +1,14 @@
-r"""The states of every token after every layer, as each architecture has them.
+r"""The hidden states of every token after every layer.
 
-Entry 0 is what comes into the first block; the last one has been through the norm that follows all blocks, where there
-is one. A Reformer's two streams stand side by side.
+Entry 0 is the input of the first block; the last one has passed the final norm, if any. A Reformer's two streams are
+concatenated.
 
-The input of the first block, decomposed: the sum of embeddings, and what follows it.
+The input of the first block is the sum of embeddings, and the steps after it:
 
 .. math:: X_t = E[w_t] + P[t] + G[s_t], \qquad h^{(0)}_t = \mathrm{norm}(X_t)
 
-for BERT (Devlin et al. 2018): a vector for the entry of the vocabulary, one for the position, one for the text of a
-pair. Others leave some out: RoBERTa has one text, GPT-2 no norm here, T5 no position embeddings; XLM adds a language
-embedding.
+for BERT (Devlin et al. 2018): token, position and segment embeddings. Other models lack some: RoBERTa has one segment,
+GPT-2 no norm here, T5 no position embeddings; XLM adds language embeddings.
 
 Legend: L layers, n tokens, w hidden size (twice that of a stream in a Reformer).
 """
@@ -37,7 +36,8 @@ def by_layer(
     """(L + 1, n, w) states of one row.
 
     Args:
-        model: a private twin of the checkpoint's model, as `core.attention.architectures.recorder.private` makes it.
+        model: a private twin of the checkpoint's model, as `core.attention.architectures.recording.private_twin` makes
+            it.
         inputs: one row, named as the forward pass takes them; the encoder of an encoder-decoder needs no more than
             ``input_ids`` and ``attention_mask``. With a ``target_mapping`` the states are those of XLNet's query
             stream, whose n is the number of targets.
@@ -61,7 +61,7 @@ def by_layer(
             hidden_states = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
         else:
             hidden_states = run(model, inputs, output_hidden_states=True).decoder_hidden_states
-        if "target_mapping" in inputs:  # XLNet gives both streams by turns
+        if "target_mapping" in inputs:  # XLNet alternates both streams
             hidden_states = hidden_states[1::2]
         if len({state.shape[-1] for state in hidden_states}) > 1:
             raise InputUnusable(
@@ -72,7 +72,7 @@ def by_layer(
 
 
 def _windowed(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
-    """Longformer's pass calls the parts of its layers, the last of which gives the state."""
+    """The pass over a Longformer calls the modules of its layers; the last module of each outputs the state."""
     import torch
 
     recorder = Recorder(model)
@@ -117,7 +117,7 @@ SUMMANDS = {
     "segment": (r"G[s_t]", "their segments"),
     "language": (r"L[\ell_t]", "the language of the text"),
 }
-"""Formula, and what the vectors are looked up by."""
+"""Formula, and the index of the embedding."""
 
 
 def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -143,7 +143,7 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
 
 
 def embedding(scene: Scene, length: int) -> list[Step]:
-    """What the embedding of ``length`` tokens is the sum of, the sum, and what follows it."""
+    """The steps of the embedding of ``length`` tokens: its summands, the sum, and the steps after it."""
     import torch
 
     plan, attn = scene.plan, scene.attn
@@ -179,7 +179,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
 
 
 def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
-    """(n or 1, w) one part of an embedding; None where the model has it not, or did not use it."""
+    """(n or 1, w) a summand of the input embeddings; None where the model lacks it or did not use it."""
     if exists(scene.recorder.model, path):
         return scene.out(path) if scene.recorder.calls(path) else None
     backbone, _, name = path.rpartition(".")
@@ -188,7 +188,7 @@ def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
 
 
 def _scaled(scene: Scene, path: str) -> bool:
-    """Whether vectors of tokens are multiplied by the root of the width, by the model or by their own module."""
+    """Whether token embeddings are multiplied by √w, by the model or by their own module."""
     setting = scene.plan.scale
     if setting:
         return setting == "always" or bool(getattr(scene.attn.stack.config, setting))

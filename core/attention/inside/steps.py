@@ -6,16 +6,16 @@ Attention (Vaswani et al. 2017) reads X (in a decoder's cross-attention, keys an
     Y = [A_1 V_1; \dots; A_H V_H]\, W^O
 
 and the feed-forward part :math:`\phi(X W_1 + b_1) W_2 + b_2`, or with a gate
-:math:`(\phi(X W_g) \odot X W_1)\, W_2` (Shazeer 2020). Values are the model's own wherever a module gives or takes
-them; scores are computed anew from what entered them, as no module shows them.
+:math:`(\phi(X W_g) \odot X W_1)\, W_2` (Shazeer 2020). Values are recorded wherever a module outputs or
+reads them; scores are recomputed from their inputs, since no module outputs them.
 
-The adapter of a sub-layer as its tensors: what a task adds to what the encoder's part made (Houlsby et al. 2019).
+The adapter of a sub-layer (Houlsby et al. 2019) as its tensors:
 
 .. math:: U = Y W_d + b_d, \quad H = \mathrm{gelu}(U), \quad Y' = Y + H W_u + b_u
 
-The norm that follows is the task's own, too. Legend: n tokens, w hidden width, m the bottleneck.
+The norm that follows is the task's own, too.
 
-Legend: H heads, n tokens, w hidden width, d width of a head, f width inside the feed-forward part, m the bottleneck.
+Legend: H heads, n tokens, w hidden size, d head dimension, f feed-forward dimension, m bottleneck dimension.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Step:
     formula: str
     """LaTeX."""
     axes: tuple[str, ...]
-    """What the axes of ``values`` are."""
+    """The names of the axes of ``values``."""
     values: Floats
     """Read-only."""
     note: str = ""
@@ -58,9 +58,9 @@ class Step:
     sources: tuple[str, ...] = ()
     """The slugs of the steps that it is computed from."""
     outside: str = ""
-    """What it is computed from that is no step of the block; empty where there is nothing."""
+    """An input that is no step of the block; may be empty."""
     residual: bool = False
-    """Whether it stands on the residual stream."""
+    """Whether it is on the residual stream."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,16 +111,16 @@ class Scene:
         return self.recorder.model.get_submodule(path)
 
     def out(self, path: str) -> Tensor:
-        """(n, w) what a module gave for the first row."""
+        """(n, w) the output of a module for the first row."""
         back = self.recorder.calls(path)[self._call(path)].output
         return self.first(back[0] if isinstance(back, tuple) else back)
 
     def into(self, path: str) -> Tensor:
-        """(n, w) what a module read of the first row."""
+        """(n, w) the input of a module for the first row."""
         return self.first(next(iter(self.recorder.calls(path)[self._call(path)].inputs.values())))
 
     def first(self, tensor: Tensor) -> Tensor:
-        """The first row of a batch; XLNet has tokens before rows, and what is the same for all rows has none."""
+        """The first row of a batch; XLNet has tokens before rows; tensors without a batch axis stay as they are."""
         if tensor.dim() < 3:
             return tensor
         return tensor[:, 0] if self.attn.names.score == "two_stream" else tensor[0][: self.recorder.length]
@@ -157,7 +157,7 @@ def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionS
 
 
 def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str) -> list[Step]:
-    """Queries, keys and values, rotated where positions do that."""
+    """Queries, keys and values, with RoPE also the rotated ones."""
     crossing = part == "cross-attention"
     names = [f"{attn.module}.{name.partition(':')[0]}" for name in attn.names.parts.split()] or [attn.module] * 3
     shown = (*(scores.before_rope or (scores.query, scores.key)), scores.value)
@@ -202,7 +202,7 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
 def _shared_projections(
     scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str
 ) -> list[Step]:
-    """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
+    """Queries, keys and values of a Reformer, whose LSH layers derive keys from queries."""
     own, split = attn.module, remark("split")
     name, letters = ("query_key", "{QK}") if scores.shared else ("query", "Q")
     queries = step(
@@ -261,7 +261,7 @@ TERMS = {
         "q",
     ),
 }
-"""Of a score's terms: name, formula, the note's name, and whether queries and keys enter."""
+"""For each term of a score: name, formula, name of the note, and whether it depends on queries and keys."""
 
 
 def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
@@ -344,7 +344,7 @@ def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionSco
 
 
 def feed_forward(scene: Scene, read: str) -> list[Step]:
-    """The part that treats every token by itself, from the step ``read``."""
+    """The feed-forward network, from the step ``read``."""
     plan, config = scene.plan, scene.attn.stack.config
     inner, gate, outer = scene.existing(*plan.inner), scene.existing(plan.gate), scene.attn.path(plan.outer)
     named = getattr(config, plan.activation, plan.activation)
@@ -367,7 +367,7 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
 
 
 def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *, residual: bool = False) -> Step:
-    """What a norm gave for the step ``source``."""
+    """The output of a norm of the step ``source``."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
         formula, note = "X", remark("no norm")
@@ -384,7 +384,7 @@ _ADAPTER_MODULES = ("down", "up", "norm")
 
 
 def adapter_paths(task: str, layer: int) -> dict[SubLayer, str]:
-    """Of a layer, from 0: for each of its sub-layers the path of the task's adapter in the whole model."""
+    """The paths of the task's adapters in the model, by sub-layer of a layer (from 0)."""
     both = f"tasks.{task}.adapters."
     return {"attention": f"{both}{2 * layer}", "feed-forward": f"{both}{2 * layer + 1}"}
 
@@ -395,11 +395,11 @@ def adapter_modules(task: str, layer: int) -> list[str]:
 
 
 def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[Step]:
-    """What is added to ``output`` (n, w), and the sum.
+    """The adapter's update of ``output`` (n, w), and the sum.
 
     Args:
         own: path of the adapter.
-        end: path of what ends the sub-layer; a tree writes its adapter below.
+        end: path of the last module of the sub-layer; the tree has its adapter below it.
     """
     import torch
 
@@ -432,7 +432,7 @@ _COMMANDS = re.compile(r"\\[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """One step in words."""
+    """The explanation of a step."""
 
     text: str
     symbols: tuple[tuple[str, str], ...]
@@ -440,19 +440,19 @@ class StepText:
 
 
 def step_text(step: Step) -> StepText:
-    """The words for a step: every name that is given here has them in ``assets/content/attention/steps.md``."""
+    """The explanation of a step; ``assets/content/attention/steps.md`` has one for every name here."""
     front = content("attention", "steps").front
     entry = next(entry for entry in front["entry"] if step.name in entry["names"])
     rest, terms = step.formula, []
     for latex, meaning in (*entry["symbols"], *front["shared"]):
-        if stands(latex, rest):
+        if occurs(latex, rest):
             terms.append((latex, meaning))
             rest = rest.replace(latex, " ") if len(latex) > 1 else rest
     return StepText(entry["text"], tuple(terms))
 
 
-def stands(latex: str, formula: str) -> bool:
-    """Whether a symbol stands in a formula: a single letter counts where it is no part of a command or a word."""
+def occurs(latex: str, formula: str) -> bool:
+    """Whether a symbol occurs in a formula; a single letter must not be part of a command or a word."""
     if len(latex) > 1:
         return latex in formula
     return latex in _COMMANDS.sub(" ", _WORDS.sub(" ", formula))

@@ -1,6 +1,5 @@
-"""A laboratory of attention masks: patterns by name, joined, laid over a text, changed by hand, and followed upwards.
+"""Attention masks to explore: named patterns, combined, applied to a text, edited by hand, and followed through layers.
 
-``kinds`` names the patterns of :mod:`core.patterns`, what can be set, what each is for, and reads and writes a choice
-of them as one word of a link; ``axes`` says what stands at rows and columns, ``board`` makes the matrix
-and follows it through layers. numpy alone, everywhere here.
+``kinds`` has the patterns of :mod:`core.patterns` with their settings, and encodes a combination as a URL parameter;
+``axes`` has the tokens of rows and columns; ``board`` builds the matrix and its receptive field. All with numpy alone.
 """

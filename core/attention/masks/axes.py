@@ -13,7 +13,7 @@ from typing import Literal
 from core.errors import OutOfRange
 
 MOST = 64
-"""Tokens on one axis at most."""
+"""The most tokens on one axis."""
 PAD = "[PAD]"
 Layout = Literal["text", "two", "image"]
 
@@ -39,7 +39,7 @@ class Axes:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """``text`` as words and marks, in order."""
+    """The words and punctuation marks of ``text``, in order."""
     tokens: list[str] = []
     inside = False
     for character in text:
@@ -57,7 +57,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def numbered(n: int) -> tuple[str, ...]:
-    """``n`` tokens that are nothing but their positions, from 0."""
+    """``n`` tokens named by their positions, from 0."""
     return tuple(str(position) for position in range(n))
 
 

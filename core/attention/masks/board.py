@@ -18,7 +18,7 @@ and attends to the content stream of the layer below. With C and Q the two masks
 
 .. math:: G_0 = \emptyset, \qquad G_l = G_{l-1} \vee Q\,(C \vee I)^{l-1}
 
-Cross-attention: the decoder's rows exchange by self-attention (mask S) what each got from the source text (mask X),
+Cross-attention: decoder positions exchange by self-attention (mask S) what each read from the source text (mask X),
 :math:`X_0 = \emptyset,\ X_l = X_{l-1} \vee S X_{l-1} \vee X`.
 
 Legend: n tokens, Q queries, K keys. A level of -1 means never.
@@ -71,7 +71,7 @@ class Board:
         return tuple(np.flatnonzero(~self.allowed.any(axis=1)).tolist())
 
 
-def lay(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
+def build_board(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
     """The mask with the cells in ``flips`` toggled; cells out of range are ignored."""
     pattern = patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys))
     valid = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]
@@ -113,17 +113,17 @@ def levels(allowed: Mask) -> Levels:
     return _spread(np.eye(len(allowed), dtype=np.bool_), lambda now: _times(allowed, now))
 
 
-def of_query_stream(query: Mask, content: Mask) -> Levels:
-    """(n, n) the same for the query stream over a content stream; XLNet's query mask excludes the token itself."""
+def query_stream_levels(query: Mask, content: Mask) -> Levels:
+    """(n, n) :func:`levels` of the query stream over a content stream; XLNet's query mask excludes the token itself."""
     below = levels(content)
-    found = np.full(query.shape, NEVER, dtype=np.int16)
+    levels_of_query = np.full(query.shape, NEVER, dtype=np.int16)
     for layer in range(1, int(below.max()) + 2):
         reached = _times(query, (below != NEVER) & (below < layer))
-        found[reached & (found == NEVER)] = layer
-    return found
+        levels_of_query[reached & (levels_of_query == NEVER)] = layer
+    return levels_of_query
 
 
-def of_cross(cross: Mask, own: Mask) -> Levels:
+def cross_levels(cross: Mask, own: Mask) -> Levels:
     """(Q, K) layers after which a source key can reach a query, with the self-attention mask ``own``."""
     return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(own, now) | cross)
 
@@ -137,15 +137,15 @@ def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:
             return levels
         levels[added] = number
         now = now | added
-    raise AssertionError("what is reached only grows")
+    raise AssertionError("the receptive field only grows")
 
 
-def enough(levels: Levels) -> int:
-    """Layers until everything that can be reached is reached."""
+def layers_needed(levels: Levels) -> int:
+    """The number of layers after which the receptive field no longer grows."""
     return max(0, int(levels.max(initial=0)))
 
 
-def within(levels: Levels, layers: int) -> Mask:
+def receptive_field(levels: Levels, layers: int) -> Mask:
     """True where a key can influence a query after ``layers`` layers."""
     return np.asarray((levels != NEVER) & (levels <= layers))
 

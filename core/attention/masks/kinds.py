@@ -75,7 +75,7 @@ def _permutation(axes: Axes, numbers: Numbers) -> Pattern:
 
 _SEED = Setting("Seed", 1, 0, 9999)
 _LONG = 10_000
-"""Longer than any text that is counted here."""
+"""More than any published length."""
 
 KINDS: dict[str, Kind] = {
     kind.key: kind
@@ -190,7 +190,7 @@ _MOST_DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One pattern with its numbers, all of them.
+    """One pattern with all its numbers.
 
     Raises:
         OutOfRange: no such pattern, too many numbers, or one outside its limits.
@@ -269,7 +269,7 @@ class Choice:
         return pattern
 
     def title(self) -> str:
-        """The choice in words."""
+        """The choice as a title."""
         said = KINDS[self.terms[0].kind].title
         for join, term in zip(self.joins, self.terms[1:], strict=True):
             said += f" {join} {KINDS[term.kind].title.lower().replace('bigbird', 'BigBird')}"
@@ -277,15 +277,15 @@ class Choice:
 
 
 def usual(kind: str) -> tuple[int, ...]:
-    """The numbers of a pattern where nobody has chosen."""
+    """The default numbers of a pattern."""
     return KINDS[kind].usual or tuple(setting.default for setting in KINDS[kind].settings)
 
 
 def read(raw: str) -> Choice:
-    """The choice that a link's word stands for.
+    """The choice that a URL parameter encodes.
 
     Raises:
-        OutOfRange: it stands for none.
+        OutOfRange: it encodes none.
     """
     if len(raw) > _MOST_CHARACTERS:
         raise OutOfRange(f"A choice of masks has at most {_MOST_CHARACTERS} characters.")
@@ -302,7 +302,7 @@ def read(raw: str) -> Choice:
 
 
 def write(choice: Choice) -> str:
-    """The shortest word for a choice; :func:`read` gives the choice back."""
+    """The shortest encoding of a choice, the inverse of :func:`read`."""
     said = ""
     for join, term in zip(("", *choice.joins), choice.terms, strict=True):
         numbers, settings = list(term.numbers), KINDS[term.kind].settings
@@ -327,7 +327,7 @@ def _term(word: str) -> Term:
 
 
 class Description(BaseModel, frozen=True, extra="forbid"):
-    """One mask in words."""
+    """The text about one mask."""
 
     key: str
     purpose: str
@@ -340,20 +340,20 @@ class Description(BaseModel, frozen=True, extra="forbid"):
     systems: tuple[str, ...]
     """Slugs of systems that use it."""
     others: str = ""
-    """Who else uses it, in words."""
+    """Other users, in words."""
     papers: tuple[str, ...]
     """Slugs of systems whose paper describes it."""
     paper: str = ""
-    """A paper of no system here."""
+    """A paper that is not of a system here."""
     url: str = ""
     read: str = ""
-    """How that paper's rule was read."""
+    """How that paper was read."""
     attempt: str
     notice: str
 
 
 class Published(BaseModel, frozen=True, extra="forbid"):
-    """A mask at the length for which a system was published: so many tokens, or a caption and an image."""
+    """A mask at a system's published length: a number of tokens, or a caption and an image."""
 
     system: str
     mask: str
@@ -376,18 +376,18 @@ class Published(BaseModel, frozen=True, extra="forbid"):
 
 
 def lines(formula: str) -> str:
-    """A formula of several lines as one that holds together."""
+    """A formula of several lines as one array."""
     return r"\begin{array}{l}" + formula + r"\end{array}" if r"\\" in formula else formula
 
 
 def describe(key: str) -> Description:
-    """The words for a mask; every key of `core.attention.masks.kinds` has them."""
+    """The text about a mask; every key of :data:`KINDS` has one."""
     words = content("objectives", "mask-patterns").front["mask"]
     return Description.model_validate(next(row for row in words if row["key"] == key))
 
 
 def setting_help(key: str, label: str) -> str | None:
-    """What a setting of a mask is; None where its label says it."""
+    """The help of a setting; None where its label suffices."""
     helps: dict[str, dict[str, str]] = content("objectives", "mask-patterns").front["setting"]
     return helps.get(key, {}).get(label)
 

@@ -1,14 +1,14 @@
-"""Every head of every measured model as one table: its scores, its grammar, and what answers lose without it.
+"""Every head of every measured model as one table: its scores, its grammar, and the effect of its ablation.
 
 A row is one head. Its numbers are read from ``assets/headroles`` (`core.attention.roles.rolefiles`) and are None where
-they were not measured: grammar is counted of the attention within the text that is read (the encoder's of an
-encoder-decoder), places and effects of every kind of attention.
+not measured: grammar is measured on the self-attention over the input text (the encoder's in an encoder-decoder),
+positional scores and effects on every kind of attention.
 
-A head's grammar is the relation, of those with a name, whose interval begins farthest beyond the fixed distance: with r
-of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is shown of it is r / n and
-r / n - b / n, and nothing where no interval begins beyond the distance. One head is tried on some 25 relations and
-directions, so z is :data:`Z`, with which 25 intervals hold at once in 95% of cases (Bonferroni); that it is one of
-hundreds of heads is not allowed for.
+A head's grammar is the named relation whose interval exceeds the fixed-distance baseline most: with r of n links right
+for the head and b for the baseline, the largest wilson(r, n, z).low - b / n. The table has r / n and r / n - b / n, or
+nothing where no interval exceeds the baseline. Each head is tested on some 25 relations and directions, so z is
+:data:`Z`, with which 25 intervals hold at once in 95% of cases (Bonferroni), without a correction for the number of
+heads.
 
 numpy alone. Layers and heads count from 1.
 """
@@ -22,7 +22,7 @@ from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
 from core.attention.heads import LABELS
 from core.attention.roles import rolefiles
-from core.attention.roles.relations import Counted, wilson
+from core.attention.roles.relations import RelationCounts, wilson
 from core.attention.trace import MapKind
 from core.checkpoints.spec import CheckpointSpec
 from core.table import Table
@@ -74,10 +74,10 @@ class HeadRow:
     attention: MapKind
     layer: int
     layers: int
-    """Of this kind of attention in this model."""
+    """The number of layers of this kind of attention in this model."""
     head: int
     heads: int
-    """In its layer."""
+    """The number of heads in its layer."""
     several: bool
     """Whether its model has other kinds of attention, so that a link must name this one."""
     roles: dict[str, float] = field(default_factory=dict)
@@ -85,12 +85,12 @@ class HeadRow:
     right: float | None = None
     """Share of the relation's links."""
     beyond: float | None = None
-    """How much more than the fixed distance has right."""
+    """Accuracy minus that of the fixed distance."""
     effect: rolefiles.Effect | None = None
 
     @property
     def depth(self) -> float:
-        """Where it stands between input (0) and output (1); the heads of a layer stand side by side."""
+        """The position between input (0) and output (1); heads of a layer are side by side."""
         return (self.layer - 1 + (self.head - 0.5) / self.heads) / self.layers
 
     def score(self, name: str) -> float | None:
@@ -103,12 +103,12 @@ class HeadRow:
 
 
 Grammar = tuple[str | None, float | None, float | None]
-"""A relation, the share of its links that a head has right, and how far that is beyond the fixed distance."""
+"""A relation, a head's accuracy on it, and its difference from the fixed distance."""
 _NONE: Grammar = (None, None, None)
 
 
 def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
-    """The heads of every model that was measured, from below.
+    """The heads of every measured model, from the first layer on.
 
     Raises:
         AtlasError: a file is damaged.
@@ -118,7 +118,7 @@ def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
 
 def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     effects = rolefiles.effects(spec.slug)
-    grammar = _grammar(rolefiles.counted(spec.slug))
+    grammar = _grammar(rolefiles.relation_counts(spec.slug))
     own: MapKind = spec.family.streams[0]
     roles = {kind: rolefiles.roles(spec.slug, None if kind == own else kind) for kind in KINDS}
     read = {
@@ -149,8 +149,8 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
         )
 
 
-def _grammar(counted: Sequence[Counted]) -> dict[tuple[int, int], Grammar]:
-    """The best relation by layer and head (from 0), where one is beyond the fixed distance."""
+def _grammar(counted: Sequence[RelationCounts]) -> dict[tuple[int, int], Grammar]:
+    """The best relation by layer and head (from 0), where one exceeds the fixed distance."""
     best: dict[tuple[int, int], tuple[float, str, float, float]] = {}
     for counts in counted:
         if counts.relation == "any":
@@ -161,10 +161,10 @@ def _grammar(counted: Sequence[Counted]) -> dict[tuple[int, int], Grammar]:
                 if sure > best.get((layer, head), (0.0,))[0]:
                     share = right / counts.n
                     best[layer, head] = (sure, counts.relation, share, share - counts.baseline)
-    return {place: (relation, share, beyond) for place, (_, relation, share, beyond) in best.items()}
+    return {position: (relation, share, beyond) for position, (_, relation, share, beyond) in best.items()}
 
 
-def chosen(
+def select_rows(
     every: Iterable[HeadRow],
     score: str,
     *,
@@ -173,17 +173,17 @@ def chosen(
     attention: str | None = None,
     models: Collection[str] | None = None,
 ) -> list[HeadRow]:
-    """The rows that fit, those with the highest ``score`` first; what has no such score comes last, or not at all."""
-    there = [
+    """The matching rows by decreasing ``score``; rows without it come last, or with ``least`` not at all."""
+    matching = [
         row
         for row in every
         if branch in (None, row.branch)
         and attention in (None, row.attention)
         and (models is None or row.slug in models)
     ]
-    with_score = [(value, row) for row in there if (value := row.score(score)) is not None]
+    with_score = [(value, row) for row in matching if (value := row.score(score)) is not None]
     rows = [row for value, row in sorted(with_score, key=lambda pair: -pair[0]) if least is None or value >= least]
-    return rows if least is not None else [*rows, *(row for row in there if row.score(score) is None)]
+    return rows if least is not None else [*rows, *(row for row in matching if row.score(score) is None)]
 
 
 def heads_table(rows: Iterable[HeadRow]) -> Table:

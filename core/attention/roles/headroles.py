@@ -1,35 +1,33 @@
-"""Head roles as numbers: every head of a model over a treebank, and the files that keep the counts.
+"""Head roles as numbers: every head of a model over a treebank, and the files of the counts.
 
-What is counted is defined in core.attention.roles.relations (grammar), core.attention.heads (simple places) and below
-(induction, over repeated random tokens). A treebank is streamed: a sentence is read, run, counted, forgotten.
+core.attention.roles.relations defines the grammar counts, core.attention.heads the positional scores; induction, over
+repeated random tokens, is defined below. A treebank is streamed sentence by sentence.
 
 Two tidy files for each model; layers and heads count from 1 in them, as everywhere in the app:
 
     SLUG.csv        treebank, relation, direction, layer, head, n, right, baseline offset, baseline right
     roles/SLUG.csv  treebank, role, layer, head, rows, mean
 
-Grammar and places are counted of the attention within the text that is read: the encoder's of an encoder-decoder, whose
-decoder writes the sentence after it, and the content stream of a model with two. Places in the other maps (decoder,
-cross, query) stand in roles/SLUG.csv under "TREEBANK, KIND".
+Both are measured on the self-attention over the input text: the encoder's in an encoder-decoder (whose decoder
+generates the same sentence), and the content stream in a two-stream model. Scores of the other maps (decoder, cross,
+query) are in roles/SLUG.csv under "TREEBANK, KIND".
 
 A new measurement of a treebank replaces its rows and leaves those of others.
 
 Induction: does a head attend to the token that followed an earlier copy of this one?
 
-Olsson et al. 2022, "In-context Learning and Induction Heads" (arXiv 2209.11895), measure it where nothing else helps:
-25 tokens drawn at random stand four times in a row behind a start token, and the score is the attention from a token to
-the tokens that followed its earlier copies,
+Olsson et al. 2022, "In-context Learning and Induction Heads" (arXiv 2209.11895), measure it on random text: a start
+token, then 25 random tokens repeated four times. The score is the attention from a token to the tokens that followed
+its earlier copies,
 
     mean over t in repeats 2 to 4 of Σ_{s < t, token s = token t} A[t, s + 1]
 
 averaged over ten such texts. They call it prefix matching and average the single weights; the sum over the copies is
-ours, and says how much of a head's attention goes there. They leave out the most and the least common tokens. Here the
-tokens come from the middle half of the vocabulary, whose numbers run from common to rare where pieces were merged; each
-is drawn once a text. A head that attends evenly to all earlier tokens scores 0.03. Where tokens are bytes nothing runs
-from common to rare, and half of them are no text: there, letters of the Latin alphabet are drawn.
+ours: the share of a head's attention on them. They exclude the most and the least common tokens. Here the tokens come
+from the middle half of the vocabulary, since ids of merged tokens run from common to rare; each is sampled once per
+text. Uniform attention to all earlier tokens scores 0.03. For byte vocabularies, Latin letters are sampled instead.
 
-A Reformer does not meet every earlier token: a copy that no round of its hashing puts beside the query counts as weight
-that is not there.
+A Reformer does not attend to every earlier token: a copy that shares no chunk with the query counts as weight 0.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ from core.attention.architectures.shapes import reformer, stacked
 from core.attention.capture import capture, tokens_of
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
-from core.attention.roles.relations import Counted, Tally, surest
+from core.attention.roles.relations import RelationCounts, Tally, better_directions
 from core.attention.roles.treebank import Sentence
 from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
@@ -74,36 +72,36 @@ RELATION_COLUMNS = (
 )
 ROLE_COLUMNS = ("treebank", "role", "layer", "head", "rows", "mean")
 RANDOM = "random tokens"
-"""What stands in the column ``treebank`` where there was none: induction."""
+"""The value of the column ``treebank`` for induction."""
 
 LENGTH, REPEATS, EXAMPLES = 25, 4, 10
 BYTES = 256
-"""A vocabulary of no more tokens than these holds single bytes or letters."""
+"""A vocabulary of at most this size has single bytes or letters."""
 
 Row = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """What one model's heads do over one treebank."""
+class HeadMeasurements:
+    """The measurements of a model's heads over one treebank."""
 
-    relations: tuple[Counted, ...]
+    relations: tuple[RelationCounts, ...]
     causal: bool
     """Whether only links to the left were scored."""
     roles: HeadScores
     others: dict[MapKind, HeadScores]
-    """The places of the other maps."""
+    """The scores of the other maps."""
     sentences: int
     skipped: int
-    """Sentences that are longer than the model takes, or of which its tokeniser leaves nothing."""
+    """Sentences that are too long for the model, or without tokens."""
 
 
-def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
-    """Run ``checkpoint`` over the sentences; of an encoder-decoder the encoder is measured, and of all maps the places.
+def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> HeadMeasurements:
+    """Measure the heads of ``checkpoint`` over the sentences; grammar of an encoder-decoder is that of its encoder.
 
     Raises:
         NoAttentionMatrix: the architecture computes no attention matrix.
-        InputUnusable: its tokeniser does not say where its tokens stand, or no sentence could be read.
+        InputUnusable: its tokenizer has no offsets, or no sentence could be read.
     """
     if not checkpoint.tokenizer.is_fast:
         raise InputUnusable(
@@ -129,11 +127,11 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
     if tally is None:
         raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
     further = {kind: sums.scores() for kind, sums in others.items()}
-    return Measured(tally.counted(), tally.causal, roles.scores(), further, counted, skipped)
+    return HeadMeasurements(tally.counted(), tally.causal, roles.scores(), further, counted, skipped)
 
 
 def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
-    """The map in which the tokens of ``sentence`` attend to each other, and which word each belongs to.
+    """The self-attention over ``sentence``, and the word of each token.
 
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.
@@ -143,11 +141,11 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionM
 
 
 def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, Membership]:
-    """The whole trace over a sentence, and which word each token belongs to."""
+    """The trace over a sentence, and the word of each token."""
     text = sentence.text
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
-    # An encoder-decoder is made to write the sentence, which costs one step; on its own it would write at length.
+    # teacher forcing with the sentence takes one step, generation many
     trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
     return trace, align(sentence, tokens_of(checkpoint, text, trace))
 
@@ -158,7 +156,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
     A model with fewer positions gets fewer tokens a repeat.
 
     Raises:
-        NoAttentionMatrix: the model is not causal, or gives no attention weights.
+        NoAttentionMatrix: the model is not causal, or returns no attention weights.
     """
     import torch
 
@@ -196,7 +194,7 @@ def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int
     return np.array([start + REPEATS * tokens for tokens in drawn], dtype=np.int64)
 
 
-def relation_rows(treebank: str, counts: Iterable[Counted]) -> Iterator[Row]:
+def relation_rows(treebank: str, counts: Iterable[RelationCounts]) -> Iterator[Row]:
     """The rows of ``SLUG.csv``: every head."""
     for entry in counts:
         for (layer, head), right in _cells(entry.right):
@@ -218,36 +216,36 @@ def _cells(grid: Any) -> Iterator[tuple[tuple[int, int], Any]]:
         yield (layer + 1, head + 1), value
 
 
-def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    """Write ``rows`` to a tidy file in place of those of the same treebanks; the file appears whole or not at all.
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
+    """Write ``rows`` to a tidy file, replacing those of the same treebanks; the file is replaced atomically.
 
     Raises:
-        AtlasError: the file there is another kind of table, or nothing can be written there.
+        AtlasError: the existing file has other columns, or the path is not writable.
     """
     new = [[str(value) for value in row] for row in rows]
     replaced = {row[0] for row in new}
     try:
-        kept: list[list[str]] = []
+        other_rows: list[list[str]] = []
         if path.is_file():
             with path.open(encoding="utf-8", newline="") as file:
-                header, *kept = [*csv.reader(file)] or [[]]
+                header, *other_rows = [*csv.reader(file)] or [[]]
             if header != list(columns):
                 raise AtlasError(f"{path} is there already, with other columns; move it away or name another folder.")
-        kept = [row for row in kept if row[0] not in replaced]
+        other_rows = [row for row in other_rows if row[0] not in replaced]
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".new")
         with beside.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([columns, *kept, *new])
+            writer.writerows([columns, *other_rows, *new])
         beside.replace(path)
     except OSError as error:
         raise AtlasError(f"{path} could not be written: {error.strerror}.") from None
 
 
-def table(counts: Iterable[Counted]) -> str:
+def table(counts: Iterable[RelationCounts]) -> str:
     """The best head of each relation, as lines to print."""
     lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95%':>11}  {'fixed distance':>14}  direction"]
-    for relation, entry in surest(counts).items():
+    for relation, entry in better_directions(counts).items():
         (layer, head), (low, high) = entry.best, entry.interval
         lines.append(
             f"{relation:12} {entry.n:6,}  {layer + 1:>3}-{head + 1:<2}  {entry.accuracy:6.1%}  {low:5.1%}-{high:5.1%}  "
@@ -259,13 +257,13 @@ def table(counts: Iterable[Counted]) -> str:
 def cli_heads(
     slugs: Sequence[str], treebank: Path | None, sentences: int | None, output: Path | None, together: str | None = None
 ) -> None:
-    """Measure models over treebanks, print the best heads and keep all counts.
+    """Measure models over treebanks, print the best heads and write all counts.
 
-    A folder's files count one by one, or ``together`` as one treebank of that name. Of ``sentences`` so many are read
-    of each file.
+    Each file of a folder is a treebank; with ``together`` all are one treebank of that name. At most ``sentences`` are
+    read from each file.
 
     Raises:
-        AtlasError: a model or a treebank is not there or not usable.
+        AtlasError: a model or a treebank is missing or unusable.
     """
     from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -292,6 +290,6 @@ def cli_heads(
             print(table(measured.relations), end="\n\n")
         if spec.offers("continues"):
             roles.extend(role_rows(RANDOM, induction(checkpoint)))
-        keep(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)
-        keep(folder / "roles" / f"{spec.slug}.csv", ROLE_COLUMNS, roles)
-        print(f"Kept in {folder / spec.slug}.csv", flush=True)
+        write_rows(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)
+        write_rows(folder / "roles" / f"{spec.slug}.csv", ROLE_COLUMNS, roles)
+        print(f"Written to {folder / spec.slug}.csv", flush=True)

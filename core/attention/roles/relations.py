@@ -1,9 +1,9 @@
-"""How well each head follows grammar: does its strongest link join a word and its head?
+"""Grammar of heads: does the largest weight connect a word with its syntactic head?
 
 After Clark et al. 2019, "What Does BERT Look At?" (arXiv 1906.04341, sections 4.1 to 4.3) and the notebook that its
-authors released. W[i, j] is the attention from word i to word j (core.attention.tokens). A word's link to itself
-and links to special tokens do not count, as in that notebook. A relation joins a dependent d and its head h, and is
-scored in both directions:
+authors released. W[i, j] is the attention from word i to word j (core.attention.tokens). As in that notebook, weights
+on the word itself and on special tokens do not count. A relation joins a dependent d and its head h, and is scored in
+both directions:
 
     dependent to head    argmax_j W[d, j] = h        of all words, d attends to h most
     head to dependent    argmax_j W[j, d] = h        of all words, h is the one that attends to d most
@@ -21,7 +21,7 @@ one head. A link of weight zero is no link.
 * **Baseline**: the word at a fixed distance (:data:`REACH` at most), for each relation and direction the distance that
   is right most often on the very same links; in coreference the k-th noun, name or pronoun back.
 
-The best of many heads is a maximum: its interval (:func:`wilson`) is one head's and does not allow for that choice.
+The best head is a maximum over many; its interval (:func:`wilson`) is that of one head, not corrected for the choice.
 
 Coreference is scored in the first direction only. numpy alone. Legend: L layers, H heads, n words.
 """
@@ -59,11 +59,11 @@ LABELS: dict[str, tuple[str, ...]] = {
     "particle": ("compound:prt",),
     "coreference": (),
 }
-"""What is scored, and the relations of Universal Dependencies that it is made of."""
+"""The scored relations, each with its relations of Universal Dependencies."""
 
 
 def meaning(relation: str) -> str:
-    """What a relation links, in words."""
+    """A description of a relation."""
     text: str = content("attention", "grammar").front["relation"][relation]
     return text
 
@@ -85,10 +85,10 @@ def links(sentence: Sentence) -> dict[str, tuple[Link, ...]]:
         for name, labels in LABELS.items():
             if label not in labels or (name == "preposition" and _is_possessive(sentence, word)):
                 continue
-            looking = word
+            query = word
             if name == "possessor" and word + 1 < head and _is_possessive(sentence, word + 1):
-                looking = word + 1
-            by_relation[name].append((looking, head))
+                query = word + 1
+            by_relation[name].append((query, head))
     return {name: tuple(pairs) for name, pairs in by_relation.items()}
 
 
@@ -97,7 +97,7 @@ def _is_possessive(sentence: Sentence, word: int) -> bool:
 
 
 def references(sentence: Sentence) -> tuple[tuple[int, tuple[int, ...], frozenset[int]], ...]:
-    """For each mention with an antecedent: its head word, the candidates before it, and which of them are right."""
+    """For each mention with an antecedent: its head word, the candidates before it, and its antecedents."""
     links = []
     for mentions in sentence.clusters:
         for number, mention in enumerate(mentions[1:], 1):
@@ -112,7 +112,7 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
     (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
 
-    The default z is for 95%. Nothing counted leaves everything open: (0, 1).
+    The default z is for 95%. Without observations the interval is (0, 1).
     """
     if n == 0:
         return (0.0, 1.0)
@@ -123,27 +123,27 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """How often each head was right about one relation in one direction, over one treebank."""
+class RelationCounts:
+    """The accuracy of each head for one relation in one direction, over one treebank."""
 
     relation: str
     direction: str
     n: int
-    """How many links were scored."""
+    """The number of scored links."""
     right: NDArray[np.int64]  # (L, H)
     offset: int
-    """The fixed distance, in words, that is right most often: where the target stands, counted from the query."""
+    """The most accurate fixed distance from query to target, in words."""
     baseline_right: int
 
     @property
     def best(self) -> tuple[int, int]:
-        """Layer and head, from 0, that are right most often."""
+        """Layer and head, from 0, with the highest accuracy."""
         layer, head = divmod(int(self.right.argmax()), self.right.shape[1])
         return layer, head
 
     @property
     def accuracy(self) -> float:
-        """Of the best head."""
+        """The accuracy of the best head."""
         return int(self.right.max()) / self.n
 
     @property
@@ -151,22 +151,22 @@ class Counted:
         """Wilson's 95% interval of ``accuracy``."""
         return wilson(int(self.right.max()), self.n)
 
-    def best_in(self, other: Counted) -> float:
-        """The accuracy of this one's best head over the links of ``other``, on which it was not chosen."""
+    def best_in(self, other: RelationCounts) -> float:
+        """The accuracy of this best head on the links of ``other``, a held-out treebank."""
         return int(other.right[self.best]) / other.n
 
     @property
     def baseline(self) -> float:
-        """Of the fixed distance."""
+        """The accuracy of the fixed distance."""
         return self.baseline_right / self.n
 
 
-def surest(counts: Iterable[Counted]) -> dict[str, Counted]:
-    """Each relation in its better direction, whose interval begins higher.
+def better_directions(counts: Iterable[RelationCounts]) -> dict[str, RelationCounts]:
+    """Each relation in the direction with the higher lower bound of the interval.
 
-    Of a causal model the directions have links of their own, and few in one of them.
+    In a causal model the directions have different links, few of them in one.
     """
-    best: dict[str, Counted] = {}
+    best: dict[str, RelationCounts] = {}
     for entry in counts:
         if entry.relation not in best or entry.interval[0] > best[entry.relation].interval[0]:
             best[entry.relation] = entry
@@ -174,7 +174,7 @@ def surest(counts: Iterable[Counted]) -> dict[str, Counted]:
 
 
 class Tally:
-    """Counts over sentences; holds numbers only, so that a treebank can be streamed."""
+    """Counts over a stream of sentences."""
 
     def __init__(self, layers: int, heads: int, *, causal: bool) -> None:
         self.causal = causal
@@ -183,7 +183,7 @@ class Tally:
         self._hits = np.zeros((len(DIRECTIONS), len(LABELS), 2 * REACH + 1), dtype=np.int64)
 
     def add(self, sentence: Sentence, weights: NDArray[np.float32], belongs: Membership) -> None:
-        """Judge one sentence by the ``weights`` (L, H, T, T) of its tokens, which ``belongs`` ties to words."""
+        """Score one sentence by the ``weights`` (L, H, T, T) of its tokens; ``belongs`` assigns tokens to words."""
         known: NDArray[np.bool_] = belongs.sum(1) > 0
         words = word_weights(weights, belongs)
         words[..., np.arange(len(known)), np.arange(len(known))] = 0
@@ -191,22 +191,22 @@ class Tally:
         for d, rows in enumerate((words, words.swapaxes(-1, -2))):
             strongest = rows.argmax(-1)  # (L, H, n)
             for r, name in enumerate(LABELS):
-                if not (wanted := self._judged(pairs.get(name, ()), known, d)):
+                if not (wanted := self._scorable(pairs.get(name, ()), known, d)):
                     continue
-                looking, target = np.array(wanted).T
-                right = (strongest[..., looking] == target) & (rows[..., looking, target] > 0)
+                query, target = np.array(wanted).T
+                right = (strongest[..., query] == target) & (rows[..., query, target] > 0)
                 self._right[d, r] += right.sum(-1)
                 self._counts[d, r] += len(wanted)
-                distance = target - looking
+                distance = target - query
                 np.add.at(self._hits[d, r], distance[np.abs(distance) <= REACH] + REACH, 1)
-        self._refer(sentence, words, known)
+        self._add_coreference(sentence, words, known)
 
-    def _judged(self, pairs: tuple[Link, ...], known: NDArray[np.bool_], direction: int) -> list[Link]:
+    def _scorable(self, pairs: tuple[Link, ...], known: NDArray[np.bool_], direction: int) -> list[Link]:
         """The links whose words both have tokens and that the attention mask allows."""
         side = -1 if direction == 0 else 1
         return [(a, t) for a, t in pairs if known[a] and known[t] and (not self.causal or (t - a) * side > 0)]
 
-    def _refer(self, sentence: Sentence, words: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
+    def _add_coreference(self, sentence: Sentence, words: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
         r = tuple(LABELS).index("coreference")
         for mention, before, antecedents in references(sentence):
             candidates = np.array([i for i in before if known[i]])
@@ -219,11 +219,11 @@ class Tally:
             for back, candidate in enumerate(candidates[::-1][:REACH], 1):
                 self._hits[0, r, REACH - back] += int(candidate) in antecedents
 
-    def counted(self) -> tuple[Counted, ...]:
-        """What was counted so far: every relation in every direction of which a link was scored."""
+    def counted(self) -> tuple[RelationCounts, ...]:
+        """The counts so far: every relation in every direction with a scored link."""
         offsets, baselines = self._hits.argmax(-1) - REACH, self._hits.max(-1)
         return tuple(
-            Counted(
+            RelationCounts(
                 name,
                 "mention to antecedent" if name == "coreference" else direction,
                 int(self._counts[d, r]),

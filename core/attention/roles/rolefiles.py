@@ -1,4 +1,4 @@
-"""What was measured about a model's heads, read back from the files that ``core heads`` and ``core effects`` write.
+"""Measurements of a model's heads, read from the files that ``core heads`` and ``core effects`` write.
 
 numpy alone. Legend: D directions, L layers, H heads.
 """
@@ -21,29 +21,29 @@ from core.attention.ablation.effects import FOLDER as EFFECTS
 from core.attention.ablation.effects import KINDS
 from core.attention.heads import SCORES
 from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
-from core.attention.roles.relations import LABELS, Counted, surest
+from core.attention.roles.relations import LABELS, RelationCounts, better_directions
 from core.attention.trace import MapKind
 from core.errors import AtlasError
 
 SHIPPED = "atlas"
 """The treebank that comes with the app."""
 UD = "ud-english"
-"""Files of Universal Dependencies counted as one; of them only the counts are kept here."""
+"""Files of Universal Dependencies as one treebank; only the counts are bundled."""
 Scalar = TypeVar("Scalar", bound=np.generic)
 PUBLISHED = OUTPUT / "published" / "clark-2019.csv"
 
 
-def measured(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> dict[str, Counted]:
-    """Each relation in its better direction (whose interval begins higher); empty where nothing was measured.
+def best_relations(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> dict[str, RelationCounts]:
+    """Each relation in its better direction (:func:`better_directions`); empty without measurements.
 
     Raises:
         AtlasError: the file is damaged.
     """
-    return surest(counted(slug, treebank, folder))
+    return better_directions(relation_counts(slug, treebank, folder))
 
 
-def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[Counted, ...]:
-    """Every relation in every direction of which a link was scored; empty where nothing was measured.
+def relation_counts(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[RelationCounts, ...]:
+    """Every relation in every direction with a scored link; empty without measurements.
 
     Raises:
         AtlasError: the file is damaged.
@@ -56,16 +56,15 @@ def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[
     for (relation, direction), heads in cells.items():
         right = _grid([(layer, head, count) for layer, head, _, count, _, _ in heads], np.int64)
         _, _, n, _, offset, baseline = heads[0]
-        every.append(Counted(relation, direction, n, right, offset, baseline))
+        every.append(RelationCounts(relation, direction, n, right, offset, baseline))
     return tuple(every)
 
 
 def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict[str, NDArray[np.float64]]:
     """Every score (L, H) of `core.attention.heads` over the shipped treebank; induction over random tokens.
 
-    ``kind`` is that of a map beside the one of the text that is read; None for that one.
-
-    Empty where nothing was measured.
+    ``kind`` is that of another map than the self-attention over the input text, which is None. Empty without
+    measurements.
 
     Raises:
         AtlasError: the file is damaged.
@@ -80,7 +79,7 @@ def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What answers lose without one head, in bits."""
+    """The effect of ablating one head, in bits."""
 
     texts: int
     mean: float
@@ -88,7 +87,7 @@ class Effect:
 
 
 def effects(slug: str, folder: Path = OUTPUT) -> dict[Head, Effect]:
-    """By head; empty where nothing was measured.
+    """By head; empty without measurements.
 
     Raises:
         AtlasError: the file is damaged.
@@ -125,9 +124,9 @@ def _grid(cells: Sequence[tuple[int, int, Any]], kind: type[Scalar]) -> NDArray[
 
 @lru_cache(maxsize=1)
 def published() -> dict[str, tuple[float, int, int]]:
-    """Of BERT-base after Clark et al. 2019: accuracy in percent, layer and head from 1, by the nearest relation here.
+    """The results of Clark et al. 2019 for BERT-base by relation here: accuracy in percent, layer and head from 1.
 
-    Where two relations of theirs are one here, the one of which they counted more links stands for both.
+    Where two of their relations are one here, the one with more links counts.
     """
     scores: dict[str, tuple[float, int, int]] = {}
     with PUBLISHED.open(encoding="utf-8", newline="") as file:

@@ -1,12 +1,12 @@
-"""Sentences whose grammar is written down: read from CoNLL-U, and checked.
+"""Sentences with dependency trees, read from CoNLL-U and validated.
 
-In Universal Dependencies every word but one hangs on another word, its head, by a named relation; the one that hangs on
-nothing is the root. A file has a line of ten columns for each word (https://universaldependencies.org/format.html). Two
-other kinds of lines occur: a range such as ``3-4`` shows a token that is two words ("don't"), of which the words are
-read here; an empty node such as ``8.1`` stands for a word that was left out, and is skipped.
+In Universal Dependencies every word but the root depends on another word, its head, by a named relation. A file has a
+line of ten columns for each word (https://universaldependencies.org/format.html). Two other kinds of lines occur: a
+range such as ``3-4`` is a token of two words ("don't"), of which the words are read here; an empty node such as ``8.1``
+is an elided word, and is skipped.
 
-Which words name the same thing is no part of the format. Here ``Coref=1`` in the last column marks a word that heads a
-mention, and mentions with the same number in a sentence name the same thing.
+The format has no coreference. Here ``Coref=1`` in the last column marks the head word of a mention, and mentions of a
+sentence with the same number corefer.
 
 Words count from 0 in everything that is returned. Reading imports neither torch nor transformers.
 """
@@ -58,11 +58,11 @@ class Sentence:
     lemmas: tuple[str, ...]
     upos: tuple[str, ...]
     heads: tuple[int, ...]
-    """The word that each word hangs on, from 0; :data:`ROOT` for the root."""
+    """The head of each word, from 0; :data:`ROOT` for the root."""
     relations: tuple[str, ...]
     spaces_after: tuple[bool, ...]
     clusters: tuple[tuple[int, ...], ...] = ()
-    """For each thing that is named more than once the words that head its mentions, in the order of the text."""
+    """The head words of each coreference cluster's mentions, in text order."""
 
     @property
     def text(self) -> str:
@@ -71,7 +71,7 @@ class Sentence:
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where each word stands in ``text``: its first character and the one after its last."""
+        """The (start, end) of each word in ``text``."""
         spans, at = [], 0
         for word, space in zip(self.words, self.spaces_after, strict=True):
             spans.append((at, at + len(word)))
@@ -99,8 +99,8 @@ def read(path: Path) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file, one at a time, each checked.
 
     Raises:
-        TreebankRefused: the file cannot be read, is not CoNLL-U, or a sentence is not a tree as it should be; the
-            sentence names the file, the sentence and the reason.
+        TreebankRefused: the file cannot be read, is not CoNLL-U, or a sentence is not a valid tree; the message names
+            the file, the sentence and the reason.
     """
     from conllu import parse_incr
     from conllu.exceptions import ParseException
@@ -127,13 +127,13 @@ def _after(sent_id: str) -> str:
 
 
 def count(path: Path) -> int:
-    """How many sentences a file has, by a quick look: each has one word with the number 1."""
+    """The number of sentences in a file, counted by their words with the number 1."""
     with path.open("rb") as file:
         return sum(line.startswith(b"1\t") for line in file)
 
 
 def _sentence(tokens: TokenList, location: str) -> Sentence:
-    """The sentence of these lines; ``location`` is what a refusal begins with."""
+    """The sentence of these lines; errors begin with ``location``."""
 
     def refuse(reason: str) -> None:
         raise TreebankRefused(f"{location}: {reason}" + "." * (reason[-1] != "?"))
@@ -160,7 +160,7 @@ def _sentence(tokens: TokenList, location: str) -> Sentence:
     if len(roots) != 1:
         refuse(f"there are {len(roots)} roots, not one")
     heads = [row["head"] - 1 for row in rows]
-    if (start := _in_a_circle(heads)) is not None:
+    if (start := _cycle(heads)) is not None:
         refuse(f"the heads form a cycle at “{rows[start]['form']}”")
     sentence = Sentence(
         str(tokens.metadata.get("sent_id", "")),
@@ -179,8 +179,8 @@ def _sentence(tokens: TokenList, location: str) -> Sentence:
     return sentence
 
 
-def _in_a_circle(heads: list[int]) -> int | None:
-    """A word from which no way leads to the root; None where there is none."""
+def _cycle(heads: list[int]) -> int | None:
+    """A word that is on or below a cycle of heads; None without a cycle."""
     for start in range(len(heads)):
         at = start
         for _ in heads:
@@ -193,7 +193,7 @@ def _in_a_circle(heads: list[int]) -> int | None:
 
 
 def _spaces(tokens: TokenList, words: int) -> tuple[bool, ...]:
-    """Whether a space follows each word: none does inside a range, and the range says what follows its last word."""
+    """Whether a space follows each word; within a range none does, after it its ``SpaceAfter`` counts."""
     spaces = [True] * words
     for token in tokens:
         wide = (token.get("misc") or {}).get("SpaceAfter") != "No"

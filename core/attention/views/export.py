@@ -1,4 +1,4 @@
-"""Attention as tables and files: what a head attends to, and all of its numbers for a download.
+"""Attention as tables and files for download.
 
 Legend: L layers, H heads, Q query tokens, K key tokens. numpy alone.
 """
@@ -17,11 +17,11 @@ from core.attention.trace import AttentionMap, AttentionTrace
 from core.table import Cell, Table
 
 MAX_TABLE_ROWS = 300_000
-"""More weights than these go into an archive, not into a table."""
+"""The most weights in a table; more go into an archive."""
 
 
 def top_keys(attention_map: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
-    """For each query its ``count`` strongest keys, strongest first: one row a query, in the order of the text.
+    """The ``count`` keys with the largest weights for each query, largest first: one row per query, in text order.
 
     Columns: ``#`` (position from 1), ``token``, then ``key 1``, ``weight 1``, ``key 2``, ... Keys of weight 0 (masked
     ones among them) are None. Layer and head count from 0.
@@ -40,7 +40,7 @@ def top_keys(attention_map: AttentionMap, layer: int, head: int, count: int = 3)
 
 
 def head_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
-    """One head, a query in each row and a key in each column; a cell that was not computed is empty. From 0."""
+    """One head (from 0), a row per query and a column per key; cells that were not computed are empty."""
     weights = np.where(attention_map.computed(layer, head), attention_map.weights[layer, head], np.nan)
     return matrix_table("query \\ key", attention_map.query_tokens, attention_map.key_tokens, weights)
 
@@ -48,7 +48,7 @@ def head_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
 def matrix_table(
     corner: str, rows: Sequence[str], columns: Sequence[str | int], values: NDArray[np.floating[Any]]
 ) -> Table:
-    """A matrix with the names of its rows and columns; what is not finite is empty."""
+    """A matrix with row and column names; non-finite cells are empty."""
     known = np.where(np.isfinite(values), values, np.nan).tolist()
     return Table((corner, *map(str, columns)), tuple((name, *line) for name, line in zip(rows, known, strict=True)))
 
@@ -73,9 +73,9 @@ def strongest_links(
 def map_table(
     attention_map: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
 ) -> Table:
-    """All heads, or some, one weight a row; what was not computed is left out.
+    """All heads, or some, one row per computed weight.
 
-    Everything counts from 1 in the table; ``layers`` and ``heads`` count from 0.
+    Numbers in the table start from 1; ``layers`` and ``heads`` from 0.
     """
     rows = (
         (*pair, float(attention_map.weights[layer, head, query, key]))
@@ -87,11 +87,10 @@ def map_table(
 
 
 def scores_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
-    """What the neuron view shows of one head, one pair of tokens a row; counts from 1 in the table.
+    """The data of the neuron view of one head, one row per computed pair of tokens; numbers in the table start from 1.
 
-    Columns: as `map_table`, with the query times the key before the weight, and that divided by the root of the
-    head's width d. What was not computed is left out. Where a model adds more to its scores, a bias of position
-    for one, the weight alone holds it. The map must hold its queries and keys.
+    Columns: as `map_table`, with q·k and q·k / √d before the weight, d the head dimension. Other terms of the score,
+    such as a position bias, affect the weight alone. The map must have its queries and keys.
     """
     queries, keys = attention_map.queries, attention_map.keys
     assert queries is not None
@@ -114,9 +113,9 @@ def _pairs(attention_map: AttentionMap, layer: int, head: int) -> Iterator[tuple
 
 
 def vectors_table(attention_map: AttentionMap, layer: int, head: int) -> Table:
-    """The queries and keys of one head, one vector a row: whose it is, its position and token, d numbers.
+    """The queries and keys of one head, one row per vector: layer, head, kind, position, token, d values.
 
-    The map must hold its queries and keys.
+    The map must have its queries and keys.
     """
     queries, keys = attention_map.queries, attention_map.keys
     assert queries is not None
@@ -137,7 +136,7 @@ def step_table(step: Step, rows: Sequence[str], columns: Sequence[str] | None = 
 
     Args:
         rows: the tokens of the rows.
-        columns: the tokens of the columns, where the step is a map; columns are numbered where they are none.
+        columns: the tokens of the columns of a map; otherwise columns are numbered.
     """
     several = step.values.ndim == 3
     named = columns if step.axes == MAPS and columns is not None else range(1, step.shape[-1] + 1)
@@ -150,9 +149,9 @@ def step_table(step: Step, rows: Sequence[str], columns: Sequence[str] | None = 
 
 
 def to_npz(trace: AttentionTrace) -> bytes:
-    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both sides.
+    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both axes.
 
-    Where some weights were not computed, ``<kind>_computed`` says which were; its shape broadcasts to that of the map.
+    ``<kind>_computed`` is the attention mask, if any; its shape broadcasts to that of the map.
     """
     arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
     for attention_map in trace.maps:

@@ -1,11 +1,11 @@
-"""All heads of a map as one page of our own: small pictures to open, the weights of a token as shading and as numbers.
+"""All heads of a map as one HTML page: thumbnails to open, and the weights of a token as shading and as numbers.
 
-The page draws on a canvas, so it carries what bertviz's views cannot: 12 layers x 12 heads x 256² weights within a
+The page draws on a canvas, so it handles more than bertviz's views: 12 layers x 12 heads x 256² weights within a
 second. It works by keyboard, announces the position, and has a table beside every picture. Like bertviz's pages it
-requests nothing and runs its own scripts alone (`core.attention.views.page`).
+makes no requests and runs only its own scripts (`core.attention.views.page`).
 
-Colors run from the page's background (zero) through cividis, those of a difference from orange (negative) over the
-background to blue. What was never computed is hatched: it is not a zero.
+Colors run from the page's background (zero) through cividis; those of a difference from orange (negative) through the
+background to blue. Weights that were not computed are hatched, unlike zeros.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
@@ -17,8 +17,8 @@ from typing import Any
 
 from core.attention.heads import specials
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, check_place
-from core.attention.views.page import Bits, by_head, colors, computed, flags, own, page
+from core.attention.trace import AttentionMap, check_head
+from core.attention.views.page import Bits, by_head, colors, component_asset, computed, flags, page
 from core.content import content
 from core.theme import THEMES, Name
 
@@ -47,18 +47,17 @@ def render(
     3.2 MB (10⁶ bytes), of 256 tokens 12.6 MB; with 16 bits twice that.
 
     Args:
-        layer, head: the head that is chosen first; where both are given, it is open.
+        layer, head: the initial selection; with both, that head is open.
         theme: colors for a light or a dark page.
         title: the page's title, plain text.
-        difference: the weights have a sign (`core.attention.combine.difference`). Where one is negative, this is so in
-            any case.
-        bits: numbers are carried in 255 steps up to the largest of their head, or 65,535 with 16; of a difference in
-            127 or 32,767 steps on each side of zero. They are off by at most half a step.
+        difference: the weights have a sign (`core.attention.combine.difference`); implied by any negative weight.
+        bits: weights are quantized to 255 steps up to the largest of their head, or 65,535 with 16; differences to 127
+            or 32,767 steps on each side of zero. The error is at most half a step.
 
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(attention_map, layer, head)
+    check_head(attention_map, layer, head)
     signed = difference or bool(attention_map.weights.min(initial=0.0) < 0)
     known = computed(attention_map)
     single = attention_map.layers == attention_map.heads == 1
@@ -84,7 +83,10 @@ def render(
         body=_body(attention_map, signed, bits, known is not None),
         data=data | {"title": title, "note": attention_map.note},
         scripts=[
-            "".join(own(name) for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js"))
+            "".join(
+                component_asset(name)
+                for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js")
+            )
         ],
         name="grid",
     )
@@ -97,18 +99,20 @@ def height(attention_map: AttentionMap) -> int:
 
 
 def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
-    """The colors as (position, color) with positions from 0 to 1; with a sign, zero, the background, is at 0.5."""
+    """The colors as (position, color) with positions from 0 to 1; with a sign, zero is at 0.5."""
     look = THEMES[theme]
     return list(look.differences if signed else look.amounts)
 
 
 def _style(theme: Name) -> str:
     look = THEMES[theme]
-    return colors(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + own("grid.css")
+    return (
+        colors(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + component_asset("grid.css")
+    )
 
 
 def _body(attention_map: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:
-    """The markup; everything in it is ours, and what comes from a text is written by the script."""
+    """The markup, which is trusted; the script inserts user text."""
     what = "difference" if signed else "weight"
     hide = bool(specials(attention_map.query_tokens) or specials(attention_map.key_tokens))
     words = content("attention", "all")

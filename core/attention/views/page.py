@@ -1,18 +1,16 @@
-"""A complete page in one text: it asks for nothing, runs its own scripts alone, and its data cannot become markup.
+"""A self-contained HTML page: it makes no requests, runs only its own scripts, and its data cannot become markup.
 
-The content policy names the hashes of the page's scripts and of its style and forbids everything else, every request
-included. Data travel as JSON in which no ``<``, ``>`` or ``&`` is left.
+The content security policy lists the hashes of the page's scripts and style and forbids everything else, including all
+requests. Data are JSON with ``<``, ``>`` and ``&`` escaped.
 
-Numbers as bytes, for pages that carry their data with them.
+Arrays are quantized: a weight as JSON text has up to twenty characters, but a screen shows 256 steps of opacity. An
+array is sent as integers n of 8 or 16 bits in base64; the page's script multiplies n by the step s of the head:
 
-A weight as JSON text has up to twenty characters; a screen shows 256 steps of opacity. So an array travels as whole
-numbers n of 8 or 16 bits, in base64, and the page's script makes n times the step of their head again:
-
-    amounts     n = round(a / s),   s = max a / 255 or / 65535         error at most half a step
+    weights     n = round(a / s),   s = max a / 255 or / 65535         error at most half a step
     vectors     n = round(v / s),   s = max |v| / 127 or / 32767       error at most half a step
 
 12 layers x 12 heads x 128² weights are 3.1 MB (10⁶ bytes) with 8 bits and 6.3 MB with 16; queries and keys of 64
-numbers, together, are as much again. Base64 adds a third; nothing is compressed, so that any browser reads it at once.
+dimensions together take as much again. Base64 adds a third; without compression any browser can read the data at once.
 
 Legend: L layers, H heads, Q query tokens, K key tokens, d dimension of a head.
 """
@@ -39,7 +37,7 @@ Bits = Literal[8, 16]
 
 
 def by_head(values: Floats, bits: Bits = 8, *, signed: bool = False) -> dict[str, Any]:
-    """(L, H, n, m) as ``bytes`` with a ``scale`` for each head, a list of L·H steps in the order of the heads.
+    """(L, H, n, m) as ``bytes``, with ``scale``, the L·H quantization steps of the heads.
 
     Without ``signed`` the values must not be negative.
     """
@@ -57,7 +55,7 @@ def by_head(values: Floats, bits: Bits = 8, *, signed: bool = False) -> dict[str
 
 
 def flags(values: Bools) -> dict[str, Any]:
-    """(l, h, Q, K) of true and false, eight a byte, the first in the highest bit; l and h may be 1 for "the same"."""
+    """(l, h, Q, K) of true and false, eight per byte, the first in the highest bit; l and h may be 1 (broadcast)."""
     return {"bytes": _base64(np.packbits(values)), "shape": list(values.shape)}
 
 
@@ -69,7 +67,7 @@ def _base64(values: NDArray[Any]) -> str:
 def computed(attention_map: AttentionMap) -> Bools | None:
     """Where ``attention_map`` holds a weight that was computed, as (l, h, Q, K) with l, h from 1; None for everywhere.
 
-    In a decoder that does not say so itself, no token attends to a later one.
+    A decoder's map without ``allowed`` is causal.
     """
     queries, keys = attention_map.weights.shape[2:]
     if attention_map.allowed is None:
@@ -98,13 +96,13 @@ COLORS = {
 def page(
     *, title: str, style: str, body: str, data: Any, scripts: Sequence[str], name: str = "", pictures: bool = False
 ) -> str:
-    """The whole page. ``data`` is found by the scripts as the JSON text of the element with the id ``data``.
+    """The whole page. Its scripts find ``data`` as JSON in the element with the id ``data``.
 
     Args:
         title: plain text.
-        body: markup of ours; what others wrote goes into ``data``.
+        body: trusted markup; user text belongs in ``data``.
         name: a class of the body element.
-        pictures: its scripts make pictures of what they have drawn; it may open those, and none from elsewhere.
+        pictures: allow images from ``data:`` addresses, which the scripts create from their drawings.
     """
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
@@ -140,14 +138,14 @@ def script_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def own(name: str) -> str:
-    """A script or style of ours, from ``assets/components/attention``."""
-    return kept(ASSETS / "components" / "attention" / name)
+def component_asset(name: str) -> str:
+    """A script or style from ``assets/components/attention``."""
+    return asset_text(ASSETS / "components" / "attention" / name)
 
 
 @lru_cache(maxsize=16)
-def kept(path: Path) -> str:
-    """A file of the installation, read once."""
+def asset_text(path: Path) -> str:
+    """The text of an installed file, cached."""
     return path.read_text(encoding="utf-8")
 
 

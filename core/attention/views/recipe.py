@@ -1,8 +1,8 @@
-"""A view of the page Attention as a small file that opens it again: which model, which text, what is shown, with what.
+"""A view of the page Attention as a small JSON file: model, text, settings, and versions.
 
-A recipe is JSON. ``settings`` are the page's own parameters (`core.links`), so whatever a link may ask for a recipe may
-and nothing else: reading one goes through the same checks, and a file that fails any of them opens nothing. The
-weights' SHA-256 and the versions do not change what opens; where they differ from what is here, that is said.
+``settings`` are the page's URL parameters (`core.links`), so a recipe can do exactly what a link can: reading one
+applies the same checks, and a file that fails any of them opens nothing. The weights' SHA-256 and the versions do not
+change what opens; differences from this installation are reported.
 
     {"format": "transformer-atlas-recipe", "version": 1, "page": "attention", "section": "heads",
      "model": {"slug": ..., "name": ..., "source": ..., "revision": ..., "weights": [{"file", "bytes", "sha256"}]},
@@ -34,7 +34,7 @@ from core.settings import ROOT, settings
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
 SEED = 0
-"""What random blocks and buckets are drawn with on this page (`core.attention.architectures.shapes`)."""
+"""The seed of random blocks and buckets on this page (`core.attention.architectures.shapes`)."""
 NAMED = ("torch", "transformers")
 _OUTSIDE = ("tab", "model")
 _COMPARED = ("transformer-atlas", *NAMED)
@@ -42,7 +42,7 @@ _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
 
 
 class RecipeRefused(AtlasError):
-    """A file is no recipe, or asks for something that is not here."""
+    """A file is not a recipe, or names something that does not exist here."""
 
 
 class _Weights(BaseModel, strict=True, extra="forbid"):
@@ -57,7 +57,7 @@ class _Model(BaseModel, strict=True):
 
 
 class _File(BaseModel, strict=True, extra="forbid"):
-    """What stands in a file."""
+    """The content of a file."""
 
     format: Literal["transformer-atlas-recipe"]
     version: Annotated[int, Field(ge=VERSION, le=VERSION)]
@@ -71,7 +71,7 @@ class _File(BaseModel, strict=True, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a file asks for, checked."""
+    """The validated content of a file."""
 
     values: dict[str, Value]
     """The page's state."""
@@ -88,7 +88,7 @@ def versions() -> dict[str, str]:
 
 
 def most_bytes() -> int:
-    """The longest recipe, in bytes: no larger file can be uploaded."""
+    """The longest recipe in bytes, which is the upload limit."""
     return settings().max_upload_kb * 1_000
 
 
@@ -129,10 +129,11 @@ def write(
 
 
 def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
-    """What a file asks for, or the first reason why it opens nothing. ``choices`` as for `core.links.read`.
+    """The recipe in a file. ``choices`` as for `core.links.read`.
 
     Raises:
-        RecipeRefused: it is too large, no recipe, of another kind or version, or asks for what is not here.
+        RecipeRefused: the first reason why it opens nothing: too large, not a recipe, of another version, or naming
+            something that does not exist here.
     """
     file = _parse(data)
     query = {"tab": file.section} | ({} if file.model is None else {"model": file.model.slug})
@@ -153,7 +154,7 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
 
 
 def differences(recipe: Recipe, weights: tuple[Weights, ...], here: Mapping[str, str]) -> tuple[str, ...]:
-    """Sentences on what was different when the recipe was made: other weights, other versions."""
+    """Sentences on differences from when the recipe was made: other weights, other versions."""
     words = content("attention", "recipe")
     sentences = []
     if recipe.weights and weights and recipe.weights != weights:

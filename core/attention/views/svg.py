@@ -1,10 +1,10 @@
-"""A map of attention as an SVG picture, made of text alone: one head with its tokens, or all heads side by side.
+"""An attention map as an SVG picture: one head with its tokens, or all heads side by side.
 
-A picture is self-contained: no script, no style sheet, no address of anything else. What stems from a text is escaped,
-and characters that XML cannot hold are replaced, so a token is never markup. Cells of one head are rectangles up to
-:data:`MOST_CELLS`; beyond, and for all heads at once, they are a PNG inside the picture.
+A picture is self-contained: no script, style sheet or reference. User text is escaped, and characters that XML does not
+allow are replaced, so a token is never markup. Cells of one head are rectangles up to :data:`MOST_CELLS`; beyond that,
+and for all heads at once, they are an embedded PNG.
 
-Colors are those of `core.attention.views.grid`: zero is the background, what was never computed is gray.
+Colors are those of `core.attention.views.grid`: zero is the background, weights that were not computed are gray.
 
 Layers and heads count from 0 here and from 1 in the picture. Legend: Q query tokens, K key tokens.
 """
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, check_place
+from core.attention.trace import AttentionMap, check_head
 from core.attention.views.grid import color_scale
 from core.attention.views.page import COLORS
 from core.content import content
@@ -31,13 +31,13 @@ from core.theme import THEMES, Name
 
 Indices = NDArray[np.uint8]  # (rows, columns)
 MOST_CELLS = 64 * 64
-"""More rectangles than these make a file that drawing programs open slowly."""
+"""With more rectangles, drawing programs open the file slowly."""
 _STEPS = 255
-_UNSEEN_INDEX = 255
+_NOT_COMPUTED = 255
 _THUMBNAIL = 96
 _THUMBNAIL_CELLS = 48
 _LETTER = 0.61
-"""The width of a letter of the token's font as a part of its size."""
+"""The width of a letter relative to its font size."""
 _RAMP = 172
 _FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -49,12 +49,12 @@ def head_svg(
     """One head: queries down, keys across, with a scale below.
 
     Args:
-        title: plain text; stands above the picture.
+        title: plain text above the picture.
 
     Raises:
         OutOfRange: no such layer or head.
     """
-    check_place(attention_map, layer, head)
+    check_head(attention_map, layer, head)
     rows, columns = attention_map.weights.shape[2:]
     signed = _signed(attention_map)
     palette = _palette(theme, signed)
@@ -71,7 +71,7 @@ def head_svg(
         body += [
             f'<rect x="{left + side * j:g}" y="{top + side * i:g}" width="{side - 1}" height="{side - 1}" '
             f'fill="{palette[cells[i, j]]}"/>'
-            for i, j in np.argwhere(cells != _UNSEEN_INDEX).tolist()
+            for i, j in np.argwhere(cells != _NOT_COMPUTED).tolist()
         ]
     else:
         body.append(_image(cells, left, top, right, bottom, palette))
@@ -132,29 +132,29 @@ def _signed(attention_map: AttentionMap) -> bool:
 
 
 def _indices(attention_map: AttentionMap, layer: int, head: int) -> Indices:
-    """(Q, K) of 0 to 254 for the colors up to the head's largest weight, 255 where nothing was computed."""
+    """(Q, K) color indices 0 to 254 up to the head's largest weight, 255 where nothing was computed."""
     weights = attention_map.weights[layer, head]
     share = weights / (float(np.abs(weights).max(initial=0.0)) or 1.0)
     if _signed(attention_map):
         share = (share + 1) / 2
     cells: Indices = np.rint(share * (_STEPS - 1)).astype(np.uint8)
-    cells[~attention_map.computed(layer, head)] = _UNSEEN_INDEX
+    cells[~attention_map.computed(layer, head)] = _NOT_COMPUTED
     return cells
 
 
 def _pooled(cells: Indices) -> Indices:
-    """At most 48 cells a side: of several the strongest, and computed before what was not."""
-    ordered = np.where(cells == _UNSEEN_INDEX, -1, cells).astype(np.int16)
+    """Max-pooled to at most 48 cells a side; computed cells take precedence."""
+    ordered = np.where(cells == _NOT_COMPUTED, -1, cells).astype(np.int16)
     for axis, size in enumerate(cells.shape):
         if size > _THUMBNAIL_CELLS:
             starts = np.linspace(0, size, _THUMBNAIL_CELLS, endpoint=False).astype(int)
             ordered = np.maximum.reduceat(ordered, starts, axis=axis)
-    pooled: Indices = np.where(ordered < 0, _UNSEEN_INDEX, ordered).astype(np.uint8)
+    pooled: Indices = np.where(ordered < 0, _NOT_COMPUTED, ordered).astype(np.uint8)
     return pooled
 
 
 def _palette(theme: Name, signed: bool) -> list[str]:
-    """256 colors: 255 steps, and what was not computed."""
+    """256 colors: 255 steps, and one for cells that were not computed."""
     stops, colors = zip(*color_scale(theme, signed), strict=True)
     channels = np.array([list(bytes.fromhex(color[1:])) for color in colors])
     at = np.linspace(0, 1, _STEPS)
@@ -175,7 +175,7 @@ def _image(cells: Indices, left: float, top: float, right: float, bottom: float,
 
 
 def _frame(left: float, top: float, right: float, bottom: float, theme: Name) -> str:
-    """A frame whose ground shows where nothing was computed."""
+    """A frame whose fill shows where nothing was computed."""
     return (
         f'<rect x="{left - 1:g}" y="{top - 1:g}" width="{right - left + 2:g}" height="{bottom - top + 2:g}" '
         f'fill="{THEMES[theme].unseen}" stroke="{COLORS[theme]["line"]}"/>'
@@ -183,7 +183,7 @@ def _frame(left: float, top: float, right: float, bottom: float, theme: Name) ->
 
 
 def _letters(label: str) -> int:
-    """How wide a label is, in letters."""
+    """The width of a label, in letters."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in label)
 
 
@@ -192,7 +192,7 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 1
 
 
 def _safe(text: str) -> str:
-    """``text`` as XML can hold it: marks escaped, characters outside XML replaced."""
+    """``text`` for XML: markup escaped, disallowed characters replaced."""
     return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.attention.ablation.ablate import rank
-from core.attention.ablation.ablate import switch_off as ablate
+from core.attention.ablation.ablate import ablate_heads as ablate
+from core.attention.ablation.ablate import rank_heads
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import effect_grid
@@ -47,7 +47,7 @@ def switch_off(view: View) -> None:
         task = draw_task(spec, state)
         text = draw_input(spec, state)
     text = input_span(spec, state, text, task)
-    ranked = session.computed("ablating-each-head", rank, spec.slug, text, task=task)
+    ranked = session.computed("ablating-each-head", rank_heads, spec.slug, text, task=task)
     effects = {_code(effect.head): effect for effect in ranked}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}

@@ -13,7 +13,7 @@ import streamlit as st
 
 from core import links
 from core.attention.heads import LABELS, meaning
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SORTED_BY, HeadRow, chosen, heads_table, rows
+from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SORTED_BY, HeadRow, heads_table, rows, select_rows
 from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
 from core.ui.attention.setup import models
@@ -93,7 +93,7 @@ def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]
             )
         )
         slugs = MODELS.with_(options={row.slug: row.name for row in every}).draw(state)
-    fits = chosen(
+    fits = select_rows(
         every,
         score,
         least=least,

@@ -16,7 +16,7 @@ import streamlit as st
 from core import session
 from core.attention import combine
 from core.attention.trace import AttentionMap
-from core.attention.word_maps import answer_of, over_words, word_attention
+from core.attention.word_maps import generate_answer, maps_over_words, word_attention
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
@@ -135,11 +135,12 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
     task = chosen.task or next(iter(ours))
     task_of_other = task if task in theirs else next(iter(theirs))
     with st.spinner(session.waiting("running-both-models")):
-        answer = session.computed("", answer_of, spec.slug, chosen.text, task)
+        answer = session.computed("", generate_answer, spec.slug, chosen.text, task)
         note = view.words.part("Less than one")
         first, second = (
             replace(
-                session.computed("", over_words, slug, chosen.text, job, answer).of_kind(attention_map.kind), note=note
+                session.computed("", maps_over_words, slug, chosen.text, job, answer).of_kind(attention_map.kind),
+                note=note,
             )
             for slug, job in ((spec.slug, task), (other.slug, task_of_other))
         )

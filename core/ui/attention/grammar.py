@@ -11,7 +11,7 @@ import streamlit as st
 from core import session
 from core.attention.roles import rolefiles, treebank
 from core.attention.roles.headroles import attention_of
-from core.attention.roles.relations import LABELS, Counted, links, meaning, references
+from core.attention.roles.relations import LABELS, RelationCounts, links, meaning, references
 from core.attention.tokens import word_weights
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
@@ -48,7 +48,7 @@ def grammar(view: View) -> None:
     """Draw the section."""
     state, words = view.state, view.words
     spec = draw_model(state)
-    banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
+    banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.best_relations(spec.slug, name)]
     if not banks:
         info(words.part("Unmeasured", model=spec.name, slug=spec.slug))
         return
@@ -56,8 +56,8 @@ def grammar(view: View) -> None:
     bank = TREEBANK.with_(default=banks[0]).draw(state) if len(banks) > 1 else banks[0]
     other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
     here, there = (words.part(f"Sentences: {name}", count=f"{len(_sentences()):,}") for name in (bank, other))
-    counts = rolefiles.measured(spec.slug, bank)
-    table = partial(_table, counts, rolefiles.counted(spec.slug, other))
+    counts = rolefiles.best_relations(spec.slug, bank)
+    table = partial(_table, counts, rolefiles.relation_counts(spec.slug, other))
     left, right = st.columns([3, 2], gap="large")
     with left:
         Panel(
@@ -98,12 +98,12 @@ def grammar(view: View) -> None:
     height = 38 + 35 * len(counts)
     data_table(table(), f"{spec.slug}-grammar", alt=words.label("table"), height=height)
     with st.expander(words.label("counted")):
-        if rolefiles.counted(spec.slug, other):
+        if rolefiles.relation_counts(spec.slug, other):
             view.note("Elsewhere", sentences=there)
         view.note("Source", sentences=here)
 
 
-def _on_a_sentence(spec: CheckpointSpec, count: Counted, view: View) -> None:
+def _on_a_sentence(spec: CheckpointSpec, count: RelationCounts, view: View) -> None:
     """The chosen relation in a sentence of the treebank: each link, and where the best head attends to instead."""
     most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, count.relation)))[:OFFERED]
     offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, count.relation)}
@@ -153,7 +153,7 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
     return tuple(treebank.read(treebank.SHIPPED))
 
 
-def _table(counts: dict[str, Counted], other: Sequence[Counted]) -> Table:
+def _table(counts: dict[str, RelationCounts], other: Sequence[RelationCounts]) -> Table:
     """Each relation's best head, what the same head does over sentences it was not selected on, and BERT-base's."""
     published, elsewhere = rolefiles.published(), {(count.relation, count.direction): count for count in other}
     rows: list[dict[str, str | int | float | None]] = []

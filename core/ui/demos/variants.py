@@ -14,8 +14,8 @@ import numpy as np
 import streamlit as st
 
 from core import checkpoints, session
-from core.attention.architectures.disentangled import Parts, guesses_without, parts_of
-from core.attention.inside.lens import guesses_by_layer
+from core.attention.architectures.disentangled import ScoreComponents, predict_without_components, score_components
+from core.attention.inside.lens import predictions_by_layer
 from core.checkpoints.spec import CheckpointSpec
 from core.efficiency.timing import by_turns
 from core.figures.attention import score_map
@@ -111,7 +111,7 @@ PASSES_TEXT = Text(
 def passes_demo(view: DemoView) -> None:
     """ALBERT: one layer used over and over, the prediction after each pass, and what sharing saves."""
     text = PASSES_TEXT.draw(view.state, tag="passes")
-    passes = view.computed("predicting-after-each-pass", guesses_by_layer, view.computed("", prepare, text))[1:]
+    passes = view.computed("predicting-after-each-pass", predictions_by_layer, view.computed("", prepare, text))[1:]
     if view.uncovered(ONE, word_judge(passes[-1]), text):
         shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
         view.predictions("passes", shown, len(shown))
@@ -164,7 +164,7 @@ def parts_demo(view: DemoView) -> None:
     text = PARTS_TEXT.draw(view.state, tag="parts")
     masks = 0
     with sentences():
-        parts = view.computed("decomposing-the-scores", parts_of, text)
+        parts = view.computed("decomposing-the-scores", score_components, text)
         masks = len(parts.masks)
         first = parts.masks[0] if parts.masks else 1
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -181,7 +181,7 @@ def parts_demo(view: DemoView) -> None:
     view.how_it_works()
 
 
-def _score_maps(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
+def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
     """The three parts and their sum, all on one scale of colors."""
     scores = parts.scores[layer, :, head]
     titles = [f"{view.words.label(part)} ({part})" for part in COMPONENTS]
@@ -201,7 +201,7 @@ def _score_maps(view: DemoView, parts: Parts, layer: int, head: int, query: int)
     view.note("Scale", limit=f"{limit:.1f}")
 
 
-def _query_row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
+def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
     """The query's row as a table."""
     scores = parts.scores[layer, :, head, query]  # (3, n)
     rows = [
@@ -220,14 +220,14 @@ def _query_row(view: DemoView, parts: Parts, layer: int, head: int, query: int) 
 
 def _without_parts(view: DemoView, text: str, masks: int) -> None:
     """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
-    whole, *without = view.computed("predicting-without-each-component", guesses_without, text)
+    whole, *without = view.computed("predicting-without-each-component", predict_without_components, text)
     st.markdown(f"**{view.words.label('without')}**")
     if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
         return
     shown = [Prediction("All three components", whole, {"left out": "nothing"})]
     for guess in without:
-        name = f"Without {view.words.label(guess.part).lower()}"
-        shown.append(Prediction(name, guess, {"left out": guess.part}))
+        name = f"Without {view.words.label(guess.component).lower()}"
+        shown.append(Prediction(name, guess, {"left out": guess.component}))
     view.predictions("guesses-without-parts", shown, len(shown))
     view.try_and_notice("without")
 

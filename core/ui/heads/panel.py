@@ -152,7 +152,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             _downloads(trace, attention_map, layer, head, view)
 
 
-def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.Counted]:
+def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.RelationCounts]:
     """Relations whose best head is more often right than the fixed distance, the clearest first.
 
     They were counted in the map of the text that is read, which is the first.
@@ -161,7 +161,7 @@ def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relati
         return []
     fitting = [
         counted
-        for name, counted in rolefiles.measured(trace.checkpoint).items()
+        for name, counted in rolefiles.best_relations(trace.checkpoint).items()
         if name != "any"
         and counted.n >= _LINKS
         and _margin(counted) > 0
@@ -170,7 +170,7 @@ def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relati
     return sorted(fitting, key=_margin, reverse=True)
 
 
-def _margin(counted: relations.Counted) -> float:
+def _margin(counted: relations.RelationCounts) -> float:
     return counted.interval[0] - counted.baseline
 
 
@@ -272,7 +272,9 @@ def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
 
 
-def _about(measured: HeadScores, followed: Sequence[relations.Counted], layer: int, head: int, view: View) -> str:
+def _about(
+    measured: HeadScores, followed: Sequence[relations.RelationCounts], layer: int, head: int, view: View
+) -> str:
     """A sentence on what this head does: over the treebank where it is the best of a relation, else on this text."""
     words, grids = view.words, measured.grids
     for counted in followed:

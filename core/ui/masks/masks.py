@@ -16,7 +16,7 @@ import streamlit as st
 from core import catalogue, links, patterns, session
 from core.attention.masks import board as boards
 from core.attention.masks.axes import Axes, one_text, split
-from core.attention.masks.board import MOST_EDITS, Board, lay, mask_table
+from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
 from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
@@ -86,7 +86,7 @@ def masks(view: View) -> None:
     state = view.state
     choice, axes = chosen(view)
     key = state.key("masks.board")
-    board = lay(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
+    board = build_board(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
     state.set(flips=board.flips)
     left, right = st.columns([1.15, 1], gap="large")
     with left:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import patterns
 from core.attention.masks import board as boards
-from core.attention.masks.board import Board, Levels, attended, lay
+from core.attention.masks.board import Board, Levels, attended, build_board
 from core.attention.masks.kinds import CONTENT, QUERY, Choice, Term
 from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
@@ -26,16 +26,18 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     """Draw the part; the link carries ``layers`` and ``place``."""
     state, axes, stream = view.state, board.axes, _stream(choice)
     levels = _levels(choice, board)
-    top = min(_MOST_LAYERS, max(4, boards.enough(levels)))
+    top = min(_MOST_LAYERS, max(4, boards.layers_needed(levels)))
     state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = LAYERS.with_(high=top).draw(state, tag=str(top))
     position = chosen_position(axes.queries, len(axes.queries) // 2, "Query token", color, state)
-    now, token = boards.within(levels, layers), axes.queries[position]
+    now, token = boards.receptive_field(levels, layers), axes.queries[position]
     name = plain(f"“{short(token, 24)}”")
     depends = view.words.part("Reach: one query", layers=layers, reached=int(now[position].sum()), keys=len(axes.keys))
     never = int((levels == boards.NEVER).sum())
-    enough = view.words.part("Reach: enough" if never else "Reach: all", layers=boards.enough(levels), never=never)
+    enough = view.words.part(
+        "Reach: enough" if never else "Reach: all", layers=boards.layers_needed(levels), never=never
+    )
     pairs = view.words.part("Reach: pairs", reached=f"{int(now.sum()):,}", pairs=f"{now.size:,}")
     st.markdown(f"{name}: {depends} {pairs} {enough}")
     left, right = st.columns(2, gap="large")
@@ -77,10 +79,10 @@ def chosen_position(tokens: tuple[str, ...], usual: int, label: str, color: str,
 def _levels(choice: Choice, board: Board) -> Levels:
     """Layers that information needs from each key to each query, by the kind of mask."""
     if not board.axes.square:
-        return boards.of_cross(board.allowed, patterns.mask(patterns.causal, len(board.axes.queries)))
+        return boards.cross_levels(board.allowed, patterns.mask(patterns.causal, len(board.axes.queries)))
     if _stream(choice) == QUERY:
         content = Choice((Term("permutation", (choice.terms[0].numbers[0], CONTENT)),))
-        return boards.of_query_stream(board.allowed, lay(content, board.axes).allowed)
+        return boards.query_stream_levels(board.allowed, build_board(content, board.axes).allowed)
     return boards.levels(board.allowed)
 
 
@@ -113,7 +115,7 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
         width=width,
         reached=layers * width,
         span=layers * (left + right),
-        found=int(boards.within(levels, layers)[middle].sum()) - 1,
+        found=int(boards.receptive_field(levels, layers)[middle].sum()) - 1,
         cut=words.label("cut") if cut else "",
     )
 
