@@ -55,7 +55,7 @@ def test_what_is_drawn_is_what_the_library_computes() -> None:
     [usual] = fill_mask(checkpoint, text)
     assert whole.tokens == usual.tokens
     np.testing.assert_allclose(whole.probabilities, usual.probabilities, atol=1e-5)
-    assert [guess.part for guess in without] == ["c2c", "c2p", "p2c"]
+    assert [ablation.component for ablation in without] == ["c2c", "c2p", "p2c"]
     assert len({guess.probabilities for guess in (whole, *without)}) == 4
 
 

@@ -241,8 +241,8 @@ def test_what_cannot_be_shown_is_said() -> None:
     signed = AttentionMap("encoder", ("a",), ("a",), np.full((1, 1, 1, 1), -0.5, np.float32))
     for maps, view, kind, sentence in (
         ({"encoder": _drawn("encoder", 4, 4)}, "neuron", None, "query and key vector"),
-        ({"encoder": _drawn("encoder", 4, 4)}, "head", "cross", "no cross map"),
-        ({}, "head", None, "no map"),
+        ({"encoder": _drawn("encoder", 4, 4)}, "head", "cross", "no cross attention map"),
+        ({}, "head", None, "no attention map"),
         ({"encoder": signed}, "head", None, "The grid draws differences"),
     ):
         with pytest.raises(NoAttentionMatrix, match=sentence):
