@@ -1,6 +1,6 @@
-"""The words of a page: ``assets/content/<page>/<section>.md``, read, checked and filled with a run's numbers.
+"""The text of a page: ``assets/content/<page>/<section>.md``, parsed, checked and filled with a run's numbers.
 
-A file begins with front matter in TOML between two lines ``+++`` (``title``, ``line``, whatever labels the section
+A file starts with TOML front matter between two lines ``+++`` (``title``, ``line`` and the labels that the section
 names), then come its parts, each under a heading ``## Name``::
 
     +++
@@ -11,7 +11,7 @@ names), then come its parts, each under a heading ``## Name``::
     ## Notice
     The text is {{tokens}} tokens.
 
-Rows ``[[search]]`` of the front matter are what search finds: ``line`` describes the section, ``words`` are further
+Search indexes the front matter's ``[[search]]`` rows: ``line`` describes the section, ``words`` are further
 names, and ``query`` is the link's query where that is not the section itself::
 
     [[search]]
@@ -43,7 +43,7 @@ _NAME = re.compile(r"[a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a file: its Markdown, and the number of its first line."""
+    """A part of a content file: its Markdown and the line number where it starts."""
 
     text: str
     line: int
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The words of one page or section."""
+    """The text of one page or section."""
 
     path: Path
     front: Mapping[str, Any]
@@ -100,7 +100,7 @@ class Content:
 
 
 def content(page: str, section: str = "page") -> Content:
-    """The words of a section, or of the page itself.
+    """The text of a section, or of the page itself.
 
     Args:
         page: name of the folder, e.g. ``tokenizers``.
@@ -126,7 +126,7 @@ def content(page: str, section: str = "page") -> Content:
 
 
 def page_title(page: str) -> str:
-    """A page's name in the navigation: our own where an overlay cannot be read, an error that the page itself shows."""
+    """A page's name in the navigation; the bundled one where an overlay is unreadable, which the page reports."""
     try:
         return content(page).title
     except ContentUnusable:

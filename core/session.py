@@ -1,7 +1,7 @@
-"""Cached results of the pure code, shared by all visitors, keyed by value and bounded in bytes.
+"""Cached results of pure functions, shared by all visitors, keyed by value and bounded in bytes.
 
 Loaded models are held by ``core.checkpoints`` under one memory budget. Every function imports what it calls inside its
-body, so that a page which only reads does not import torch.
+body, so that a page without a live model does not import torch.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def _files_of(arguments: Mapping[str, Any]) -> State:
 
 
 def waiting(work: str, **values: str) -> str:
-    """The progress text that a visitor sees beside a turning ring, from ``assets/content/frame/waiting.md``."""
+    """The text beside the spinner, from ``assets/content/frame/waiting.md``."""
     words = content("frame", "waiting")
     return words.part(work, **values) if values else words.label(work)
 
 
 def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator that caches a pure function's results for an hour, while there is room.
+    """A decorator that caches a pure function's results for an hour, within the memory budget.
 
     Where an argument ``slug`` names a live model, its files are part of the key.
 
     Args:
-        spinner: the work's name in :func:`waiting`; empty where the result is immediate.
+        spinner: the task's name in :func:`waiting`; empty where the result is immediate.
     """
 
     def decorate(compute: Callable[P, T]) -> Callable[P, T]:
@@ -94,7 +94,7 @@ def computed(
     arguments and files as by :func:`cached`.
 
     Args:
-        spinner: the work's name in :func:`waiting`; empty where the result is immediate.
+        spinner: the task's name in :func:`waiting`; empty where the result is immediate.
     """
 
     def compute_loaded() -> T:
@@ -119,7 +119,7 @@ def trace(
 def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
-    """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``, or that to the text ``like``."""
+    """Attention of an encoder-decoder over ``text`` and its output for ``task``, or that for the text ``like``."""
     from core.attention.capture import rewritten
 
     return engine.run(rewritten, slug, text, task, like=like, vectors=vectors)
@@ -190,7 +190,7 @@ def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, aga
 
 
 def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again: bool) -> T:
-    """The same, for one of those who may wait."""
+    """:func:`measured` for one of the calls that may run or wait."""
     with turns.aside():
         while not _measuring.acquire(timeout=0.5):
             progress(0.0, content("frame", "links").label("waiting"))
@@ -206,7 +206,7 @@ def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again
 
 
 def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
-    """The time of one forward pass, measured once for the same files: see :mod:`core.efficiency.timing`."""
+    """The time of one forward pass, measured once per state of the files: see :mod:`core.efficiency.timing`."""
     from core.efficiency.timing import measure
 
     key = ("timing", slug, files(slug))

@@ -26,7 +26,7 @@ _MOST_CELLS = 28  # of a thumbnail's side
 
 
 def attention_map(attention_map: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
-    """One head: queries down, keys across; a gray ground where nothing was computed. Layer and head count from 0."""
+    """One head: queries down, keys across, gray where no weight was computed. Layer and head count from 0."""
     weights = np.where(
         attention_map.computed(layer, head), attention_map.weights[layer, head], np.float32(np.nan)
     )  # (Q, K)
@@ -54,10 +54,10 @@ def weight_map(
 
 
 def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *, theme: Theme) -> go.Figure:
-    """Every head as a thumbnail, layers down and heads across; the chosen one is framed in ``accent``.
+    """Every head as a thumbnail, layers down and heads across; a frame in ``accent`` marks the selected head.
 
-    Each thumbnail runs from zero to its own largest weight; long texts are drawn with several tokens a cell (the
-    largest weight of the cell). Invisible points in the middle of the thumbnails carry the hover text and take clicks;
+    Each thumbnail's scale ends at its own largest weight; in long texts a cell covers several tokens (their
+    largest weight). Invisible points at the thumbnails' centers carry the hover text and receive clicks;
     the point of (layer, head) has the index layer * H + head.
     """
     pictures = _thumbnails(attention_map.weights)  # (L, H, q, k), uint8
@@ -123,7 +123,7 @@ def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.
 
 
 def effect_grid(bits: Weights, off: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
-    """The effect of ablating each head, in bits: layers down, heads across; a cross on every ablated head.
+    """The effect of ablating each head in bits: layers down, heads across; a cross marks ablated heads.
 
     ``bits`` (L, H), ``off`` from 0. The invisible point of (layer, head) has the index layer * H + head.
     """
@@ -194,7 +194,7 @@ def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *
 
 
 def _clicks(x: Any, y: Any, texts: Sequence[str], does: str) -> Trace:
-    """Invisible points that take clicks and carry hover texts."""
+    """Invisible points that receive clicks and carry hover texts."""
     unseen = {"marker": {"opacity": 0.0}}
     return scatter(
         x,
@@ -217,15 +217,15 @@ def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
 
 
 def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Weights, *, theme: Theme) -> go.Figure:
-    """What each generated token (down) attends to among the source tokens (across); ``weights`` is (T, S)."""
+    """Cross-attention from generated tokens (down) to source tokens (across); ``weights`` is (T, S)."""
     read, written = ([token.text.strip() or token.piece for token in side] for side in (source, target))
     return weight_map(weights, written, read, theme=theme)
 
 
 def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:
-    """The lines worth drawing between two rows of tokens, as (target, source, weight); ``weights`` is (T, S).
+    """The alignment lines to draw, as (target, source, weight); ``weights`` is (T, S).
 
-    Those of at least :data:`LEAST`, and each target token's strongest, so that none stands alone.
+    Weights of at least :data:`LEAST`, and each target token's largest, so that every target has a line.
     """
     if not weights.size:
         return []

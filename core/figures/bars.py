@@ -1,6 +1,6 @@
-"""Bars: horizontal ones with a row for each name, and those over tokens and layers.
+"""Bar charts: horizontal bars with one row per name, and bars over tokens and layers.
 
-A hatching tells series apart as well as a color.
+Series differ by hatching as well as by color.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One bar a row; texts and words are escaped already."""
+    """One bar per row; texts and words are already escaped."""
 
     name: str
     values: Sequence[float]
@@ -48,7 +48,7 @@ def hatched(color: Any, shape: Any, theme: Theme, **marker: Any) -> Json:
 
 
 def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
-    """Rows from the top down. They are numbered and named afterwards: two different tokens may read the same."""
+    """Rows from the top down, numbered and then named, since different tokens may look the same."""
     at = list(range(len(names)))
     named = {"tickmode": "array", "tickvals": at, "ticktext": list(names), "tickfont": {"size": size}}
     return TURNED | BARE | named | axis
@@ -79,7 +79,7 @@ def bars(
     Args:
         names: of the rows, escaped.
         end: the value at the right edge.
-        words: what each row is called under the pointer, escaped.
+        words: the hover name of each row, escaped.
         size: of the names.
         more: traces over the bars.
     """
@@ -125,9 +125,9 @@ SUBLAYERS = ("attention", "feed-forward")
 
 
 def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Figure:
-    """How much adapters add in each layer, from left to right.
+    """The size of the adapters' update in each layer, from left to right.
 
-    :param updates: 2 L shares of the hidden state's norm, after attention and feed-forward by turns.
+    :param updates: 2 L shares of the hidden state's norm, alternately after attention and after feed-forward.
     """
     traces = [
         {
@@ -165,10 +165,10 @@ def update_alt(updates: Sequence[float]) -> str:
 
 
 def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, color: str, *, theme: Theme) -> go.Figure:
-    """What a memory saves on each token, in reading order; a line where each segment begins.
+    """Surprisal that the memory saves on each token, in reading order; a line marks the start of each segment.
 
-    :param tokens: n tokens as they read.
-    :param saved: by how many bits the memory lowers the surprisal of each.
+    :param tokens: n tokens as shown.
+    :param saved: bits by which the memory lowers each token's surprisal.
     :param segment: tokens of a segment.
     """
     bar = {

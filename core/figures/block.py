@@ -1,11 +1,11 @@
 """One tensor of a block as a figure: vectors as token x dimension with the norm of each, maps as query x key.
 
-A picture has at most `MOST_CELLS` cells, so that it stays light: of more numbers, each cell shows the one of its
-neighborhood that is furthest from zero.
+A figure has at most `MOST_CELLS` cells, which bounds its bytes: of more values, each cell shows the one of its
+neighborhood with the largest magnitude.
 
-A block as a drawing: the residual stream down the left, the sub-layers beside it, lines from step to step.
+A block as a diagram: the residual stream down the left, the sub-layers beside it, lines from step to step.
 
-Plain geometry in pixels, for whoever draws it. Every step is a row; lane 0 is the stream. A line runs down in the lane
+The layout is plain geometry in pixels. Every step is a row; lane 0 is the stream. A line runs down in the lane
 of one of its ends and bends where it changes lanes, so that no line crosses a step.
 """
 
@@ -49,7 +49,7 @@ class Folded:
 
     @property
     def sentence(self) -> str:
-        """What a cell stands for; empty where it is one number."""
+        """The entries that one cell covers; empty where it is one."""
         if self.down == self.across == 1:
             return ""
         return sentence("Folded", count=self.down * self.across)
@@ -81,7 +81,7 @@ class Limit:
 
 
 def limit(values: Floats) -> Limit:
-    """The largest number, or one that all but a two-hundredth keep below where few numbers dwarf the rest."""
+    """The largest magnitude, or its 99.5th percentile where a few outliers dwarf the rest."""
     sizes = np.abs(values[np.isfinite(values)])
     if not sizes.size or float(sizes.max()) == 0.0:
         return Limit(1.0, 0)
@@ -92,7 +92,7 @@ def limit(values: Floats) -> Limit:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A matrix in a few numbers; what was not computed is left out."""
+    """Summary statistics of a matrix, over its computed (finite) entries."""
 
     mean: float
     spread: float
@@ -104,7 +104,7 @@ class Numbers:
 
 
 def numbers(values: Floats) -> Numbers:
-    """The numbers of a matrix that has at least one finite entry."""
+    """Summary statistics of a matrix with at least one finite entry."""
     known = np.where(np.isfinite(values), values, np.float32(np.nan))
     top, low = (np.unravel_index(int(index), values.shape) for index in (np.nanargmax(known), np.nanargmin(known)))
     return Numbers(
@@ -118,7 +118,7 @@ def numbers(values: Floats) -> Numbers:
 
 
 def written(number: float, digits: int = 3) -> str:
-    """A number with so many digits and never with an exponent, which plotly would read as one of its own."""
+    """A number with ``digits`` significant digits and without an exponent, which plotly would parse as its own."""
     if number == 0 or not isfinite(number):
         return "0" if number == 0 else str(number)
     decimals = digits - 1 - floor(log10(abs(number)))
@@ -127,7 +127,7 @@ def written(number: float, digits: int = 3) -> str:
 
 
 def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) -> go.Figure:
-    """Token x dimension as a heat map around zero, and beside each row a bar as long as the vector."""
+    """Token x dimension as a heat map around zero, with a bar for the norm of each row."""
     folded, end = fold(values), limit(values).at
     down = tokens(texts, folded.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
@@ -186,14 +186,14 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
 def weights(
     values: Floats, seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme
 ) -> go.Figure:
-    """Query x key, amounts from zero; gray where nothing was computed."""
+    """Query x key, nonnegative weights; gray where none was computed."""
     folded = fold(np.where(seen, values, np.float32(np.nan)), square=True)
     most = max(0.2, float(np.nanmax(folded.values, initial=0.0)))
     return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight")
 
 
 def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
-    """Query x key: numbers with a sign, gray where none was computed."""
+    """Query x key, signed scores; gray where none was computed."""
     folded, end = fold(values, square=True), limit(values).at
     return _map(folded, queries, keys, theme, "differences", (-end, end), "score")
 
@@ -238,7 +238,7 @@ def _map(
 
 
 def _rounded(values: Floats) -> Floats:
-    """Four digits are what the hover text shows."""
+    """Round to the four digits that the hover text shows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = np.float32(10.0) ** (3 - np.floor(np.log10(np.abs(values))))
         rounded = np.rint(values * digits) / digits
@@ -265,7 +265,7 @@ Shape = Literal["step", "sum", "norm"]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a step stands."""
+    """The position of a step."""
 
     x: int
     y: int
@@ -276,7 +276,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line from step ``start`` to step ``end``; ``path`` as SVG writes it."""
+    """A line from step ``start`` to step ``end``; ``path`` is an SVG path."""
 
     start: int
     end: int
@@ -329,9 +329,9 @@ def flow(steps: Sequence[Step], wires: Sequence[Wire]) -> Flow:
 
 
 def lane_of(wires: Sequence[Wire], start: int, end: int) -> int:
-    """The lane in which a line runs down: of its ends the one further to the right, where nobody stands between.
+    """The lane in which a line runs down: of its ends' lanes the rightmost that is free between them.
 
-    Where others stand in both lanes, it goes around them in a lane of its own.
+    Where other steps occupy both lanes, the line gets a lane of its own.
     """
     between = {wires[row].lane for row in range(start + 1, end)}
     ends = sorted({wires[start].lane, wires[end].lane}, reverse=True)

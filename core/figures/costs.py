@@ -1,6 +1,6 @@
 """Costs as figures: bytes on a device as stacked bars, hours by device, and the KV cache against the length of a text.
 
-A component has its color and its hatching in every figure; a device's memory is a line that bars stay below or cross.
+A component keeps its color and hatching in every figure; a line marks the device's memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WRAP = 19
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its label and its components in bytes."""
+    """A bar: its label and its components in bytes."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
@@ -49,7 +49,7 @@ class Bar:
 
 def held_bars(stacks: Sequence[Bar], limit: float | None = None, *, limit_name: str = "", theme: Theme) -> go.Figure:
     """Stacked bars of bytes; a dashed line at ``limit`` bytes where there is one. The chosen bar's label is bold."""
-    # long labels wrap, so that bars keep their room on a telephone
+    # long labels wrap, so that bars keep their width on a phone
     wrapped = ["<br>".join(map(label, wrap(bar.label, _WRAP))) for bar in stacks]
     series = [
         Series(part, [a / 1e9 for a in amounts], *PARTS[part], words=[f"{part}: {in_bytes(a)}" for a in amounts])
@@ -96,7 +96,7 @@ def held_alt(stacks: Sequence[Bar], limit: float | None = None) -> str:
 
 
 def held_rows(stacks: Sequence[Bar]) -> list[dict[str, object]]:
-    """The bars as rows of bytes: what, each component, in all."""
+    """The bars as table rows in bytes: label, each component, total."""
     shown = _by_part(stacks)
     return [
         {
@@ -110,7 +110,7 @@ def held_rows(stacks: Sequence[Bar]) -> list[dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """One line: a model, and bytes at each of the lengths."""
+    """One model's line: bytes at each sequence length."""
 
     name: str
     lengths: tuple[int, ...]
@@ -118,7 +118,7 @@ class Growth:
 
 
 def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
-    """Bytes of the KV cache against the length of a text, both on logarithmic scales; a line at the chosen length."""
+    """KV-cache bytes against sequence length on two logarithmic axes; a line marks the selected length."""
     colors = (*theme.categorical, FILLS[6])
     drawn = [
         Line(
@@ -152,7 +152,7 @@ def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
 def hours_bars(
     names: Sequence[str], hours: Sequence[float], texts: Sequence[str], chosen: str, *, theme: Theme
 ) -> go.Figure:
-    """Hours by device as bars; the chosen one is dark and its name bold."""
+    """Hours by device as bars; the selected bar is dark and its name bold."""
     colors = [FILLS[0] if name == chosen else FILLS[1] for name in names]
     return bars(
         [f"<b>{label(name)}</b>" if name == chosen else label(name) for name in names],

@@ -1,6 +1,6 @@
-"""The learning curves of several models in one picture: a measure over the training tokens, a line for each model.
+"""Learning curves of several models in one figure: a measure against training tokens, a line per model.
 
-A line has its branch's color in one of three shades, and a dash and a marker that no other line has. A few lines are
+A line has its branch's color in one of three shades, and a unique dash and marker. A few lines are
 named in a legend. Of many, a line is named at its end where no other line is in the way; the others under the pointer.
 """
 
@@ -43,7 +43,7 @@ class Line:
 
 
 def value_at(line: Line, tokens: int) -> float | None:
-    """What ``line`` says at so many tokens, on the straight line between its neighbors; None outside its range."""
+    """The value of ``line`` at ``tokens``, linearly interpolated; None outside its range."""
     if not line.tokens[0] <= tokens <= line.tokens[-1]:
         return None
     return float(np.interp(tokens, line.tokens, line.values))
@@ -60,7 +60,7 @@ def learning_curves(
     """``measure`` against the training tokens.
 
     :param log: whether tokens are on a logarithmic scale.
-    :param mark: so many tokens are marked by an upright line.
+    :param mark: the number of tokens that a vertical line marks.
     """
     low, high = _range([value for line in lines for value in line.values])
     span, few = _tokens_range(lines, log), len(lines) <= _IN_LEGEND
@@ -135,7 +135,7 @@ def _tokens_range(lines: Sequence[Line], log: bool) -> list[float]:
 def _names(
     lines: Sequence[Line], ends: tuple[float, float], span: Sequence[float], theme: Theme, log: bool
 ) -> list[Json]:
-    """The names, each to the right of its line's end, of those lines into whose name no other line runs."""
+    """The names to the right of the lines' ends, without those that another line would cross."""
 
     def places(line: Line) -> list[tuple[float, float]]:
         """The line's points, as shares of the picture's width and height."""

@@ -1,4 +1,4 @@
-"""What truncation does to the next token: bars before and after it, removed candidates hatched, and its threshold."""
+"""Truncation of the next-token distribution: bars before and after, removed candidates hatched, and the threshold."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def truncation_bars(
     """Two bars a token: the probability before truncation (wide, gray, hatched where removed) and after it.
 
     Args:
-        names: how the tokens of ``effect.rows`` read.
+        names: of the tokens of ``effect.rows``.
         taken: id of the sampled token; its label is bold.
     """
     texts = [f"{percent(row.before)} → {'cut' if row.removed else percent(row.after)}" for row in effect.rows]
     words, hatch = _words(names, texts), ["/" if row.removed else "" for row in effect.rows]
     right = max([max(row.before, row.after) for row in effect.rows], default=1e-9) / _BARS
-    # the numbers stand in a column of their own, where no line crosses them
+    # a separate column for the numbers, where no line crosses them
     column = scatter(
         [right] * len(texts), list(range(len(texts))), "text", text=texts, textposition="middle left", **HIDDEN
     )
@@ -61,7 +61,7 @@ def truncation_bars(
 def surprisal_bars(
     effect: RuleEffect, names: Sequence[str], color: str, *, taken: int | None = None, theme: Theme
 ) -> go.Figure:
-    """The surprisal of each token in bits, and the entropy as a line: typical sampling keeps what is near it."""
+    """The surprisal of each token in bits, and the entropy as a line: typical sampling keeps tokens near it."""
     entropy = effect.summary.entropy
     texts = [f"{row.surprisal:.1f} bits{', cut' if row.removed else ''}" for row in effect.rows]
     series = Series(
@@ -101,7 +101,7 @@ def truncation_alt(effect: RuleEffect, names: Sequence[str], what: str) -> str:
 
 
 def _threshold(effect: RuleEffect, theme: Theme) -> tuple[list[Trace], Json]:
-    """The line where truncation ends: traces and what it adds to the layout."""
+    """The line at the truncation threshold: its traces and its layout."""
     around, rows = effect.summary, effect.rows
     dashed: Json = {"color": theme.ink, "width": 1.5, "dash": "dash"}
     if around.rule == "min_p" and rows:

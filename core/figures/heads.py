@@ -31,7 +31,7 @@ _MODEL = 118
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """The heads of one branch; all sequences are as long."""
+    """The heads of one branch; all sequences have equal length."""
 
     title: str
     color: str
@@ -45,7 +45,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """Where one word attends to in one model."""
+    """One word's attention weights in one model."""
 
     title: str
     color: str
@@ -56,14 +56,14 @@ class Row:
 
 
 def means(depth: Sequence[float], score: Sequence[float]) -> list[float | None]:
-    """The mean score in each quarter of the depth; None where no head is."""
+    """The mean score in each quarter of the depth; None for a quarter without heads."""
     quarter = np.minimum((np.asarray(depth) * QUARTERS).astype(int), QUARTERS - 1)
     values = np.asarray(score, dtype=np.float64)
     return [float(values[quarter == q].mean()) if (quarter == q).any() else None for q in range(QUARTERS)]
 
 
 def depth_dots(groups: Sequence[Dots], *, theme: Theme) -> go.Figure:
-    """One dot a head, a trace for each group in the given order, and the mean of every quarter of the depth.
+    """One dot per head, a trace per group in the given order, and the mean of each quarter of the depth.
 
     Curve i is group i, and its point j the group's j-th head.
     """
@@ -116,7 +116,7 @@ def depth_dots(groups: Sequence[Dots], *, theme: Theme) -> go.Figure:
 def sharp_and_idle(
     names: Sequence[str], sharpness: Sequence[float], bits: Sequence[float], color: str, *, theme: Theme
 ) -> go.Figure:
-    """One dot a head: its attention sharpness and the effect of ablating it in bits (square-root scale)."""
+    """One dot per head: attention sharpness against the effect of ablation in bits (square-root scale)."""
     roots = np.sqrt(np.asarray(bits, dtype=np.float64))
     top = max(0.3, float(roots.max(initial=0.0)))
     ticks = [t for t in (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if t**0.5 <= top]
@@ -147,7 +147,7 @@ def sharp_and_idle(
 def best_heads(
     rows: Sequence[RelationCounts], published: Mapping[str, tuple[float, int, int]], color: str, *, theme: Theme
 ) -> go.Figure:
-    """One line a relation: a dot with its interval, a bar at the fixed-offset baseline, a ring for BERT-base."""
+    """One row per relation: a dot with its interval, a bar at the fixed-offset baseline, a ring for BERT-base."""
     names = [row.relation for row in rows]
     lows, highs = zip(*(row.interval for row in rows), strict=True)
     accuracy = [row.accuracy for row in rows]

@@ -1,7 +1,7 @@
-"""Heat maps: every map of numbers, of differences and of kinds is drawn here.
+"""Heat maps of values, of differences and of categories.
 
-Amounts run from the page's ground, differences through it, kinds have a color each. Numbers in cells are black or
-white, whichever stands out more from its own cell: one color for all leaves the middle of a scale hard to read.
+Scales of values start at the page's background, those of differences pass through it. Numbers in cells are black or
+white by contrast with their own cell: with one color for all, the middle of a scale is hard to read.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LONGEST = 14
 
 
 class Labels(NamedTuple):
-    """One side of a map: where its cells stand on the axis, and how the axis names them."""
+    """One axis of a map: the positions of its cells, and their tick labels."""
 
     at: Sequence[Any]
     axis: Json
 
 
 def names(texts: Sequence[str], every: int = 1, **axis: Any) -> Labels:
-    """Positions 0, 1, ... with every so manieth name; escaped here."""
+    """Positions 0, 1, ... with every ``every``-th name as tick label; escaped here."""
     return Labels(list(range(len(texts))), ticks(texts, every) | BARE | axis)
 
 
@@ -48,7 +48,7 @@ def numbers(count: int, **axis: Any) -> Labels:
 
 
 def tokens(texts: Sequence[str], each: int = 1, **axis: Any) -> Labels:
-    """Tokens as unlike categories, ``3 · cat``, shown without their numbers; ``each`` of them make a cell."""
+    """Tokens as distinct categories, ``3 · cat``, shown without the numbers; a cell covers ``each`` tokens."""
     at = [f"{i + 1} · {label(texts[i])}" for i in range(0, len(texts), each)]
     few = len(at) <= _EVERY_TOKEN
     return Labels(
@@ -79,9 +79,9 @@ def cells(
     """The trace of a map; NaN where nothing was computed.
 
     Args:
-        scale: for kinds a color each, of the numbers 0, 1, ....
-        ends: where the scale begins and ends, by default at the largest number.
-        colorbar: its title, or all of it; none where the numbers stand in the cells.
+        scale: for categories 0, 1, ..., a color each.
+        ends: of the scale, by default those of the data.
+        colorbar: its title or its layout; None where the cells show the numbers.
     """
     if isinstance(scale, str):
         colors = theme.amounts if scale == "amounts" else theme.differences
@@ -122,13 +122,13 @@ def heat_map(
     layout: Json | None = None,
     **trace: Any,
 ) -> go.Figure:
-    """A map with rows downwards and the names of its columns on top.
+    """A heat map with rows downwards and column names on top.
 
     Args:
         texts: written into the cells.
         mono: whether texts and hover texts are tokens.
         more: traces over the map.
-        layout: frames and what else is the picture's own.
+        layout: frames and other additions to the layout.
         trace: as :func:`cells` takes it.
     """
     ground = cells(values, down, across, theme, **trace)
@@ -151,7 +151,7 @@ def heat_map(
 
 
 def write(ground: Trace, texts: Sequence[Sequence[str]], size: int, family: str | None) -> Trace:
-    """(R, C) texts in the cells of a map, each in its own ink."""
+    """(R, C) texts in the cells of a map, each in black or white."""
     ink = inks(np.nan_to_num(ground["z"]), ground["colorscale"], ground["zmin"], ground["zmax"])
     return scatter(
         [x for _ in ground["y"] for x in ground["x"]],

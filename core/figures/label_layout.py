@@ -1,9 +1,9 @@
-"""Where names stand, so that none covers another: text widths, boxes, and a greedy search around each point.
+"""Label layout without overlaps: text widths, boxes, and a greedy search around each point.
 
-A name is tried beside its point and then on wider and wider rings; the first free place is taken, the most crowded
-points choosing first. From a distance on, a thin line leads from the name to its point. The search is greedy: where a
-name is left over, all choose anew and that one first. It may still fail in a picture that is too small: the caller then
-makes it higher, or leaves the name out.
+A label is tried beside its point, then on wider and wider rings; it takes the first free position, the most crowded
+points first. Beyond a distance, a thin line connects label and point. The search is greedy: where a label
+finds no position, the search restarts with it. In a figure that is too small it may still fail: the caller then
+makes the figure higher, or omits the label.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEADS = 10
 
 
 def text_width(text: str, size: float = SIZE) -> float:
-    """Pixels that ``text`` takes at most in a common sans-serif font."""
+    """An upper bound on the width of ``text`` in pixels, in a common sans-serif font."""
     return size * sum(_OF.get(letter, 0.9) for letter in text)
 
 
@@ -80,7 +80,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a name belongs to: a marker's center and radius."""
+    """A labeled marker: center, radius and name."""
 
     x: float
     y: float
@@ -89,7 +89,7 @@ class Point:
 
 
 def place_labels(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
-    """A box for every name, none on another nor on a marker; None where no place was free."""
+    """A box for every label, clear of each other and of the markers; None where no position was free."""
     near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
     order = sorted(range(len(points)), key=lambda i: (-near[i], points[i].x))
     best = placed = _place_in_order(points, bounds, order)
@@ -103,7 +103,7 @@ def place_labels(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]
 
 
 def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[Box | None]:
-    """A box for every name, chosen in this order."""
+    """A box for every label, placed in this order."""
     taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []
     boxes: list[Box | None] = [None] * len(points)
@@ -111,7 +111,7 @@ def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) 
         point, names = points[i], [box for box in boxes if box]
         for box in _free(point, taken, bounds):
             line = (*box.nearest(point.x, point.y), point.x, point.y)
-            led = _length(line) > point.r + LEADS
+            led = math.dist(line[:2], line[2:]) > point.r + LEADS
             if any(_cuts(other, box) for other in leads) or (led and any(_cuts(line, name) for name in names)):
                 continue
             boxes[i] = box
@@ -123,13 +123,13 @@ def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) 
 
 
 def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
-    """Places for a point's name that lie in ``bounds`` and on nothing that is ``taken``, the best first."""
+    """Positions for a point's label inside ``bounds`` and clear of the ``taken`` boxes, best first."""
     width = text_width(point.name)
     left, top = _around(point, width)
     right, bottom = left + width, top + HEIGHT
     inside = (left >= bounds.left) & (right <= bounds.right) & (top >= bounds.top) & (bottom <= bounds.bottom)
     edges = np.array([(box.left, box.top, box.right, box.bottom) for box in taken])  # [taken, 4]
-    overlapping = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [places, taken]
+    overlapping = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [candidates, taken]
     overlapping &= (top[:, None] < edges[:, 3]) & (bottom[:, None] > edges[:, 1])
     return [
         Box(float(left[i]), float(top[i]), width, HEIGHT) for i in np.flatnonzero(inside & ~overlapping.any(axis=1))
@@ -137,7 +137,7 @@ def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
 
 
 def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
-    """Left and top of places for a name, the best first: right, left, above, below, then rings of :data:`_TURNS`."""
+    """Left and top of candidate positions, best first: right, left, above, below, then rings of :data:`_TURNS`."""
     angle = 2 * np.pi * np.arange(_TURNS) / _TURNS
     dx, dy = (np.tile(part, len(_RINGS)) for part in (np.cos(angle), np.sin(angle)))
     ring = np.repeat(np.array(_RINGS, dtype=float), _TURNS)
@@ -150,10 +150,6 @@ def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
         [[beside, beside, point.y - point.r - HEIGHT - 1, point.y + point.r + 1], y - HEIGHT / 2 + dy * HEIGHT / 2]
     )
     return lefts, tops
-
-
-def _length(line: tuple[float, float, float, float]) -> float:
-    return math.hypot(line[2] - line[0], line[3] - line[1])
 
 
 def _cuts(line: tuple[float, float, float, float], box: Box) -> bool:

@@ -10,7 +10,7 @@ from core.content import content
 
 
 def sentence(part: str, /, **values: str | int) -> str:
-    """What a figure shows, for screen readers: a part of ``assets/content/figures/alt.md``."""
+    """A figure's text alternative: a part of ``assets/content/figures/alt.md``."""
     return content("figures", "alt").part(part, **values)
 
 
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def with_unit(value: str, unit: str) -> str:
-    """A number with its unit, if it has one: ``33.2%``, ``1.31 bits``."""
+    """A number with its unit, if any: ``33.2%``, ``1.31 bits``."""
     return f"{value}{unit}" if unit.startswith("%") else f"{value} {unit}".strip()
 
 
@@ -57,7 +57,7 @@ def _scaled(number: int) -> tuple[float, str, str]:
 
 
 def _digits(value: float, digits: int) -> str:
-    """``value`` (1 to 999.99...) with so many digits in all, counted after rounding: 99.96 in three is 100."""
+    """``value`` (1 to 999.99...) with ``digits`` significant digits after rounding: 99.96 in three is 100."""
     for decimals in (digits - 1, digits - 2, digits - 3):
         text = f"{value:.{decimals}f}"
         if len(text.replace(".", "").lstrip("-")) <= digits:
@@ -83,7 +83,7 @@ def in_operations(count: float) -> str:
 
 
 def in_time(seconds: float) -> str:
-    """A span in the unit that suits it: ``42 seconds``, ``3.1 hours``, ``34 days``, ``355 years``."""
+    """A duration in a suitable unit: ``42 seconds``, ``3.1 hours``, ``34 days``, ``355 years``."""
     for step, unit, below in ((1, "seconds", 120), (60, "minutes", 120), (3600, "hours", 72), (86400, "days", 730)):
         if seconds < step * below:
             return f"{seconds / step:,.2g} {unit}" if seconds < 10 * step else f"{seconds / step:,.0f} {unit}"

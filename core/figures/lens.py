@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def layer_names(count: int) -> list[str]:
-    """What the rows are called: the embeddings, then each layer from 1."""
+    """Names of the rows: the embeddings, then each layer from 1."""
     return ["embeddings", *(f"layer {i}" for i in range(1, count))]
 
 
 def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
-    """Layers down, their predictions across, the most probable first; the final prediction is framed wherever it is."""
+    """Layers down, top predictions across, the most probable first; the final prediction has a frame."""
     k = max(len(guess.tokens) for guess in trajectory.predictions)
     shown = np.full((len(trajectory.predictions), k), np.nan, dtype=np.float32)
     texts = [[""] * k for _ in trajectory.predictions]

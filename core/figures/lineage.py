@@ -1,6 +1,6 @@
 """The family as data: every system with its month, its counted sizes and its parent; lines of descent; growth.
 
-A size is counted from the kept module tree of the published shape, so the same rule holds for every system; one that
+A size is counted from the stored module tree of the published shape, so one rule holds for every system; a size that
 was never published has none. A record's sizes may be younger than its month, so growth is told by the year in which a
 system began, never as the date of a size.
 """
@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def at(self) -> int:
-        """Months since the year nought, so that times can be subtracted."""
+        """Months since year 0, so that dates can be subtracted."""
         return self.year * 12 + self.month - 1
 
     @property
@@ -115,7 +115,7 @@ def line_of(slug: str, all_entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def records(shown: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Those that were larger than everything shown before them, oldest first."""
+    """Systems larger than every earlier one shown, oldest first."""
     rows: list[Entry] = []
     for entry in sorted(shown, key=lambda entry: entry.at):
         if entry.largest and entry.largest > (rows[-1].largest or 0 if rows else 0):
@@ -129,7 +129,7 @@ def tops(shown: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def leap(shown: Iterable[Entry]) -> tuple[Entry, Entry, float] | None:
-    """The largest step between the tops of two years in a row, as a factor; None where no two years follow."""
+    """The largest ratio between the records of two consecutive years; None without such a pair."""
     leaders = tops(shown)
     steps = [
         (before, after, (after.largest or 0) / (before.largest or 1))
@@ -140,6 +140,6 @@ def leap(shown: Iterable[Entry]) -> tuple[Entry, Entry, float] | None:
 
 
 def middle(shown: Iterable[Entry]) -> int | None:
-    """The middle one of the largest sizes (the lower one of two); None where there are no sizes."""
+    """The (lower) median of the systems' largest sizes; None without sizes."""
     counted = [entry.largest for entry in shown if entry.largest]
     return median_low(counted) if counted else None

@@ -1,4 +1,4 @@
-"""Lines over layers, lengths and sizes: they differ by dash and marker as well as by color."""
+"""Line charts over layers, lengths and sizes; lines differ by dash and marker as well as by color."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line:
     ranges: Sequence[tuple[float, float]] | None = None
     """Least and largest of what each value is the median of, as thin bars."""
     words: Sequence[str] | None = None
-    """What each point is under the pointer; in a ``hover`` it is ``%{customdata}``."""
+    """Each point's hover text; in a ``hover`` template it is ``%{customdata}``."""
 
 
 def line_chart(
@@ -51,9 +51,9 @@ def line_chart(
 ) -> go.Figure:
     """Lines over positions.
 
-    :param names: of the positions 0, 1, ...; numbers where there are none.
-    :param across: what the positions are.
-    :param at: a position with an upright line.
+    :param names: of the positions 0, 1, ...; without them, axis ticks are numbers.
+    :param across: title of the x-axis.
+    :param at: a position that a vertical line marks.
     """
     traces: list[Trace] = []
     for number, line in enumerate(lines):
@@ -186,7 +186,7 @@ def _error_bars(line: Line) -> Trace:
 
 
 def _band(line: Line, spread: Sequence[float]) -> Trace:
-    """A pale band from a spread below the line to a spread above."""
+    """A pale band of one spread below and above the line."""
     both = [(value or 0.0, around) for value, around in zip(line.values, spread, strict=True)]
     return scatter(
         [*line.positions, *reversed(list(line.positions))],

@@ -33,7 +33,7 @@ _FLUSH = {"l": 0, "r": 0}
 
 
 def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> Json:
-    """Both sides of a map, long names cut and of many some left out."""
+    """Both axes of a map, with long names truncated and, of many, only some shown."""
 
     def side(texts: Sequence[str], **axis: Any) -> Labels:
         return names(
@@ -46,7 +46,7 @@ def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> Json:
 def _flags(
     filled: Bools, color: str, words: Sequence[Sequence[str]], theme: Theme, *, dots: bool, of: str = ""
 ) -> Json:
-    """What :func:`cells` needs for a map of yes (``color``, with a dot) and no; ``words`` of each cell are escaped."""
+    """Arguments of :func:`cells`: a boolean map, True in ``color`` with a dot; ``words`` of each cell are escaped."""
     return {
         "values": filled.astype(int),
         "scale": (theme.raised, color),
@@ -86,9 +86,9 @@ def mask_map(
     small: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """One mask, (queries, keys); ``of`` names it under the pointer.
+    """One mask, (queries, keys); ``of`` names it in hover texts.
 
-    :param small: beside others, with names and dots only where there are few tokens.
+    :param small: for several maps side by side; names and dots only where there are few tokens.
     """
     axes, most = _axes(rows, columns), max(allowed.shape)
     height = 110 + min(24 * len(rows), 480)

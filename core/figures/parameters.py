@@ -1,4 +1,4 @@
-"""Where the parameters of a network are: treemap and sunburst of one tree, bars that compare two or several.
+"""Parameters by module: treemap and sunburst of one tree, bars that compare two or more.
 
 Areas are parameters. A run of equal layers is one rectangle, ``12 x BertLayer``, as large as all twelve; what is inside
 it stands for all twelve as well. A shared tensor is drawn once, where it is counted. No torch, no streamlit here.

@@ -1,7 +1,7 @@
-"""How every figure is built: its traces and its layout at once, on the template of a theme.
+"""The builder of every figure: traces and layout on a theme's template.
 
-A template carries fonts, inks, grounds, grid lines, hover labels and margins; a figure says only what is its own. Given
-at once, a figure is checked once, which ``update_layout`` and ``add_trace`` do for each value again.
+A template carries fonts, colors, grid lines, hover labels and margins; a figure adds only its own settings. Passed
+together, they are validated once; ``update_layout`` and ``add_trace`` would validate each value again.
 """
 
 from __future__ import annotations
@@ -122,19 +122,19 @@ def hover(texts: Sequence[str], of: str = "") -> Trace:
 
 
 def upright(x: float, *, row: int = 1, **line: Any) -> Json:
-    """A line at ``x`` through the whole height of a chart; in a column of charts ``row``, from 1 at the top."""
+    """A vertical line at ``x``; in a column of charts in ``row``, from 1 at the top."""
     axis = "" if row == 1 else str(row)
     reach = {"xref": f"x{axis}", "yref": f"y{axis} domain"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, **reach, "line": line}
 
 
 def level(y: float, **line: Any) -> Json:
-    """A line at ``y`` through the whole width of a chart."""
+    """A horizontal line at ``y`` across the chart."""
     return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "xref": "x domain", "yref": "y", "line": line}
 
 
 def band(x0: float, x1: float, color: str, opacity: float) -> Json:
-    """The ground from ``x0`` to ``x1`` through the whole height of a chart."""
+    """A colored band from ``x0`` to ``x1`` over the chart's height."""
     ends = {"x0": x0, "x1": x1, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
     return {"type": "rect", **ends, "fillcolor": color, "opacity": opacity, "line": {"width": 0}}
 
@@ -145,7 +145,7 @@ def box(x0: float, x1: float, y0: float, y1: float, **line: Any) -> Json:
 
 
 def note(text: str, x: float, y: float, **looks: Any) -> Json:
-    """A text at a position; escape what is not ours."""
+    """A text at a position; the caller escapes visitors' texts."""
     return {"text": text, "x": x, "y": y, "showarrow": False, **looks}
 
 
@@ -155,11 +155,11 @@ def title(text: str, standoff: int | None = None) -> Json:
 
 
 def ticks(names: Sequence[str], every: int = 1) -> Json:
-    """Every so manieth of the names at the positions 0, 1, ...; escaped here."""
+    """Every ``every``-th of the names at positions 0, 1, ...; escaped here."""
     at = list(range(0, len(names), every))
     return {"tickmode": "array", "tickvals": at, "ticktext": [label(names[i]) for i in at]}
 
 
 def cut(text: str, room: int) -> str:
-    """``text`` with at most ``room`` characters."""
+    """``text`` truncated to ``room`` characters."""
     return text if len(text) <= room else text[: room - 1] + "…"

@@ -1,4 +1,4 @@
-"""Probabilities as horizontal bars, each written at its bar's end: predictions, several models, a discriminator."""
+"""Probabilities as labeled horizontal bars: predictions, several models, a discriminator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HATCHES = ("", "/", ".", "x")
 
 
 def percent(probability: float) -> str:
-    """A probability as a person reads it: ``97%``, ``3.1%``, ``0.04%``, ``< 0.01%``."""
+    """A probability as text: ``97%``, ``3.1%``, ``0.04%``, ``< 0.01%``."""
     value = 100 * probability
     if value >= 9.95:
         return f"{value:.0f}%" if value < 99.5 or value >= 99.995 else f"{value:.1f}%"
@@ -40,14 +40,14 @@ def prediction_bars(
     """Horizontal bars for ``labels`` (most probable first) with ``probabilities`` from 0 to 1.
 
     :param processed: the probabilities after temperature and truncation, drawn as a thin gray bar inside each bar.
-    :param chosen: the row that was taken; its label is bold and marked with an arrow.
+    :param chosen: the selected row; its label is bold and marked with an arrow.
     :param scale: the probability at the right edge; the largest one shown when None, so that bars of one picture are
         comparable with each other but not across pictures.
     """
     after = probabilities if processed is None else processed
     both = list(zip(probabilities, after, strict=True))
     numbers = [percent(p) if processed is None else f"{percent(p)} → {percent(k)}" for p, k in both]
-    # the number stands at the longer bar's end
+    # the number follows the longer bar
     texts = ["" if k > p else number for number, (p, k) in zip(numbers, both, strict=True)]
     series = [Series("before", probabilities, color, texts=texts, width=0.72, opacity=0.85)]
     if processed is not None:
@@ -61,7 +61,7 @@ def prediction_bars(
         theme,
         words=[label(text) for text in labels],
         size=15,
-        end=widest * (1.32 if processed is None else 1.75),  # the numbers stand to the right of the bars
+        end=widest * (1.32 if processed is None else 1.75),  # numbers to the right of the bars
         height=30 * len(labels) + 16,
         margin={"r": 14, "t": 4, "b": 4},
         barmode="overlay",
@@ -83,7 +83,7 @@ def compared_bars(
     truth: str | None = None,
     theme: Theme,
 ) -> go.Figure:
-    """Several bars a word, one of each of the ``series``, which differ by hatching as well.
+    """One bar per word and series; the ``series`` differ by hatching as well as by color.
 
     :param words: each with its probability in every series, the first on top.
     :param truth: the original word; its label is bold.

@@ -1,4 +1,4 @@
-"""Published figures as pictures: dots against a reference, a measure against size, two versions side by side.
+"""Published results as charts: dots against a reference, a measure against size, two versions side by side.
 
 Every picture is of one measure. Labels stand above their rows and figures right of them, so that the same picture
 serves 400 and 1,440 pixels. Differences are ``value - reference``, with the decimals that the figures are printed with.
@@ -54,7 +54,7 @@ class Point:
 
 
 def decimals(*printed: str) -> int:
-    """The most digits behind the point among figures as they are printed."""
+    """The largest number of decimals among the figures as printed."""
     return max((len(text.partition(".")[2]) for text in printed), default=0)
 
 
@@ -127,7 +127,7 @@ def scaling(points: Sequence[Point], axis: str, colors: Mapping[str, str], *, th
                 "lines+markers+text",
                 name=escaped(name),
                 text=[escaped(p.text) for p in own],
-                textposition=[_place(p, points) for p in own],
+                textposition=[_text_position(p, points) for p in own],
                 textfont={"size": 12},
                 line={"color": color, "width": 2, "dash": DASHES[number % len(DASHES)]},
                 marker={"color": color, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
@@ -142,7 +142,7 @@ def scaling(points: Sequence[Point], axis: str, colors: Mapping[str, str], *, th
     layout = _frame(axis, 400)
     layout["margin"] |= {"t": layout["margin"]["t"] + (26 if several else 2)}
     layout["annotations"][0]["yshift"] += 26 if several else 2
-    if any(_place(p, points).endswith("right") for p in points):  # a name at the edge is not cut off
+    if any(_text_position(p, points).endswith("right") for p in points):  # do not clip a name at the edge
         layout["margin"] |= {"r": 40}
     return figure(
         theme,
@@ -176,7 +176,7 @@ def scaling_alt(points: Sequence[Point], measure: str) -> str:
 
 
 def _right(row: Dot, base: Dot | None) -> str:
-    """What stands at the right edge: the figure, and its difference from the reference or from the version before."""
+    """The text at the right edge: the figure, and its difference from the reference or the previous version."""
     if row.before is not None:
         digits = decimals(row.printed, row.before_printed)
         return f"{row.before_printed} → {row.printed} ({signed(row.value - row.before, digits)})"
@@ -226,8 +226,8 @@ def _decades(points: Sequence[Point]) -> list[float]:
     return [low - room, high + room]
 
 
-def _place(point: Point, points: Sequence[Point]) -> str:
-    """Where a point's name does not lie on its own line, and away from the other series where one is near."""
+def _text_position(point: Point, points: Sequence[Point]) -> str:
+    """The text position that keeps a point's name off its own line and away from a nearby series."""
     own = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
     rising = own[-1].value >= own[0].value
     near = [p for p in points if p.series != point.series and 0.7 < p.parameters / point.parameters < 1.4]

@@ -94,7 +94,7 @@ def _square(cell: int, count: int) -> tuple[Labels, Labels]:
 
 
 def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
-    """(height, text) beside the picture: marks that stand too near to be read apart share a label."""
+    """(height, text) beside the figure; marks too close for separate labels share one."""
     placed: list[tuple[float, str]] = []
     for position, name in sorted(marks):
         middle = position // block_size * block_size + block_size / 2
@@ -132,7 +132,7 @@ def ranges(numbers: Sequence[int]) -> str:
 def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse", *, theme: Theme) -> go.Figure:
     """Scores of one head against the length of the text; ``here`` is the length of the text on the page.
 
-    ``name`` is what the attention is called that is not full.
+    ``name`` is that of the sparse attention.
     """
     lengths = [cost.tokens for cost in costs]
     full, sparse = [cost.full for cost in costs], [cost.sparse for cost in costs]
@@ -178,12 +178,12 @@ def sorted_text(
     *,
     theme: Theme,
 ) -> go.Figure:
-    """Where each byte (up the side) stands after sorting by bucket (along the bottom); lines cut the chunks.
+    """Each byte's position in the text (y) against its position after sorting by bucket (x); lines separate chunks.
 
     Args:
         order: (n',) positions in the sorted order; n and above are filling and are left out.
         buckets: (n,) bucket of each position.
-        labels: (n,) each byte as it reads.
+        labels: (n,) each byte as shown.
         chunk: positions of a chunk.
         marked: a position whose chunk and the previous one are shaded.
     """

@@ -39,7 +39,7 @@ SYMBOLS: dict[Branch | None, str] = {
 AXIS, ROW, PAD = 26.0, 22.0, 4.0
 """Pixels: the years above the picture, the least height of a row, the air above and below a lane."""
 HEIGHTS = (500.0, 600.0, 720.0)
-"""Of the picture by size: the first in which every name finds a place, else the last."""
+"""Of the figure by size: the first in which every label fits, else the last."""
 LEGEND = (10**7, 10**9, 10**11)
 _DOT = 6.0
 _PLAIN = 6.5
@@ -49,7 +49,7 @@ _STRIP = 34.0
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A system's marker and its name's box; ``label`` is None where the name found no room."""
+    """A system's marker and its label's box; ``label`` is None where none fits."""
 
     slug: str
     x: float

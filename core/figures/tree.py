@@ -1,6 +1,6 @@
 """Trees and lattices: a beam search, the merges of BPE, the lookups of WordPiece, the lattice of Unigram.
 
-In the pictures of one word its letters stand side by side along the foot.
+Figures of one word show its letters along the bottom.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SHOWN = 0.005
 
 
 def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
-    """A beam search downwards, a row a step: each node with its token and the sum of log-probabilities up to it.
+    """A beam search downwards, one row per step: each node with its token and cumulative log-probability.
 
     The best of a step is at the left; pruned branches are dotted and struck through.
     """
@@ -84,7 +84,7 @@ def beam_tree(tree: Tree, color: str, *, theme: Theme) -> go.Figure:
 
 
 def tree_pixels(tree: Tree) -> int | None:
-    """How wide the picture has to be for its tokens to be read; None where any screen has the room."""
+    """The width in pixels at which tokens are legible; None where any screen is wide enough."""
     return None if (width := _widest(tree)) <= _FITS else _NODE * width
 
 
@@ -134,8 +134,8 @@ def merge_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, 
     """BPE's merges as a tree over the letters, in the order in which they happened.
 
     Args:
-        leaves: the letters or bytes, as they are shown.
-        joins: (index of the left piece, the merged piece as it is shown, rank from 0), in order.
+        leaves: the letters or bytes, as shown.
+        joins: (index of the left token, the merged token as shown, rank from 0), in order.
     """
     traces: list[Trace] = []
     nodes = [(float(i), 0.0) for i in range(len(leaves))]
@@ -171,7 +171,7 @@ def merge_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, 
 
 
 def tries(word: str, attempts: Sequence[Try], *, theme: Theme) -> go.Figure:
-    """Every lookup in the vocabulary as a bar over the letters it covers, from the top down; hits are filled."""
+    """Every vocabulary lookup as a bar over the letters it covers, from the top down; matches are filled."""
     rows = list(attempts[:TRIES])
     traces = []
     for hit in (False, True):
@@ -215,7 +215,7 @@ def tries(word: str, attempts: Sequence[Try], *, theme: Theme) -> go.Figure:
 def lattice(
     text: str, edges: Sequence[Edge], weights: Sequence[float], best: Sequence[Edge], *, theme: Theme
 ) -> go.Figure:
-    """All pieces as arcs from gap to gap; thick ones lie on many likely segmentations, colored ones on the best.
+    """All tokens as arcs; width grows with the probability of the segmentations through them, color marks the best one.
 
     Args:
         weights: for each edge the probability that a segmentation goes through it.
@@ -282,7 +282,7 @@ def _word(
     up: Json,
     **layout: Any,
 ) -> go.Figure:
-    """A picture over the letters of a word, which stand at 0, 1, ... plus ``shift``."""
+    """A figure over the letters of a word, at x = 0, 1, ... plus ``shift``."""
     return figure(
         theme,
         traces,

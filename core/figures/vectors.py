@@ -1,6 +1,6 @@
 """Vectors as pictures: points of a plane by sense, cosines as a grid, numbers as strips of colored cells.
 
-Senses differ by color and by symbol, and each point carries the name of its line. What a visitor typed is escaped.
+Senses differ by color and symbol, and each point carries its line's name. Visitors' texts are escaped.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _hover(point: Point) -> str:
 
 
 def cosines(matrix: NDArray[np.floating], texts: Sequence[str], *, theme: Theme) -> go.Figure:
-    """(P, P) cosines as a grid with their values in the cells, the diagonal left out."""
+    """(P, P) cosines as a grid with their values in the cells, without the diagonal."""
     count = len(texts)
     itself = np.eye(count, dtype=bool)
     off = matrix[~itself]
@@ -199,12 +199,12 @@ def strips(
 
 
 def _short(texts: Sequence[str]) -> bool:
-    """Whether names fit side by side; of many only a few are written."""
+    """Whether names fit side by side; of many, only a few are shown."""
     return len(texts) > _MANY or max((len(name) for name in texts), default=0) * len(texts) <= 60
 
 
 def _every(texts: Sequence[str]) -> int:
-    """Every name where there are few, every second number where they would run together, of many about five."""
+    """Every name of a few, every second one where they would overlap, about five of many."""
     if len(texts) > _MANY:
         return max(1, len(texts) // 5)
     return 1 + (len(texts) > _SIDE_BY_SIDE and texts[-1].isdigit())
@@ -219,10 +219,10 @@ def pair_matrix(
     cosines: bool,
     theme: Theme,
 ) -> go.Figure:
-    """The matrix of a contrastive loss with every number in its cell; what the loss wants large has a frame.
+    """The matrix of a contrastive loss with its values in the cells; positive pairs have a frame.
 
     :param values: (rows, columns) cosines from -1 to 1, or probabilities from 0 to 1.
-    :param wanted: (rows, columns) the pairs that belong together.
+    :param wanted: (rows, columns) True for positive pairs.
     :param cosines: which of the two scales.
     """
     frames = [

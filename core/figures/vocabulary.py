@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """One tokenizer's numbers over the rows; ``hollow`` where a part of the text was unknown."""
+    """One tokenizer's values over the rows; ``hollow`` where part of the text maps to the unknown token."""
 
     name: str
     values: tuple[float, ...]
@@ -65,8 +65,8 @@ def growth(
 
 
 def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Theme) -> go.Figure:
-    """One row a language, one mark a tokenizer; a hollow mark says that a part of the text was unknown to it."""
-    # What is unknown makes a text look short: such numbers do not set the scale, and may stand at its end.
+    """One row per language, one mark per tokenizer; hollow where part of the text maps to the unknown token."""
+    # Unknown tokens shorten a text: such values do not set the scale and may be clipped to its end.
     sure = [value for item in series for value, hollow in zip(item.values, item.hollow, strict=True) if not hollow]
     top = 1.1 * max(sure or [value for item in series for value in item.values] or [1.0])
     traces = []
@@ -104,7 +104,7 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
 
 
 def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
-    """A bar a model: the embedding matrix, and the output matrix where it is another."""
+    """One bar per model: the embedding matrix, and the output matrix where it is untied."""
     series = [
         Series(
             name,

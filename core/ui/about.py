@@ -1,4 +1,4 @@
-"""The parts of About: whose work this stands on, what is installed, how to add models, how to cite."""
+"""The parts of About: attribution, installed packages, how to add models, how to cite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.ui.text_table import Row, TextTable, text_table
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something made by others (or, for some texts and weights, by this project)."""
+    """A third-party work (or, for some texts and weights, one of this project)."""
 
     name: str
     licence: str
@@ -40,7 +40,7 @@ class Attribution:
 
 @lru_cache(maxsize=1)
 def attribution() -> Attribution:
-    """What has to be shown, read once from ``data/attribution.toml``."""
+    """The required attribution, read once from ``data/attribution.toml``."""
     table = tomllib.loads((DATA / "attribution.toml").read_text(encoding="utf-8"))
     return Attribution(**{kind: tuple(Work(**row) for row in table[kind]) for kind in ("texts", "weights", "scripts")})
 
@@ -84,7 +84,7 @@ _BIBTEX = f"""@software{{transformer_atlas,
 
 
 def _installed(name: str) -> tuple[str, str]:
-    """Version and declared licence of an installed package."""
+    """Version and declared license of an installed package."""
     try:
         package = metadata(name)
     except PackageNotFoundError:
@@ -94,7 +94,7 @@ def _installed(name: str) -> tuple[str, str]:
 
 
 def short_license(declared: str) -> str:
-    """The first line of a declared licence; some packages paste the whole text there."""
+    """The first line of a declared license; some packages declare its whole text."""
     first = declared.strip().splitlines()[0] if declared.strip() else "see the package"
     return first if len(first) <= 40 else f"{first[:39]}…"
 

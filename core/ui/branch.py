@@ -58,7 +58,7 @@ TREE = (
 
 @dataclass(frozen=True, slots=True)
 class BranchView(View):
-    """What the visitor chose above the sections."""
+    """The visitor's choices above the sections."""
 
     system: System = field(kw_only=True)
     spec: CheckpointSpec | None = field(kw_only=True)
@@ -126,7 +126,7 @@ def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Map
 
 
 def _elsewhere(slug: str, systems: Mapping[str, System]) -> None:
-    """Lead to a system that a link looks for on the page of another branch."""
+    """Link to a system on another branch's page."""
     system = next((candidate for candidate in catalogue.systems() if candidate.slug == slug), None)
     if system is not None and slug not in systems and system.branch in BRANCH_TITLES:
         page_link(
@@ -166,7 +166,7 @@ def _home(system: System) -> CheckpointSpec | None:
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:
-    """Say when the model that runs is not this system but a relative of it, or another that was chosen."""
+    """Say so when the running model is not this system but a relative, or another chosen model."""
     if spec.slug == system.live.checkpoint:
         if not system.live.exact:
             st.caption(plain_terms(system.live.note))
@@ -257,7 +257,7 @@ def _parent_link(system: System, size: str | None) -> None:
 
 
 def _facts(view: BranchView) -> None:
-    """What is known about the system."""
+    """The facts of the system."""
     with sentences():
         facts_panel(view.system.slug)
     _foot(view)
@@ -274,7 +274,7 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
 
 
 def _no_model(view: BranchView, section: str) -> None:
-    """Say that nothing can run here for this system, and where it runs or what would change that."""
+    """Say that no live model is available for this system, and where it runs or how to get one."""
     home = _home(view.system)
     if home is None or home.branch == view.state.page:
         info(_words("No model of this branch", system=view.system.name))

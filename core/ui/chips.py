@@ -1,4 +1,4 @@
-"""Token chips: a sentence as a row of buttons, one a token, that a page lets its visitor choose from.
+"""Token chips: a sentence as a row of selectable buttons, one per token.
 
 The caller owns the choice. It passes what is selected now and gets back what is selected after the last click, already
 in the run that the click started::
@@ -55,12 +55,12 @@ def token_chips(
     :param key: a key that no other widget of the page has.
     :param multi: whether several positions may be selected at once.
     :param accent: a branch (``"encoder"``, ...) or a color as ``#rrggbb``.
-    :param label: what the row is, for screen readers.
+    :param label: the row's accessible name.
     :param disabled: positions that cannot be chosen.
     :param held: positions that show as selected and cannot be changed; they are not returned.
     :param groups: a number for each token; with ``multi``, equal numbers are chosen together (whole words).
     :param bars: one number from 0 to 1 a token, drawn as a thin bar along the chip's foot.
-    :param notes: one more thing to say about each token on hover.
+    :param notes: added to each token's tooltip.
     :param clearable: with ``multi=False``: whether choosing the selected chip again clears the choice.
     """
     off = set(disabled) | set(held)
@@ -93,7 +93,7 @@ def text_color_on(color: str) -> str:
 def _chip(
     token: Token | str, index: int, off: bool, bars: Sequence[float] | None, notes: Sequence[str] | None
 ) -> dict[str, Any]:
-    """What the browser needs to draw one chip."""
+    """The props of one chip."""
     note = notes[index] if notes is not None else ""
     if isinstance(token, str):
         title = f"token {index}" + (f", {note}" if note else "")

@@ -1,9 +1,9 @@
-"""The one bridge to JavaScript: a component is a folder of ``assets/components``, and what it may send back.
+"""The bridge to JavaScript: a component is a folder of ``assets/components`` and the message it may send.
 
 A folder holds one ``.html``, and ``.css`` and ``.js``, each kind joined in the order of the names. The script is given
-``data`` and sends ``setTriggerValue("sent", message)``. What a browser sends is anybody's: a message is kept only if it
-has the fields of the component's `Message`, each of its type and within its range, and nothing beside them. What only
-a page knows, such as how many tokens there are, it asks of the message when it takes it.
+``data`` and sends ``setTriggerValue("sent", message)``. A browser's message is untrusted: it is accepted only if it
+has exactly the fields of the component's `Message`, each of its type and within its range. What only
+a page knows, such as the number of tokens, the page checks when it takes the message.
 
 A component whose message counts what the visitor did draws an answer only if ``data.count`` is at least its own
 count: an answer to an older click must not undo a newer one.
@@ -77,7 +77,7 @@ class Component(Generic[Sent]):
             self._mount(key=key, data=props, height=height, on_sent_change=partial(self.receive, key))
 
     def sent(self, key: str) -> Sent | None:
-        """What the visitor has done since this was asked last. Ask before the component is drawn."""
+        """The message sent since the last call; call it before the component is drawn."""
         message: Sent | None = st.session_state.pop(f"{key}--sent", None)
         return message
 

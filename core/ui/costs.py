@@ -1,4 +1,4 @@
-"""What a size costs, computed here: the lines that facts, trees and the table of all systems show."""
+"""Computed costs of a size: the lines that facts, trees and the table of all systems show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
 
 def lines(slug: str, size: str) -> tuple[Line, ...]:
-    """Everything that follows from the tree and the shape of a size; what is missing, :func:`left_out` tells."""
+    """All costs that follow from a size's tree and shape; :func:`left_out` explains missing ones."""
     root, shape = anatomy.tree(slug, size), shape_of(slug, size)
     roles = [f"{role} {short(n)} ({percent(n / root.total)})" for role, n in by_role(root).items() if n]
     count = root.parameters

@@ -1,4 +1,4 @@
-"""A table to sort, search and see whole, with a file of its rows: the only caller of ``st.dataframe``.
+"""A table that sorts, searches and opens full-screen, with a download: the only caller of ``st.dataframe``.
 
 Streamlit's own toolbar would write the file in the browser, formulas of spreadsheets and all; the page's style hides
 its button. What a visitor downloads here is written by :class:`core.table.Table`.
@@ -32,7 +32,7 @@ def data_table(
 
     Args:
         name: None where the caller offers a file of the same numbers beside the table.
-        alt: what the table holds, for those who cannot see it; plain text.
+        alt: the table's text alternative; plain text.
         key: needed where a page has several tables of this name.
     """
     st.dataframe(

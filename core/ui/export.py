@@ -1,4 +1,4 @@
-"""Every download of the app, with one wording and one way of naming files: tables, pictures, pages and archives.
+"""Every download of the app, with uniform labels and file names: tables, images, pages and archives.
 
 An HTML page that is downloaded holds what was drawn and nothing else: no script, and no request, which its policy
 forbids. Its colors are those of the theme in which it was downloaded. A chart's files are made by the browser out of
@@ -45,7 +45,7 @@ def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip
     Args:
         kind: a key of ``_KINDS``.
         of: which of several files of this kind that stand side by side.
-        tip: what the file holds, for a pointer that rests on the button.
+        tip: the button's tooltip.
     """
     ending, mime = _KINDS[kind]
     st.download_button(
@@ -80,7 +80,7 @@ def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[
     Args:
         chart: the key of a plotly chart on this page.
         title: what the chart is; plain text.
-        alt: what it shows, for those who cannot see it; plain text.
+        alt: the text alternative; plain text.
         table: makes it when somebody asks for it; None where a file beside the chart has it already.
     """
     menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")

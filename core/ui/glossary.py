@@ -1,4 +1,4 @@
-"""Terms in our own texts as links to the glossary: the first mention of each on a page, and no more.
+"""Links from the app's texts to the glossary: the first mention of each term on a page.
 
 ``terms`` takes Markdown of ours and leaves code, formulas, links and headings alone; ``plain_terms`` takes
 plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, a ``Linker`` those of a whole table. What a

@@ -1,4 +1,4 @@
-"""A picture with all that it owes a visitor: a description, its numbers as a table, and both as files."""
+"""A chart with its text alternative, its numbers as a table, and both as downloads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | Non
     """Draw ``figure``; what is selected in it, if ``on_select`` is given.
 
     Args:
-        alt: what it shows, for those who cannot see it.
+        alt: the text alternative.
         config: plotly's, by default without its bar of buttons.
     """
     return st.plotly_chart(figure, theme=None, key=key, alt=alt, config=config or {"displayModeBar": False}, **select)
@@ -81,7 +81,7 @@ def _scrolling(slug: str) -> DeltaGenerator:
 
 
 def table_menu(table: Table | Callable[[], Table], title: str, key: str, file: str | None = None) -> None:
-    """A table on request: it is made and sent to the browser when somebody opens it.
+    """A table on request: created and sent to the browser when a visitor opens it.
 
     Args:
         file: names its download, where no picture beside it offers one.

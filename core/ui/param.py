@@ -42,7 +42,7 @@ class Param(ABC, Generic[T]):
     @property
     @abstractmethod
     def carried(self) -> link.Parameter:
-        """How a link carries it."""
+        """The URL parameter."""
 
     def with_(self, **changes: Any) -> Self:
         """The same parameter, narrowed to what a run knows."""
@@ -105,7 +105,7 @@ class Control(Param[T]):
         return chosen
 
     def _common(self, state: PageState, slot: str) -> dict[str, Any]:
-        """What all widgets take."""
+        """Arguments of all widgets."""
         return {
             "key": state.key(slot),
             "help": self.help or state.helps.get(self.name),

@@ -91,9 +91,9 @@ def switch_off(view: View) -> None:
 
 
 def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view: View) -> str:
-    """Where the session holds the codes of the heads that are ablated: first what the link says.
+    """The session key of the ablated heads' codes, initialized from the link.
 
-    A link without any opens with the head of the largest effect ablated, as an example.
+    Without codes in the link, the head of the largest effect is ablated as an example.
     """
     slot = view.state.key(f"off.heads.{spec.slug}")
     if slot not in st.session_state:
@@ -110,7 +110,7 @@ def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view
 
 
 def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None) -> None:
-    """The predictions with all heads, and without those that are ablated."""
+    """Draw the predictions with all heads and without the ablated ones."""
     st.markdown(f"**{plain(question_of(spec, task))}**")
     changes = ablation.changes[:8]
     tokens, before, after = ([getattr(change, name) for change in changes] for name in ("token", "before", "after"))
@@ -171,7 +171,7 @@ def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: Chec
 
 
 def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None:
-    """Examples, each of which ablates just the heads that it names."""
+    """Buttons that ablate exactly the heads they name."""
     heads = sorted(effect.head for effect in own.values())
     most = next(iter(own.values())).head
     idle = min(own.values(), key=lambda effect: effect.bits * 20 - (effect.sharpness or 0.0))
@@ -179,7 +179,9 @@ def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None
 
     def button(label: str, name: str, ablated: list[Head], **more: bool | str) -> None:
         codes = list(map(_code, ablated))
-        st.button(label, key=view.state.key(f"off.{name}"), on_click=_put, args=(slot, codes), **more)  # type: ignore[arg-type]
+        st.button(
+            label, key=view.state.key(f"off.{name}"), on_click=st.session_state.update, args=({slot: codes},), **more
+        )  # type: ignore[arg-type]
 
     with st.container(horizontal=True):
         button(f"Largest effect: {_code(most)[1:]}", "most", [most])
@@ -191,10 +193,6 @@ def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None
         help = view.words.part("All others")
         button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
         button("Ablate none", "none", [], disabled=not off)
-
-
-def _put(slot: str, codes: list[str]) -> None:
-    st.session_state[slot] = codes
 
 
 def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:

@@ -1,6 +1,6 @@
-"""Every head of every measured model: dots over depth, the highest ones, and the whole table to filter and export.
+"""Every head of every measured model: dots over depth, the highest scores, and a table to filter and export.
 
-The table only reads what was measured; nothing here needs torch.
+The table reads precomputed scores; nothing here needs torch.
 """
 
 from __future__ import annotations

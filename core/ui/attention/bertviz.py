@@ -1,6 +1,6 @@
-"""bertviz's three views of a trace, as its scripts draw them, each within what a browser can draw.
+"""bertviz's three views of a trace, drawn by its own scripts, each bounded to what a browser can draw.
 
-What is chosen inside a view is kept in the link and the recipe. The numbers of a message from its frame, from 1, mean
+The link and the recipe store the selection inside a view. The numbers of a message from its frame, from 1, mean
 
     head view     layer, then the heads that are on, none for all of them      in the link: layer, on
     model view    layer and head of the picture that is enlarged, or nothing   in the link: open
@@ -99,7 +99,7 @@ def bertviz_views(view: View) -> None:
 
 
 def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
-    """Which layers or heads are shown, from 1; all of them where nobody chooses."""
+    """The layers or heads shown, from 1; by default all."""
     state, key = view.state, view.state.key(f"bertviz.{param.name}.{slot}")
     if key not in st.session_state:
         linked = list(dict.fromkeys(state.integers(param.name)))
@@ -151,7 +151,7 @@ def _chosen(
 
 
 def _limit(attention_map: AttentionMap, drawing: Drawing, view: View, *, layers: int, heads: int) -> None:
-    """Say how much of the text is shown where that is not all of it."""
+    """Say how much of the text is shown where it is truncated."""
     longest = max(len(attention_map.query_tokens), len(attention_map.key_tokens))
     tokens = bertviz.tokens_at_once(attention_map, drawing, layers=layers, heads=heads)
     if tokens == longest:
@@ -176,7 +176,7 @@ def _numbers(
     heads: list[int],
     view: View,
 ) -> None:
-    """Files over the whole text, made when somebody asks for them.
+    """Downloads for the whole text, created on request.
 
     The head view gives the heads that are on in its layer, the model view every head that it was sent, the neuron view
     one head with its queries and keys.

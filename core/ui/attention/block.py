@@ -1,4 +1,4 @@
-"""Inside a block: one layer over the visitor's text, step by step, and below it the logit lens.
+"""Inside a block: one layer on the visitor's text, step by step, and below it the logit lens.
 
 The steps stand in a list box by WAI-ARIA's pattern (arrows, Home and End choose, a click does), with the way through
 the block drawn beside it. The drawing says nothing that the list does not: the inputs of a step are part of its name
@@ -89,7 +89,7 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     text = draw_text(spec, state)
     narrowed = SIDE.with_(options=sides, default=next(iter(sides)))
     side: Side = narrowed.draw(state, tag=spec.slug) if len(sides) > 1 else narrowed.value(state)  # type: ignore[assignment]
-    # A step that only the last layer has asks for it where the link names none.
+    # A step that only the last layer has selects that layer where the link names none.
     layers = len(block_layers[side])
     usual = layers if state.values.get(LAYER.name) is None and state.text(STEP.name).startswith("end-final") else 1
     layer = LAYER.with_(high=layers, default=usual).draw(state, tag=f"{spec.slug}.{side}")
@@ -134,7 +134,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
 
 
 def _nearest(wanted: str, slugs: list[str]) -> str:
-    """The step of this block that comes nearest to one of another block."""
+    """The step of this block that corresponds best to a step of another block."""
     if wanted in slugs:
         return wanted
     if wanted.startswith("embedding-"):
@@ -146,7 +146,7 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
 
 
 def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, label: str) -> dict[str, Any]:
-    """What the browser needs to draw the list."""
+    """The props of the list component."""
     flow = drawing.flow(steps, wires)
     parts = [(part, list(group)) for part, group in groupby(range(len(steps)), lambda i: steps[i].part)]
     return {
@@ -185,7 +185,7 @@ def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str,
 
 
 def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
-    """Draw it below a block, with the text that is asked; reads the task."""
+    """Draw the logit lens and its input text; reads the task."""
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
     text = draw_input(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
@@ -223,7 +223,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
 
 
 def _where(lens: LensTrajectory) -> str:
-    """The token whose hidden state the model's head reads, with those before it."""
+    """The token whose hidden state the model's head takes as input, with those before it."""
     shown = " ".join(short(token, 20) for token in lens.tokens[max(0, lens.position - 2) : lens.position + 1])
     return f"{content('attention', 'lens').part('State', position=lens.position + 1)} “{shown}”"
 

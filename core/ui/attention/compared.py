@@ -1,4 +1,4 @@
-"""What a map is compared with: the same model over another text, or another model over the same text.
+"""What a map is compared with: the same model on another text, or another model on the same text.
 
 A difference needs the same tokens in both. What a model generates would differ from text to text, so that a decoder's
 maps are those of the texts alone, and an encoder-decoder reads the other text as if it were to generate the first one's
@@ -54,7 +54,7 @@ COMPARED_PARAMS: tuple[Param[Any], ...] = (OTHER, WITH, COMPARED, *NUMBERS.value
 
 
 def numbered(state: PageState, name: str, most: int, usual: int = 1) -> int:
-    """A layer or a head from 0, chosen from a menu that counts from 1."""
+    """A menu of layers or heads, which counts from 1; the selection from 0."""
     return NUMBERS[name].with_(high=most, default=min(usual, most)).draw(state, tag=str(most)) - 1
 
 
@@ -123,9 +123,9 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
 
 
 def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
-    """What an encoder-decoder has more or less than another over one sentence and one answer, word by word.
+    """The difference of two encoder-decoders' maps over one input and one output, word by word.
 
-    The answer is that of the chosen model, which the other is given to read.
+    The output is the chosen model's; the other model is forced to it.
     """
     spec = chosen.spec
     other = _another(spec, lambda one: one.offers("rewrites"), view)
@@ -179,7 +179,7 @@ def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], view:
 
 
 def _difference(first: AttentionMap, second: AttentionMap, view: View, note: str = "") -> AttentionMap:
-    """What ``first`` has more or less than ``second``, which are of the same tokens, as the visitor compares them."""
+    """The difference of two maps over the same tokens, in the comparison that the visitor selects."""
     state, offered = view.state, comparisons(first, second)
     help = view.words.part("Compared")
     menu = COMPARED.with_(options={name: COMPARED.options[name] for name in offered}, default=offered[0], help=help)
@@ -202,6 +202,6 @@ def _difference(first: AttentionMap, second: AttentionMap, view: View, note: str
 
 
 def comparisons(first: AttentionMap, second: AttentionMap) -> list[str]:
-    """The ways in which two maps can be compared, the most telling first."""
+    """The comparisons that suit two maps, the most informative first."""
     layers, heads = first.layers == second.layers, first.heads == second.heads
     return [*(["all"] if layers and heads else []), *(["layers"] if layers else []), "mean", "heads"]

@@ -1,4 +1,4 @@
-"""Which heads follow grammar: the best of each relation, all heads on one of them, and a sentence to check it on."""
+"""Heads and syntactic relations: the best head of each relation, all heads on one of them, and an example sentence."""
 
 from __future__ import annotations
 

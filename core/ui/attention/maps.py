@@ -1,6 +1,6 @@
 """One head, and all heads at once: combined over heads and layers, and differences, drawn as a page of our own.
 
-What is chosen inside a frame: the page in it says so in a message, and the link keeps it.
+The page inside a frame reports the selection in it by message, and the link stores it.
 
 A frame is not drawn anew for what was done inside it: it opens with what was chosen when its page was made. Where it is
 made anew all the same, for another text or because its section was left, it opens with what is chosen by then.
@@ -48,7 +48,7 @@ MOST = 256
 
 
 class Opened(Message):
-    """The numbers that are chosen inside the frame, empty for none."""
+    """The numbers selected inside the frame, empty for none."""
 
     open: Annotated[list[Annotated[int, Field(ge=1, le=MOST)]], Field(max_length=MOST)]
 
@@ -170,7 +170,7 @@ def all_maps(view: View) -> None:
 
 
 def _shown(together: str, attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
-    """The map to draw; None while something is still to be chosen."""
+    """The map to draw; None while a selection is missing."""
     state = view.state
     simple = {"mean": combine.mean, "maximum": combine.maximum, "rollout": combine.rollout}
     if together == "all":

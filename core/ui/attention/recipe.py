@@ -1,4 +1,4 @@
-"""A view as a recipe: downloaded as a small file, and opened again from one."""
+"""A view as a recipe: a small file to download and open again."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _spec(state: PageState, section: Section) -> CheckpointSpec | None:
 
 
 def explicit(state: PageState, section: Section, spec: CheckpointSpec | None) -> dict[str, Value]:
-    """The section's values with those spelled out that stand open, so that the recipe outlives other defaults."""
+    """The section's values with defaults spelled out, so that a recipe does not depend on later defaults."""
     names = {param.name for param in section.params}
     usual: dict[str, Value] = {param.name: param.default for param in (VIEW, TOGETHER, DRAWING)}
     if spec is None:
@@ -84,7 +84,7 @@ def explicit(state: PageState, section: Section, spec: CheckpointSpec | None) ->
 
 
 def written(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | None) -> bytes:
-    """The recipe with the digests of the weights, which are read when somebody asks for it."""
+    """The recipe with the digests of the weights, which are computed on request."""
     if spec is None:
         return recipe.write(section, settings, None)
     return recipe.write(section, settings, spec, weights_of(spec), revision_of(spec))

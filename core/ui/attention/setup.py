@@ -1,4 +1,4 @@
-"""What several sections share: the live model, and the text that a model's answer is predicted from."""
+"""What several sections share: the live model, and the input text of its prediction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def models() -> dict[str, CheckpointSpec]:
 
 
 def no_model() -> bool:
-    """Say so where no model is here."""
+    """Whether no model is available; then say so."""
     if missing := not models():
         no_models()
     return missing
@@ -54,23 +54,23 @@ def draw_model(state: PageState) -> CheckpointSpec:
 
 
 def usual_model(specs: dict[str, CheckpointSpec]) -> str:
-    """The one that the page opens with."""
+    """The default model."""
     return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
 
 
 def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
-    """The box of the text that an answer is predicted from."""
+    """The text box for the input of the prediction."""
     help = content("attention").part("Text")
     return INPUT.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
 
 
 def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
-    """Of a text that is too long the part that the answer depends on, or that a visitor chooses."""
+    """``text``, or where it is too long the span that the prediction depends on or the visitor selects."""
     return text_part(spec, state, text, task=task or "", segment=True, name=INPUT_SPAN.name, answered=True)
 
 
 def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:
-    """The page of a map as a file, with its numbers in 8 bits and in 16; made when somebody asks."""
+    """Downloads of a map's page with weights in 8 bits and in 16, created on request."""
     download_html(lambda: page(8), stem, state.key("maps.page"))
     tip = content("attention").part("16 bits")
     download_html(lambda: page(16), f"{stem}-16", state.key("maps.page16"), of="16 bits", tip=tip)
@@ -96,7 +96,7 @@ def download_weights(
 
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:
-    """What the model predicts for the text; of a model with adapters, what its task asks."""
+    """The question that the prediction answers; of a model with adapters, that of its task."""
     if not spec.offers("classifies texts"):
         return spec.family.question
     return next(candidate.question for candidate in tasks(session.checkpoint(spec.slug)) if candidate.slug == task)

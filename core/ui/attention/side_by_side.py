@@ -1,4 +1,4 @@
-"""One sentence through an encoder, a decoder and an encoder-decoder: a map of words each, and one word's row in all."""
+"""One sentence in an encoder, a decoder and an encoder-decoder: a word-level map each, and one word's row in all."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _MENUS = tuple(Integer(name=name, label=name, low=1, high=256, style="menu", wid
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """What all models read, and what is shown of it."""
+    """The input of all models, and the selection in it."""
 
     text: str
     words: tuple[str, ...]
@@ -89,7 +89,7 @@ class _Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """One model as it is drawn; layer and head from 0."""
+    """One model's column; layer and head from 0."""
 
     spec: CheckpointSpec
     read: WordAttention
@@ -141,7 +141,7 @@ def beside(view: View) -> None:
 def _models(
     sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], heads: list[int], state: PageState
 ) -> list[CheckpointSpec]:
-    """A menu in each column; another model starts with a head of its own."""
+    """Draw a menu in each column; another model starts with its default head."""
     linked = state.words(MODELS.name) or ()
     chosen: list[CheckpointSpec] = []
     usual: list[str] = []
@@ -169,12 +169,12 @@ def _models(
 
 
 def _part(text: str, view: View) -> str:
-    """``text``, or of one with more words than fit the part that two numbers choose."""
+    """``text``, or the span of words that two numbers select where it is too long."""
     state = view.state
     try:
         total = len(split(clean(text)))
     except AtlasError:
-        return text  # whatever reads it says what is wrong
+        return text  # the model's own error says what is wrong
     if total <= MOST_WORDS:
         state.set(window=())
         return text
@@ -195,7 +195,7 @@ def _role(view: View) -> str:
 
 
 def _word(words: Sequence[str], view: View) -> int:
-    """The chosen word, from 0, out of the sentence as chips."""
+    """Draw the sentence as chips; the selected word, from 0."""
     state = view.state
     usual = words.index(WORD) if WORD in words else len(words) - 1
     before = min(state.number(CHOSEN.name, usual + 1), len(words)) - 1
@@ -213,7 +213,7 @@ def _word(words: Sequence[str], view: View) -> int:
 
 
 def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[int], view: View) -> _Shown:
-    """A column: which head (changed in ``heads``), and its map with the chosen word's row framed."""
+    """Draw a column: the head's menus (which change ``heads``), and its map with the selected word's row framed."""
     state, text, role = view.state, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
     read = session.computed("running-the-model", word_attention, spec.slug, text, task)
@@ -290,7 +290,7 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
 
 
 def _cross_map(spec: CheckpointSpec, attention_map: AttentionMap, view: View) -> None:
-    """The cross-attention over words, in the head whose rows are the least spread."""
+    """Draw the word-level cross-attention of the sharpest head."""
     layer, head = sharpest(attention_map)
     Panel(
         f"{spec.slug}-cross",

@@ -1,4 +1,4 @@
-"""One step of a block, large: what it is, its formula, its picture, its numbers, and where its module stands."""
+"""One step of a block in detail: description, formula, figure, statistics, and its module in the tree."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Shown:
 
 
 def shape(step: Step, times: str = " × ") -> str:
-    """The extent of each axis of a step: ``12 × 17 × 32``."""
+    """The shape of a step's tensor: ``12 × 17 × 32``."""
     return times.join(f"{extent:,}" for extent in step.shape)
 
 
@@ -155,7 +155,7 @@ def _picture(shown: Shown, spec: CheckpointSpec, view: View) -> None:
 
 
 def _table(shown: Shown) -> Table:
-    """A map as it is, of vectors their norms and ends; the file below has all of their numbers."""
+    """A map in full; of vectors, their norms and first and last values (the download has all values)."""
     values = shown.values
     if shown.columns:
         return matrix_table("token", shown.rows, shown.columns, values)
@@ -165,7 +165,7 @@ def _table(shown: Shown) -> Table:
 
 
 def _legend(shown: Shown, view: View) -> str:
-    """What the colors mean, and what a cell stands for."""
+    """The meaning of colors and cells."""
     step, values, computed, words = shown.step, shown.values, shown.computed, view.words
     if step.name == "mask":
         parts = [words.part("Legend: full mask" if np.isfinite(values).all() else "Legend: mask")]
@@ -214,7 +214,7 @@ def _at(shown: Shown, cell: tuple[int, int]) -> str:
 
 
 def _tree_link(step: Step, block: Block, spec: CheckpointSpec, view: View) -> None:
-    """To the module in the tree of the published system, where it has one."""
+    """A link to the module in the published system's tree, if any."""
     if spec.system is None:
         return
     system = catalogue.get(spec.system)

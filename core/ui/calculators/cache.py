@@ -1,4 +1,4 @@
-"""The calculator of the key-value cache: what decoders keep of a sequence, side by side."""
+"""The KV-cache calculator: bytes that decoders cache for a sequence, side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calculator of time: how long a run over so many tokens takes on so many devices, and what energy."""
+"""The training-time calculator: duration and energy of a run by tokens and devices."""
 
 from __future__ import annotations
 

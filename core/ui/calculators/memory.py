@@ -1,4 +1,4 @@
-"""Two calculators of a device's memory: what training takes of it, and whether a model fits."""
+"""Two memory calculators: bytes per device in training, and whether a model fits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Tra
 
 
 def training(view: View) -> None:
-    """Draw what one device holds in training. Raises :class:`core.errors.OutOfRange` for a plan that cannot be."""
+    """Draw the memory of one device in training. Raises :class:`core.errors.OutOfRange` for an impossible plan."""
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
@@ -84,7 +84,7 @@ def training(view: View) -> None:
 
 
 def will_it_fit(view: View) -> None:
-    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` where the model cannot be partitioned this way."""
     state = view.state
     answer = st.container()
     left, right = st.columns([1, 1.7], gap="large")

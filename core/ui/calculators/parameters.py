@@ -1,4 +1,4 @@
-"""The calculator of parameters: a network in boxes, its tree and its parts beside those of the published size."""
+"""The parameter calculator: a configuration to edit, its tree and its parameters beside those of the published size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DRAWING = Choice(
 
 
 def parameters(view: View) -> None:
-    """Draw the calculator. Raises :class:`core.errors.OutOfRange` for numbers that make no network."""
+    """Draw the calculator. Raises :class:`core.errors.OutOfRange` for an invalid configuration."""
     state = view.state
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
@@ -55,7 +55,7 @@ def parameters(view: View) -> None:
 
 
 def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
-    """All boxes, those that few need behind buttons; what they hold, by the configuration's fields."""
+    """Draw all boxes, rarely needed ones in popovers; the values by the configuration's fields."""
     values: dict[str, Any] = {}
 
     def draw(*fields: str, **changes: Any) -> None:
@@ -71,7 +71,7 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
         draw("heads", "kv_heads", "positions")
         if values["kind"] == "encoder-decoder":
             draw("decoder_layers", default=origin.decoder_layers or origin.layers)
-    draw("gated", "tied", "shared")  # half a column would cut their labels
+    draw("gated", "tied", "shared")  # half a column would clip their labels
     with st.popover("More", icon=":material/tune:", width="stretch"):
         draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
         if values["scheme"] == "axial":
@@ -99,7 +99,7 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
 def _answer(
     view: View, config: Configuration, yours: ModuleNode, theirs: ModuleNode, name: str, published: str
 ) -> None:
-    """The two totals in words; what a token uses where there are experts, what it leaves where there is a latent."""
+    """The two totals in words; active parameters with experts, cached values per token with a KV latent."""
     same = yours.parameters == theirs.parameters
     view.say(
         "Answer",

@@ -1,4 +1,4 @@
-"""What a visitor sets in several calculators: the network, how it is trained, the device."""
+"""Settings shared by calculators: the network, its training, the device."""
 
 from __future__ import annotations
 

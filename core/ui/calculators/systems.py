@@ -1,4 +1,4 @@
-"""The costs of every system in one table, and every published figure that its count does not bear out."""
+"""The costs of every system in one table, and every published figure that the count contradicts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def all_systems(view: View) -> None:
 
 
 def _figures(system: System, size: Size) -> dict[str, Any]:
-    """The figures of one size; None where a network has no such thing."""
+    """The costs of one size; None where a cost does not apply."""
     root, shape = anatomy.tree(system.slug, size.name), shape_of(system.slug, size.name)
     count = root.parameters
     row: dict[str, Any] = {

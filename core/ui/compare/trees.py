@@ -1,4 +1,4 @@
-"""The section "Two trees": choose two networks, and see what is the same, new and gone.
+"""The section "Two trees": two networks aligned part by part: same, changed, new and removed.
 
 The list of parts is HTML: the left module, the verdict, the right module; groups open and close. ``details`` and tables
 are the browser's own, so that all of it works by keyboard. Everything is escaped.
@@ -120,7 +120,7 @@ def _parts(comparison: Comparison, view: View) -> None:
 
 
 def _record(system: System) -> None:
-    """What a record says of its system, and the way to its page."""
+    """A system's description from its record, with a link to its page."""
     names = {other.slug: other.name for other in catalogue.systems()} | {
         other.slug: other.name for other in catalogue.ancestors()
     }

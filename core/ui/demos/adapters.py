@@ -1,4 +1,4 @@
-"""Adapters live: one frozen encoder, a task that is swapped in, and a head alone beside it."""
+"""Adapters on a live model: one frozen encoder, the adapter of a task, and a head-only baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demos of Reformer: the buckets of a text, and how much it helps to read further back."""
+"""The demos of Reformer: the hash buckets of a text, and bits per byte by context length."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _growth(view: DemoView, chunk: int) -> None:
 
 
 def reading_demo(view: DemoView) -> None:
-    """How many bits the end of a text costs by the length of the context.
+    """Draw the bits per byte of a text's end by context length.
 
     Raises:
         AtlasError: the text does not suit the model.

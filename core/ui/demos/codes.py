@@ -1,4 +1,4 @@
-"""Control codes: one prompt continued under each code, and the code that the model finds in a text."""
+"""Control codes: one prompt continued under each code, and classification of a text by code."""
 
 from __future__ import annotations
 

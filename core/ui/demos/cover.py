@@ -163,7 +163,7 @@ def _short(text: str) -> str:
 
 
 def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
-    """What is said of a guess that was one of ``answers``: whether the model gives most to it."""
+    """The verdict on a guess among ``answers``: whether the model gives it the highest probability."""
     best = max(range(len(answers)), key=lambda i: chances[i])
     if guess == answers[best]:
         return _words().part("Choice: right", chance=percent(chances[best]))
@@ -171,7 +171,7 @@ def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
 
 
 def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: str = "") -> str:
-    """What is said of a guess: whether it is what stood there, where that is known, and what the model gives to it.
+    """The verdict on a guess: whether it is the original, where known, and the probability the model assigns to it.
 
     :param words: the model's answers, best first, with their ``chances``.
     :param truth: what stood there; empty where nobody knows, and the model's first answer is what there is to find.
@@ -186,7 +186,7 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
 
 
 def token_verdict(step: GenerationStep) -> Judge:
-    """What is said of a guess at the token that was generated in a step."""
+    """The verdict on a guess at the token generated in a step."""
     words = [option.text for option in step.alternatives]
     chances = [option.probability for option in step.alternatives]
     truth = step.token.text.strip() or visible(step.token.text)
@@ -216,7 +216,7 @@ def text_uncovered(state: PageState, request: object, written: str, original: st
 
 
 def words_reconstructed(before: str, after: str) -> str:
-    """How much of a text has come back, in a sentence; words are compared in their order."""
+    """How much of a text was reconstructed, in a sentence; words are compared in order."""
     old, new = before.split(), after.split()
     if old == new:
         return _words().part("Reconstructed")
@@ -232,7 +232,7 @@ def reconstruction_grade(original: str, written: str) -> int:
 
 
 def words_shared(guess: str, written: str) -> str:
-    """What is said of a guess at a whole text: how many of its words stand in the guess, in their order."""
+    """The verdict on a guess at a whole text: how many of its words the guess contains, in order."""
     ours, theirs = plain_words(guess), plain_words(written)
     same = in_order(ours, theirs)
     if same == len(ours) == len(theirs):

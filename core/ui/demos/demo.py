@@ -1,4 +1,4 @@
-"""A demo of the branch pages: its name in the link, which models it fits, its parameters, and what it draws.
+"""A demo of the branch pages: its link name, the models it fits, its parameters, and its drawing function.
 
 Its words are ``assets/content/demos/<slug>.md``; the title is what the menu calls it. A page offers those of its demos
 that fit the live model, and opens with the first of them.
@@ -33,8 +33,8 @@ T = TypeVar("T")
 Rows = Sequence[Mapping[str, Any]]
 
 
-class Guess(Protocol):
-    """A model's best answers and their probabilities, such as a ``MaskPrediction``."""
+class TopPredictions(Protocol):
+    """A model's top predictions and their probabilities, such as a ``MaskPrediction``."""
 
     @property
     def tokens(self) -> Sequence[str]: ...
@@ -44,10 +44,10 @@ class Guess(Protocol):
 
 
 class Prediction(NamedTuple):
-    """A model's best answers among others."""
+    """One of several sets of top predictions."""
 
     title: str
-    guess: Guess
+    top: TopPredictions
     columns: Mapping[str, object] = {}
     """What tells it from the others in their table."""
     chosen: int | None = None
@@ -58,7 +58,7 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DemoView(View):
-    """What a demo draws with."""
+    """The state, texts and live model that a demo draws with."""
 
     spec: CheckpointSpec = field(kw_only=True)
     """The live model."""
@@ -76,7 +76,7 @@ class DemoView(View):
     def computed(
         self, doing: str, compute: Callable[Concatenate[Checkpoint, P], T], *given: P.args, **more: P.kwargs
     ) -> T:
-        """What ``compute`` returns for the live model, cached; ``doing`` is shown meanwhile."""
+        """The cached result of ``compute`` for the live model; ``doing`` names the task in the spinner."""
         return session.computed(doing, compute, self.spec.slug, *given, **more)
 
     def uncovered(self, label: str, judge: Judge, *question: object, **how: Any) -> bool:
@@ -124,19 +124,19 @@ class DemoView(View):
             most: how many are drawn; the table has all of them.
             rows: of the table; a row for each answer without them.
         """
-        scale = max(prediction.guess.probabilities[0] for prediction in shown)
+        scale = max(prediction.top.probabilities[0] for prediction in shown)
         columns: Sequence[Any] = ()
-        for number, (title, guess, _, chosen, note) in enumerate(shown[:most]):
+        for number, (title, top, _, chosen, note) in enumerate(shown[:most]):
             if number % across == 0:
                 columns = st.columns(across, gap="medium")
             with columns[number % across]:
                 st.caption(plain(title))
                 chart(
                     prediction_bars(
-                        guess.tokens, guess.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
+                        top.tokens, top.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
                     ),
                     key=self.state.key(f"guesses.{slug}.{number}"),
-                    alt=bars_alt(guess.tokens, guess.probabilities, title),
+                    alt=bars_alt(top.tokens, top.probabilities, title),
                 )
                 if note:
                     st.caption(note)
@@ -166,9 +166,9 @@ class DemoView(View):
         data_table(rows, slug, alt=self.words.label(slug), column_config=column_config)
 
 
-def word_judge(guess: Guess, truth: str = "") -> Judge:
-    """What is said of a typed word beside a model's answers; ``truth`` is what stood there, where it is known."""
-    return lambda typed: verdict(typed, guess.tokens, guess.probabilities, truth)
+def word_judge(top: TopPredictions, truth: str = "") -> Judge:
+    """The verdict on a typed word, given a model's predictions; ``truth`` is the original, where known."""
+    return lambda typed: verdict(typed, top.tokens, top.probabilities, truth)
 
 
 def decimals(*columns: str) -> dict[str, Any]:
@@ -177,11 +177,12 @@ def decimals(*columns: str) -> dict[str, Any]:
 
 
 def _ranked(shown: Prediction) -> list[dict[str, object]]:
-    """A row of the table for each answer."""
-    ids = getattr(shown.guess, "ids", ())
-    pairs = zip(shown.guess.tokens, shown.guess.probabilities, strict=True)
+    """A table row for each prediction."""
+    ids = getattr(shown.top, "ids", ())
+    pairs = zip(shown.top.tokens, shown.top.probabilities, strict=True)
     return [
-        {**shown.columns, "rank": rank, "guess": token, "probability": chance} | ({"id": ids[rank - 1]} if ids else {})
+        {**shown.columns, "rank": rank, "prediction": token, "probability": chance}
+        | ({"id": ids[rank - 1]} if ids else {})
         for rank, (token, chance) in enumerate(pairs, 1)
     ]
 

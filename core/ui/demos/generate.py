@@ -1,4 +1,4 @@
-"""The decoder's demo: text that grows token by token, with every step open to be taken differently."""
+"""The decoder's demo: generation token by token, with alternatives to choose at every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a text that are masked: choosing them, and what is said of a guess at them."""
+"""Masked words: chips to select them, and the verdict on a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that grows token by token: how it is kept and stopped, its steps, and going on from another choice of one."""
+"""Token-by-token generation: caching, stopping, its steps, and continuing from an alternative token."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def continue_from(
 
 
 def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
-    """The hypotheses of beam search after a step, best first."""
+    """The hypotheses of beam search after a step, best first, as a table."""
     if not steps or not steps[0].beams:
         return
     now = steps[min(step, len(steps) - 1)]

@@ -159,13 +159,11 @@ def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relati
     """
     if attention_map is not trace.maps[0]:
         return []
+    grid = attention_map.weights.shape[:2]
     fitting = [
         counted
         for name, counted in rolefiles.best_relations(trace.checkpoint).items()
-        if name != "any"
-        and counted.n >= _LINKS
-        and _margin(counted) > 0
-        and counted.right.shape == attention_map.weights.shape[:2]
+        if name != "any" and counted.n >= _LINKS and _margin(counted) > 0 and counted.right.shape == grid
     ]
     return sorted(fitting, key=_margin, reverse=True)
 
@@ -365,7 +363,7 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
 
 def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
-    state, theme_name = view.state, theme().name
+    state, theme_slug = view.state, theme().name
     stem, title = f"{trace.checkpoint}-{attention_map.kind}", f"Attention of {trace.checkpoint}"
     stem_here, where = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
     wide = state.key("heads.bits")
@@ -376,13 +374,13 @@ def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, h
             attention_map,
             layer,
             head,
-            theme=theme_name,
+            theme=theme_slug,
             title=f"{title}, {map_name(attention_map).lower()}, {where}",
         )
 
     def page(name: bertviz.View) -> str:
         return bertviz.render(
-            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=theme_name, title=title, bits=bits
+            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=theme_slug, title=title, bits=bits
         )
 
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -193,7 +193,7 @@ def text_part(
     try:
         typed = clean(text, newlines=spec.offers("continues"))
     except AtlasError:
-        return text  # whatever reads it says what is wrong
+        return text  # the model's own error says what is wrong
     fits = _most(checkpoint, ahead, segment, most)
     read, own = _counts(checkpoint, second, task)
     if fits < 1 or read(typed) <= fits:

@@ -178,7 +178,7 @@ def _about(view: View, choice: Mask, board: Board) -> None:
         name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
         st.latex(rf"{name} \iff {lines(words.formula)}")
         if words.symbols:
-            st.markdown("; ".join(_symbol(latex, meaning) for latex, meaning in words.symbols))
+            st.markdown("; ".join(f"${latex}$: {plain(meaning)}" for latex, meaning in words.symbols))
         if term.kind == "permutation":
             st.markdown(_order(term, board.axes.keys))
         st.markdown("Used by " + ", ".join([*map(_link, words.systems), *filter(None, [words.others])]))
@@ -224,10 +224,6 @@ def _joined(choice: Mask) -> str:
         left = formula if number == 2 else f"({formula})"
         formula = f"{left} {_SIGNS[join]} M^{{({number})}}_{{ij}}"
     return rf"M_{{ij}} \iff {formula}"
-
-
-def _symbol(latex: str, meaning: str) -> str:
-    return f"${latex}$: {plain(meaning)}"
 
 
 def _three(view: View, tokens: tuple[str, ...]) -> None:

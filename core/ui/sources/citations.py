@@ -1,4 +1,4 @@
-"""Every citation of the catalogue: how its text was read, and where it is used; and the five documents behind it."""
+"""Every citation of the catalogue: its evidence and where it is used; and the five source documents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def citations_list(view: View) -> None:
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
     view.say("Count", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")
-    rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
+    rows: list[Row] = [(_title(group[0]), _evidence(group, linker), _used(group, uses)) for group in fitting]
     text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
 
 
@@ -59,7 +59,7 @@ def _title(text: Citation) -> Cell:
     return (Link(text.title, text.url) if text.url else text.title, who)
 
 
-def _reading(group: list[Citation], linker: Linker) -> Cell:
+def _evidence(group: list[Citation], linker: Linker) -> Cell:
     """How a text was read; below it what was read, once for each part."""
     return (group[0].evidence, *map(linker.rich, dict.fromkeys(text.read for text in group)))
 

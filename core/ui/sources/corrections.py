@@ -1,4 +1,4 @@
-"""The list of corrections: what is printed, what holds, and the computation or the paper that shows it."""
+"""The list of corrections: the printed claim, the correct one, and its evidence."""
 
 from __future__ import annotations
 

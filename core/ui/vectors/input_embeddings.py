@@ -52,9 +52,10 @@ def input_embeddings(view: View) -> None:
     view.try_and_notice()
     markdown(f"**{view.words.label('others')}**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
+    names = {spec.slug: spec.name.removeprefix("Atlas ").partition(" + ")[0] for spec in specs}
     rows = [
         (
-            ", ".join(_short_name(spec) for spec in specs if spec.architecture in kind["architectures"]),
+            ", ".join(names[spec.slug] for spec in specs if spec.architecture in kind["architectures"]),
             " + ".join(kind["parts"]),
             " + ".join(kind["after"]) or "nothing",
             kind["text"],
@@ -142,10 +143,6 @@ def _formula(view: View, sums: InputEmbeddings) -> None:
     symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     norm = ["Norm"] if "norm" in sums.after else []
     view.how_it_works("Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols)
-
-
-def _short_name(spec: CheckpointSpec) -> str:
-    return spec.name.removeprefix("Atlas ").partition(" + ")[0]
 
 
 SUM = Section("sum", input_embeddings, (MODEL, FIRST, SECOND, NUMBER, PART))
