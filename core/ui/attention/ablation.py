@@ -177,11 +177,9 @@ def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None
     idle = min(own.values(), key=lambda effect: effect.bits * 20 - (effect.sharpness or 0.0))
     rest = [head for head in heads if head not in off]
 
-    def button(label: str, name: str, ablated: list[Head], **more: bool | str) -> None:
-        codes = list(map(_code, ablated))
-        st.button(
-            label, key=view.state.key(f"off.{name}"), on_click=st.session_state.update, args=({slot: codes},), **more
-        )  # type: ignore[arg-type]
+    def button(label: str, name: str, ablated: list[Head], disabled: bool = False, help: str | None = None) -> None:
+        key, change = view.state.key(f"off.{name}"), {slot: list(map(_code, ablated))}
+        st.button(label, key=key, on_click=st.session_state.update, args=(change,), disabled=disabled, help=help)
 
     with st.container(horizontal=True):
         button(f"Largest effect: {_code(most)[1:]}", "most", [most])
