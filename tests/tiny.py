@@ -218,7 +218,7 @@ def tiny_bigbird(
 
 
 def tiny_xlnet(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
-    """A random XLNetLMHeadModel that sees to both sides, with BERT's WordPiece."""
+    """A random XLNetLMHeadModel with bidirectional attention, with BERT's WordPiece."""
     sizes = _xlnet(layers, heads, width) | {"mem_len": None, "bos_token_id": 2, "eos_token_id": 3}
     return _make(folder, "XLNetLMHeadModel", wordpiece_tokenizer(positions), **sizes)
 
@@ -226,7 +226,7 @@ def tiny_xlnet(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16
 def tiny_transformer_xl(
     folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, memory: int | None = 96
 ) -> Path:
-    """A random XLNetLMHeadModel that sees to the left and remembers ``memory`` tokens, with GPT-2's tokenizer."""
+    """A random XLNetLMHeadModel with causal attention and a memory of ``memory`` tokens, with GPT-2's tokenizer."""
     sizes = _xlnet(layers, heads, width) | {"attn_type": "uni", "mem_len": memory, "bos_token_id": 0, "eos_token_id": 0}
     return _make(folder, "XLNetLMHeadModel", bytelevel_tokenizer(2_000_000), **sizes)
 

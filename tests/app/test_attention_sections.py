@@ -34,7 +34,7 @@ def click(at: AppTest, label: str) -> None:
     widget(at.button, label).click().run()
 
 
-def test_switching_off_opens_with_the_head_that_matters_most() -> None:
+def test_ablation_opens_with_the_head_of_the_largest_effect() -> None:
     at = page(tab="off")
     assert not at.warning
     ranked = at.dataframe[0].value
@@ -47,7 +47,7 @@ def test_switching_off_opens_with_the_head_that_matters_most() -> None:
     assert at.query_params["off"] == ""
 
 
-def test_a_link_switches_heads_off_and_names_those_that_are_not_there(checkpoint_dir: Path) -> None:
+def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
     assert widget(at.multiselect, "Ablated heads").value == ["e1-2"]
     assert "“e9-9, x1-1, e0-1”, which this model lacks." in shown(at)

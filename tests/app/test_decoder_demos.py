@@ -1,4 +1,4 @@
-"""The demos of decoders that are more than text token by token: control codes, and layers that look back a little."""
+"""The demos of decoders that are more than text token by token: control codes, and layers with local attention."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_settings_change_the_texts() -> None:
 
 
 @pytest.mark.parametrize("spec", WRITERS, ids=lambda spec: spec.slug)
-def test_every_model_writes_side_by_side_and_in_beams_and_is_looked_into(spec: Any) -> None:
+def test_every_model_generates_side_by_side_in_beams_and_step_by_step(spec: Any) -> None:
     checkpoint = session.checkpoint(spec.slug)
     begun = start(checkpoint, PROMPT, tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None)
     ways = [Decoding(max_new_tokens=6), Decoding("sample", top_k=20, max_new_tokens=6)]

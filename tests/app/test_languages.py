@@ -43,7 +43,7 @@ def test_a_translation_without_english_stands_beside_the_way_through_it(
     assert "English as pivot" not in shown(at)
 
 
-def test_a_word_is_guessed_with_its_translation_and_without(
+def test_a_word_is_predicted_with_its_translation_and_without(
     root: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:
     use_checkpoints(root)

@@ -56,7 +56,7 @@ def test_what_is_drawn_is_what_the_library_computes() -> None:
     assert whole.tokens == usual.tokens
     np.testing.assert_allclose(whole.probabilities, usual.probabilities, atol=1e-5)
     assert [ablation.component for ablation in without] == ["c2c", "c2p", "p2c"]
-    assert len({guess.probabilities for guess in (whole, *without)}) == 4
+    assert len({prediction.probabilities for prediction in (whole, *without)}) == 4
 
 
 def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> None:

@@ -84,7 +84,7 @@ def test_the_order_can_be_reversed_and_travels_in_the_link() -> None:
     assert again.multiselect[0].value == [6, 2]
 
 
-def test_its_own_guesses_can_be_fed_back() -> None:
+def test_its_own_predictions_can_be_fed_back() -> None:
     at = xlnet(text="The cat sat on the mat.", words="2.6", fed="own")
     assert not at.warning
     truth = xlnet(text="The cat sat on the mat.", words="2.6")

@@ -22,7 +22,7 @@ TOKENS = ("[CLS]", "cat", "sat", "[SEP]")
 
 
 def _trace(tokens: tuple[str, ...] = TOKENS) -> AttentionTrace:
-    """Two layers of three heads; in each, every token looks at itself and at the first, at nothing else."""
+    """Two layers of three heads; in each, every token attends to itself and the first alone."""
     n = len(tokens)
     weights = np.zeros((2, 3, n, n), np.float32)
     weights[..., 0] = 0.25

@@ -22,7 +22,7 @@ def chips(visitor: Visitor) -> Locator:
     return visitor.page.get_by_role("group", name="Tokens of the sentence")
 
 
-def test_words_can_be_hidden_by_keyboard_alone(visitor: Visitor) -> None:
+def test_words_can_be_masked_by_keyboard_alone(visitor: Visitor) -> None:
     page = visitor.open(link(text=TEXT))
     box = page.get_by_role("textbox", name="Sentence")
     box.focus()

@@ -16,7 +16,7 @@ TOKENS = ("[CLS]", "the", "cat", "sat", "[SEP]", "it", "ran", "[SEP]")
 
 
 def _map() -> AttentionMap:
-    """Two layers of three heads: all look at the first token, but layer 2, head 3 at the one before and the last."""
+    """Two layers of three heads: all attend to the first token, but layer 2, head 3 to the previous and the last."""
     weights = np.zeros((2, 3, 8, 8), dtype=np.float32)
     weights[..., 0] = 1.0
     weights[1, 2] = np.eye(8, k=-1) * 0.75

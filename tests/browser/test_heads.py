@@ -51,7 +51,7 @@ def test_model_view_draws_offline_and_opens_a_thumbnail(bare: BrowserContext) ->
 
 
 def _long(kind: MapKind = "decoder") -> AttentionTrace:
-    """One head over 90 tokens, each of which looks at the one before it alone."""
+    """One head over 90 tokens, each of which attends to the previous one alone."""
     tokens = tuple(f"t{i + 1}" for i in range(90))
     weights = np.roll(np.eye(90, dtype=np.float32), -1, axis=1)[None, None]
     weights[..., 0, :] = np.eye(90, dtype=np.float32)[0]

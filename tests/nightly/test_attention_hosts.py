@@ -37,7 +37,7 @@ CHECKS = (
     test_block.test_the_last_step_is_the_librarys_state,
     test_block_modules.test_every_letter_of_a_formula_is_named,
     test_block_modules.test_input_embeddings_and_terms_are_those_of_their_sources,
-    test_ablate.test_each_reading_is_the_answer_of_a_model_cut_off_there,
+    test_ablate.test_each_lens_prediction_is_that_of_a_truncated_model,
 )
 
 

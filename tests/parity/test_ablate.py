@@ -176,7 +176,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     assert effect.bits == pytest.approx(one.bits, abs=1e-6)
 
 
-def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
+def test_adapters_predict_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
     question = prepare_question(checkpoint, PLAIN)
     assert (question.task, question.answers, question.position) == ("sentiment", ("negative", "positive"), 0)
@@ -262,7 +262,7 @@ def test_other_answers_of_the_same_text() -> None:
     assert ablate_heads(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 
 
-def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
+def test_what_cannot_be_predicted_is_refused_in_a_sentence() -> None:
     bert, t5 = (tinyfamilies.make(name) for name in ("bert", "t5"))
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
         ablate_heads(bert, PLAIN)
@@ -291,7 +291,7 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
 
 
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
-def test_each_reading_is_the_answer_of_a_model_cut_off_there(name: str) -> None:
+def test_each_lens_prediction_is_that_of_a_truncated_model(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
     question = prepare_question(checkpoint, text_for(checkpoint))
     found = by_layer(question, 4)
@@ -357,7 +357,7 @@ def test_the_demo_of_shared_layers_reads_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "electra-judge"])
 def test_the_way_of_the_final_answer(name: str) -> None:
-    """Its probability and its place after each layer, against all answers sorted."""
+    """Its probability and its rank after each layer, against all answers sorted."""
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
     found, everything = trajectory(checkpoint, text), lens(checkpoint, text, k=10_000)

@@ -213,7 +213,7 @@ def test_a_row_stops_at_the_last_position() -> None:
     assert last.reason == "length"
 
 
-def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
+def test_the_inspected_step_has_the_probabilities_of_generate() -> None:
     """Its bars are what ``generate`` samples from: the scores that it returns for the same settings."""
     checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)

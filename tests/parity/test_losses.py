@@ -98,7 +98,7 @@ def test_verdicts_on_replaced_tokens() -> None:
     assert found.mean == pytest.approx(float(theirs), rel=1e-4)
 
 
-def test_nothing_asked_costs_nothing_and_too_much_is_refused() -> None:
+def test_no_targets_have_no_loss_and_too_many_are_refused() -> None:
     checkpoint = checkpoints.load("atlas-bert")
     assert (
         losses(checkpoint, masked.mask_tokens(["[CLS]", "[SEP]"], {}, (), np.random.default_rng(0)), "masks").mean
@@ -132,7 +132,7 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
         live.losses(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)), "written")
 
 
-def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
+def test_along_an_order_each_token_is_predicted_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
     whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
     order = 1 + np.random.default_rng(3).permutation(len(whole) - 2)

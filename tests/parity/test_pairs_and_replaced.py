@@ -159,7 +159,7 @@ def _checkpoint(name: str) -> Checkpoint:
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_same_guesses_as_the_pipeline(name: str, text: str) -> None:
+def test_the_same_predictions_as_the_pipeline(name: str, text: str) -> None:
     checkpoint = _checkpoint(name)
     mask = checkpoint.tokenizer.mask_token
     pipe = pipeline("fill-mask", model=checkpoint.model, tokenizer=checkpoint.tokenizer, top_k=5)

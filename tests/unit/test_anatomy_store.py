@@ -153,7 +153,7 @@ def test_mamba_by_hand_and_without_attention() -> None:
 
 
 def test_dall_e_by_hand_and_its_masks_in_the_tree() -> None:
-    """64 layers of 12 d² + 13 d, a last norm, tables of both kinds of tokens and of their places, a head for each."""
+    """64 layers of 12 d² + 13 d, a last norm, embeddings of both token kinds and their positions, a head for each."""
     d = 3968
     tables = 16384 + 256 + 256 + 8192 + 32 + 32
     heads = (16384 + 8192) * (d + 1)

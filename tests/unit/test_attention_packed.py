@@ -60,7 +60,7 @@ def _found(kind: MapKind, allowed: Any = None) -> AttentionMap:
     return AttentionMap(kind, ("a", "b"), ("a", "b"), np.full((2, 3, 2, 2), 0.5, np.float32), allowed=allowed)
 
 
-def test_what_was_computed_is_told_for_as_few_heads_as_it_takes() -> None:
+def test_the_computed_mask_is_stored_for_as_few_heads_as_possible() -> None:
     lower = np.array([[True, False], [True, True]])
     assert packed.computed(_found("encoder")) is None
     assert packed.computed(_found("encoder", np.ones((1, 1, 2, 2), bool))) is None
@@ -152,7 +152,7 @@ def test_special_tokens_and_the_second_sentence_travel() -> None:
     assert data["second"] == 3
 
 
-def test_a_head_that_is_asked_for_is_open() -> None:
+def test_a_requested_head_is_open() -> None:
     assert not data_of(grid.render(_map()))["open"]
     assert not data_of(grid.render(_map(), layer=1))["open"]
     data = data_of(grid.render(_map(), layer=1, head=2))

@@ -63,7 +63,7 @@ def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() 
     assert rules.penalized(scores, (0, 1, 1), 2.0).tolist() == [1.0, -4.0, 2.0, -2.0]
 
 
-def test_no_run_of_n_tokens_comes_twice() -> None:
+def test_no_n_gram_comes_twice() -> None:
     before = (0, 1, 2, 0, 1)  # after 0 1 came 2
     assert rules.unrepeated(TENTHS, before, 3).isinf().tolist() == [False, False, True, False]
     assert rules.unrepeated(TENTHS, before, 2).isinf().tolist() == [False, False, True, False]  # after 1 came 2

@@ -24,7 +24,7 @@ def flat(sentences: list[list[int]]) -> list[int]:
 
 
 def fits(pattern: list[int], text: list[int]) -> bool:
-    """Whether the text comes of the pattern by putting any run of tokens in place of each mask."""
+    """Whether the text follows from the pattern by replacing each mask with any span of tokens."""
     states = {0}
     for token in pattern:
         if token == MASK:

@@ -29,7 +29,7 @@ from core.theme import LIGHT
 from tests import tinyadapters
 
 
-def test_each_kind_is_asked_what_it_can_answer() -> None:
+def test_each_kind_has_its_own_form_of_the_texts() -> None:
     first = {kind: texts(family)[0] for kind, family in FAMILIES.items() if kind not in ("permutation-lm", "adapters")}
     assert first == {
         "masked-lm": "The rider put a saddle on the [MASK].",
@@ -56,7 +56,7 @@ def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: 
         assert bits == pytest.approx([found[head] for found in expected])
 
 
-def test_adapters_are_asked_under_each_of_their_tasks(tmp_path: Path) -> None:
+def test_adapters_are_measured_under_each_of_their_tasks(tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
     lost = measure(checkpoint, ["The cat sat on the mat.", "?", "The dog ran."])
     # “?” has nothing before its mark, so that one of the four tasks cannot be asked about it
@@ -75,7 +75,7 @@ def test_adapters_are_asked_under_each_of_their_tasks(tmp_path: Path) -> None:
     }
 
 
-def test_a_model_that_cannot_be_asked_is_told_with_the_reason(checkpoint_dir: Path) -> None:
+def test_a_model_that_cannot_be_measured_is_reported_with_the_reason(checkpoint_dir: Path) -> None:
     checkpoint = checkpoints.load("dir-tiny-bert")
     with pytest.raises(InputUnusable, match="none of 0 texts"):
         measure(checkpoint, [])

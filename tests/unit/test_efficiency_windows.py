@@ -56,7 +56,7 @@ def test_scores_and_cells_are_those_of_the_mask(n: int, side: int, global_at: tu
 
 
 @pytest.mark.parametrize("global_at", [(), (0,), (9,)])
-def test_steps_are_those_of_repeated_looking(global_at: tuple[int, ...]) -> None:
+def test_steps_are_those_of_repeated_attention(global_at: tuple[int, ...]) -> None:
     n, side = 20, 3
     seen = allowed(n, side, global_at).float()
     reached = torch.eye(n)

@@ -1,4 +1,4 @@
-"""Control codes by Bayes' rule, and what a text is asked under the tasks of adapters."""
+"""Control codes by Bayes' rule, and the predictions of adapters for their tasks."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_probabilities_and_updates_are_the_models_own(adapted: Checkpoint) -> No
     assert [info.slug for info in tasks(ordered)] == ["words", "genre", "sentiment", "question"]
 
 
-def test_a_question_is_asked_about_without_its_mark(adapted: Checkpoint) -> None:
+def test_a_question_is_classified_without_its_mark(adapted: Checkpoint) -> None:
     found = classify_task(adapted, "Is the cat in? A dog runs!", "question")
     assert found.read == "Is the cat in"
     assert found.adapted == classify_task(adapted, "Is the cat in.", "question").adapted

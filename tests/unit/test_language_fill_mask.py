@@ -102,7 +102,7 @@ def test_refilling_keeps_the_visitors_own_writing(bert: Checkpoint) -> None:
     assert "".join(p.text for p in refill(bert, masked, guesses)) == "The cat of FRANCE iss"
 
 
-def test_asking_for_more_guesses_than_there_are_words_gives_all(bert: Checkpoint) -> None:
+def test_more_predictions_than_there_are_tokens_gives_all(bert: Checkpoint) -> None:
     (prediction,) = predict(bert, prepare(bert, "the [MASK]"), k=10_000)
     assert sum(prediction.probabilities) == pytest.approx(1, abs=1e-4)
     with pytest.raises(OutOfRange):

@@ -1,4 +1,4 @@
-"""Words found in any order: the chain rule, who sees whom, words of several pieces, and what is refused."""
+"""Words predicted in any order: the chain rule, attention masks, words of several tokens, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def xlnet(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 
 
 def alone(checkpoint: Checkpoint, ids: list[int], order: list[int], step: int) -> torch.Tensor:
-    """Log-probabilities of one step by a pass of its own, its mask written place by place."""
+    """Log-probabilities of one step by a pass of its own, with its mask written position by position."""
     place = order[step]
     hidden = torch.zeros(1, len(ids), len(ids))
     for later, unseen in enumerate(order):
@@ -67,7 +67,7 @@ def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None
     assert swapped[0].prediction.probabilities == pytest.approx(turned[0].prediction.probabilities, rel=1e-5)
 
 
-def test_own_guesses_are_fed_back(xlnet: Checkpoint) -> None:
+def test_own_predictions_are_fed_back(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [2, 3])
     truth, own = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, own=True)
     assert own[0] == truth[0]
@@ -87,7 +87,7 @@ def test_attention_in_the_order_of_the_text(xlnet: Checkpoint) -> None:
     assert content == [known, [1, 1, 1, 1, 1], known, [1, 0, 1, 1, 1], known]
 
 
-def test_words_of_several_pieces_are_found_from_left_to_right(xlnet: Checkpoint) -> None:
+def test_words_of_several_tokens_are_predicted_from_left_to_right(xlnet: Checkpoint) -> None:
     text = "The catdog cat"
     tokens = permuted.tokens_of(xlnet, text)
     pieces = permuted.choices(tokens)

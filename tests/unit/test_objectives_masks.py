@@ -1,4 +1,4 @@
-"""Objectives that hide tokens: what they ask, in which proportions, and what holds of any text, seed and setting."""
+"""Objectives that mask tokens: their targets, proportions, and invariants over texts, seeds and settings."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +16,7 @@ WORDS = [f"x{i}" for i in range(50)]
 
 
 def text_of(lengths: list[int]) -> tuple[list[str], list[int], set[int]]:
-    """[CLS], words of that many pieces each, [SEP]; the number of the word at each place; the places of the format."""
+    """[CLS], words of that many tokens each, [SEP]; the word's number at each position; positions of special tokens."""
     tokens, words = ["[CLS]"], [-1]
     for number, length in enumerate(lengths):
         tokens += [f"t{number}", *(f"##t{number}.{k}" for k in range(1, length))]
@@ -40,7 +40,7 @@ MAKERS: dict[str, Maker] = {
 
 
 def made(name: str, lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
-    """An example of a text of words with so many pieces each."""
+    """An example of a text of words with so many tokens each."""
     tokens, words, fixed = text_of(lengths)
     return MAKERS[name](tokens, words, fixed, rng, rate)
 
@@ -63,7 +63,7 @@ def test_nothing_is_lost_and_the_format_stays(name: str, lengths: list[int], see
 
 
 @pytest.mark.parametrize(("name", "rate"), [("masked", 0.15), ("masked", 0.5), ("hidden", 0.15)])
-def test_each_token_is_asked_by_itself_and_one_at_least(name: str, rate: float) -> None:
+def test_each_token_is_chosen_independently_and_at_least_one(name: str, rate: float) -> None:
     rng = np.random.default_rng(1)
     counts = [len(made(name, [1] * 23, rng, rate).targets) for _ in range(1000)]
     assert min(counts) >= 1
@@ -92,7 +92,7 @@ def test_fates_are_eighty_ten_ten() -> None:
 
 
 def test_the_page_masks_what_training_masks() -> None:
-    """Token k of the text is id k: the example has the places and masks of `damage` with the same generator."""
+    """Token k of the text is id k: the example has the targets and masks of `corrupt_ids` with the same generator."""
     ids = np.arange(40)
     special = np.isin(ids, (0, 39))
     for seed in range(30):
@@ -103,7 +103,7 @@ def test_the_page_masks_what_training_masks() -> None:
         assert hidden == np.flatnonzero(damaged == 40).tolist()
 
 
-def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
+def test_a_text_of_one_token_has_a_target_and_one_without_tokens_has_none() -> None:
     assert made("masked", [1], np.random.default_rng(0), 0.05).targets == (1,)
     assert masked.corrupt(["[CLS]", "[SEP]"], WORDS, np.random.default_rng(0), fixed=(0, 1)).targets == ()
     assert spans.corrupt(["[CLS]", "[SEP]"], [-1, -2], WORDS, np.random.default_rng(0), fixed=(0, 1)).targets == ()
@@ -112,7 +112,7 @@ def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32))
-def test_of_a_whole_word_all_pieces_are_asked(lengths: list[int], seed: int) -> None:
+def test_all_tokens_of_a_whole_word_are_targets(lengths: list[int], seed: int) -> None:
     example = made("whole", lengths, np.random.default_rng(seed), 0.15)
     _, words, _ = text_of(lengths)
     asked = set(example.targets)
@@ -158,7 +158,7 @@ def test_a_span_begins_with_a_word_and_shares_its_fate(lengths: list[int], seed:
     assert len(example.targets) <= max(1, int(0.15 * total) + 1)
 
 
-def test_each_token_of_a_span_is_asked_from_its_borders() -> None:
+def test_each_token_of_a_span_is_predicted_from_its_boundaries() -> None:
     # The paper's own picture: "an American football game" hidden at places 5 to 8, borders 4 and 9.
     tokens = ["Super", "Bowl", "50", "was", "an", "American", "football", "game", "to", "determine"]
     fates = dict.fromkeys(range(4, 8), "masked")
@@ -201,7 +201,7 @@ def rng(seed: int) -> np.random.Generator:
 
 
 def framed(example: Example, a: list[str], b: list[str]) -> bool:
-    """Whether the pair reads [CLS] A [SEP] B [SEP], told apart as segments 0 and 1, with nothing asked at a place."""
+    """Whether the pair reads [CLS] A [SEP] B [SEP], as segments 0 and 1, without a target at any position."""
     return (
         [cell.token for cell in example.source] == ["[CLS]", *a, "[SEP]", *b, "[SEP]"]
         and [cell.segment for cell in example.source] == [0] * (len(a) + 2) + [1] * (len(b) + 1)
@@ -213,7 +213,7 @@ def framed(example: Example, a: list[str], b: list[str]) -> bool:
 
 
 def rebuilt(example: Example) -> bool:
-    """Whether every place that stands for a token of the text has that token, as token or as target."""
+    """Whether every position of a token of the text has that token, as token or as target."""
     return all(
         (cell.target or cell.token) == example.original[cell.origin]
         for cell in example.source
@@ -251,7 +251,7 @@ def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], sec
 
 @quick
 @given(TOKENS, SEEDS, st.data())
-def test_the_judge_is_asked_of_every_token_and_right_samples_are_originals(
+def test_the_discriminator_classifies_every_token_and_correct_samples_are_originals(
     tokens: list[str], seed: int, data: st.DataObject
 ) -> None:
     whole = ["[CLS]", *tokens, "[SEP]"]
@@ -272,7 +272,7 @@ def test_the_judge_is_asked_of_every_token_and_right_samples_are_originals(
 
 @quick
 @given(TOKENS, TOKENS, SEEDS, st.floats(0.05, 0.6))
-def test_masks_over_a_pair_leave_its_frame_and_its_question(
+def test_masking_a_pair_keeps_its_special_tokens_and_its_label(
     first: list[str], second: list[str], seed: int, rate: float
 ) -> None:
     pair = two_orders(first, second, rng(seed))
@@ -290,7 +290,9 @@ def test_masks_over_a_pair_leave_its_frame_and_its_question(
 
 @quick
 @given(st.integers(3, 30), st.integers(1, 25), st.integers(1, 12), SEEDS)
-def test_static_masks_come_back_and_ask_as_much_in_each_epoch(count: int, many: int, copies: int, seed: int) -> None:
+def test_static_masks_repeat_with_equally_many_targets_in_each_epoch(
+    count: int, many: int, copies: int, seed: int
+) -> None:
     fixed = (0, count - 1)
     static = epochs.masks(count, many, rng(seed), copies=copies, fixed=fixed)
     assert static.shape == (many, count)

@@ -65,7 +65,7 @@ def test_five_percent_of_the_trigrams_are_shuffled() -> None:
     assert np.mean(counts) == pytest.approx(5, abs=0.15)
 
 
-def test_three_equal_tokens_stay_and_are_asked() -> None:
+def test_three_equal_tokens_stay_and_are_targets() -> None:
     example = word_order.corrupt(["ha"] * 3, ["x"], np.random.default_rng(0), rate=0)
     assert [(cell.token, cell.target, cell.change) for cell in example.source] == [("ha", "ha", "unchanged")] * 3
 
@@ -122,7 +122,7 @@ def test_a_tally_counts_positions_by_corruption() -> None:
     assert found.answers == {1: 3}
 
 
-def test_every_token_is_asked_of_those_before_it() -> None:
+def test_every_token_is_predicted_from_those_before_it() -> None:
     example = causal.corrupt(["the", "cat", "sat"], "<s>")
     assert [(cell.token, cell.target) for cell in example.source] == [("<s>", "the"), ("the", "cat"), ("cat", "sat")]
     assert [cell.origin for cell in example.source] == [None, 0, 1]
@@ -177,6 +177,6 @@ def test_a_unit_is_masked_whole_with_one_replacement() -> None:
     assert {(3, "kept"), (0, "masked"), (0, "random"), (0, "unchanged")} == seen
 
 
-def test_without_units_nothing_is_asked() -> None:
+def test_without_units_there_is_no_target() -> None:
     assert knowledge.corrupt(["a", "b"], [], ["x"], np.random.default_rng(0)).targets == ()
     assert knowledge.corrupt(["a", "b"], [(0, 1)], ["x"], np.random.default_rng(0), fixed=(1,)).targets == ()

@@ -1,4 +1,4 @@
-"""Typed tokens of the format are never asked; a covered example tells none of its answers."""
+"""Typed special tokens are never predicted; a covered example shows none of its targets."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_typed_token_of_the_format_stays_in_what_the_encoder_reads(slug: str, 
 
 
 def test_an_order_has_no_typed_token_of_the_format() -> None:
-    """All ordinary tokens are asked, each once: those of the format are known from the start."""
+    """All ordinary tokens are predicted once; special tokens are context from the start."""
     entry = ENTRIES["permutation"]
     asked = inputs(entry.slug, entry.models[0], TEXT, 5, options(entry) | {"k": 1})
     order = drawn_order(asked)
@@ -115,7 +115,7 @@ def test_a_typed_sentinel_is_not_used_again() -> None:
 
 
 def test_a_run_that_a_typed_token_stands_in_becomes_two() -> None:
-    """Of four ordinary tokens three are hidden in one run, the last ones: the typed token stands among them."""
+    """The last three of four ordinary tokens are masked in one span that contains the typed token."""
     example = sentinels.corrupt(
         ["a", "b", "[X]", "c", "d"], np.random.default_rng(0), rate=0.75, mean=3.0, special=["[X]"]
     )

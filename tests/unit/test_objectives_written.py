@@ -23,7 +23,7 @@ def targets(cells: tuple[Cell, ...]) -> list[str | None]:
 
 
 def one_behind(example: Example) -> bool:
-    """Each place of the decoder reads the answer of the place before it."""
+    """Each decoder position reads the target of the previous position."""
     return [cell.token for cell in example.decoder[1:]] == targets(example.decoder)[:-1]
 
 
@@ -54,7 +54,7 @@ class Drawn:
 
 
 def test_a_span_corruption_by_hand() -> None:
-    """Three of ten tokens hidden in runs of 2 and 1, seven kept in runs of 2 and 5, drawn in that order."""
+    """Three of ten tokens masked in spans of 2 and 1, seven unmasked in spans of 2 and 5, sampled in that order."""
     text = ["Thank", "you", "for", "inviting", "me", "to", "your", "party", "last", "week"]
     drawn = Drawn([1, 0], [1, 0, 2, 3, 4, 5])
     example = sentinels.corrupt(text, drawn, rate=0.3, mean=1.5)  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_each_corruption_of_bart_marks_what_it_did() -> None:
     assert all((token == "<mask>") == (change == "masked") for token, change in hidden)
 
 
-def test_a_mask_that_hides_nothing_counts_as_inserted() -> None:
+def test_a_mask_of_an_empty_span_counts_as_inserted() -> None:
     row = [Cell(word, origin=i) for i, word in enumerate("abc")]
     filled = denoising._filled(row, [0, -1, 1, -1])
     assert [cell.change for cell in filled] == ["kept", "inserted", "kept", "masked"]
@@ -241,7 +241,7 @@ def test_gap_sentences_need_a_sentence_beside_them() -> None:
 
 
 def test_the_papers_order_3_2_4_1() -> None:
-    """Yang et al., figure 1, whose places count from 1: all four asked, one after the other."""
+    """Yang et al., figure 1, with positions from 1: all four predicted, one after the other."""
     example = permutation.corrupt(["a", "b", "c", "d"], [2, 1, 3, 0], 1)
     content, query = (seen.allowed.astype(int).tolist() for seen in example.visible)
     assert content == [[1, 1, 1, 1], [0, 1, 1, 0], [0, 0, 1, 0], [0, 1, 1, 1]]
@@ -250,7 +250,7 @@ def test_the_papers_order_3_2_4_1() -> None:
 
 
 @given(TEXTS, SEEDS, st.floats(1.0, 8.0))
-def test_asked_tokens_are_their_own_targets(text: list[str], seed: int, k: float) -> None:
+def test_predicted_tokens_are_their_own_targets(text: list[str], seed: int, k: float) -> None:
     whole = ["[CLS]", *text, "[SEP]"]
     frame = [0, len(whole) - 1]
     order = 1 + np.random.default_rng(seed).permutation(len(text))
@@ -269,7 +269,7 @@ def test_asked_tokens_are_their_own_targets(text: list[str], seed: int, k: float
     assert int(query[last].sum()) == len(whole) - 1
 
 
-def test_one_in_six_is_asked() -> None:
+def test_one_token_in_six_is_predicted() -> None:
     assert [permutation.target_count(n) for n in (1, 6, 12, 60)] == [1, 1, 2, 10]
     assert permutation.target_count(5, 1.0) == 5
 
@@ -309,7 +309,7 @@ def test_one_side_of_a_pair_has_the_same_corruption() -> None:
 
 
 def test_the_papers_five_tokens_under_its_four_masks() -> None:
-    """Section 2.3: in [SOS] t1 t2 [EOS] t3 t4 t5 [EOS] t1 and t2 see the first four, t4 the first six."""
+    """Section 2.3: in [SOS] t1 t2 [EOS] t3 t4 t5 [EOS] t1 and t2 attend to the first four, t4 to the first six."""
     seen = unified.attention_mask("seq2seq", 8, 4)
     assert seen[:4].astype(int).tolist() == [[1, 1, 1, 1, 0, 0, 0, 0]] * 4
     assert seen[5].astype(int).tolist() == [1, 1, 1, 1, 1, 1, 0, 0]

@@ -183,7 +183,7 @@ def test_strided_and_fixed_at_their_limits_are_causal() -> None:
 
 
 def test_the_image_masks_of_the_papers_drawing() -> None:
-    """6 text tokens and a 4 x 4 image; the token looked from is the third of the third row: image place 10."""
+    """6 text tokens and a 4 x 4 image; the query is the third token of the third row: image position 10."""
     n, text, here = 22, list(range(6)), 16
     # five in raster order, the last of which is its own column one row up
     assert seen(row(6, 4), here, n) == [*text, 12, 13, 14, 15, 16]

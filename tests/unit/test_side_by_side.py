@@ -33,13 +33,13 @@ def test_words_marks_and_typed_masks() -> None:
     assert split("") == ()
 
 
-def test_the_last_word_is_hidden_unless_a_mask_was_typed() -> None:
+def test_the_last_word_is_masked_unless_a_mask_was_typed() -> None:
     assert default_mask(split(TEXT)) == (5,)
     assert default_mask(split("The [MASK] sat.")) == ()
     assert default_mask(split("...")) == ()
 
 
-def test_hidden_words_move_with_the_sentence() -> None:
+def test_masked_words_move_with_the_sentence() -> None:
     before = [word.text for word in split(TEXT)]
     now = [word.text for word in split("The old cat sat on the mat.")]
     assert carry_over(before, now, (1, 5)) == (2, 6)

@@ -1,4 +1,4 @@
-"""XLM: rows of one and of two sentences by hand, what is shipped, and guesses with a translation and without."""
+"""XLM: rows of one and of two sentences by hand, what is shipped, and predictions with a translation and without."""
 
 from __future__ import annotations
 

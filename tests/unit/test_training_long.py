@@ -35,7 +35,7 @@ def test_pairs_far_by_hand() -> None:
 
 
 def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A base that is the same model, with pieces as long as the text: both guess alike."""
+    """A base that is the same model, with chunks as long as the text: both predict alike."""
     ids = np.random.default_rng(0).integers(5, len(long.tokenizer), 64)
 
     from core import checkpoints

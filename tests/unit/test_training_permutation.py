@@ -31,7 +31,7 @@ def objective(tiny_world: tuple[Path, Path]) -> Any:
 
 
 def random_model(**more: int) -> Any:
-    """Weights so large that everything that is seen can be felt."""
+    """Weights so large that every attended token changes the output."""
     torch.manual_seed(0)
     made = xlnet_model.new_xlnet({**SMALL, **more}, 60, pad_token_id=0).eval()
     for parameter in made.parameters():

@@ -66,7 +66,7 @@ def test_the_library_reads_segments_the_same() -> None:
     assert memory[0].shape == (12, 2, 24)
 
 
-def test_the_memory_takes_no_slope() -> None:
+def test_the_memory_takes_no_gradient() -> None:
     model = random_model()
     embedded = torch.nn.Parameter(model.full.transformer.word_embedding.weight.detach().clone())
     model.full.transformer.word_embedding.weight = embedded
@@ -162,7 +162,7 @@ def test_a_byte_is_a_token() -> None:
     assert tokenizer.encode("<|endoftext|>a").ids == [1, 2 + 97]
 
 
-def test_slopes_are_those_of_the_reversible_layers() -> None:
+def test_gradients_are_those_of_the_reversible_layers() -> None:
     ids = torch.randint(2, 258, (2, 64))
     labels = torch.randint(2, 258, (2, 64))
     ours, theirs = model_of().train(), model_of().train()

@@ -41,7 +41,7 @@ def test_what_stands_before_the_sentence_belongs_to_no_word() -> None:
     assert found.tolist() == [[0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
 
 
-def test_weights_of_pieces_are_summed_and_their_rows_averaged() -> None:
+def test_weights_of_tokens_are_summed_and_their_rows_averaged() -> None:
     weights = np.array([[[[0.5, 0.25, 0.25], [0.1, 0.3, 0.6], [0.2, 0.2, 0.6]]]], dtype=np.float32)
     belongs = np.array([[1, 1, 0], [0, 0, 1]], dtype=np.float32)
     expected = [[(0.75 + 0.4) / 2, (0.25 + 0.6) / 2], [0.4, 0.6]]
