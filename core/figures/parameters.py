@@ -143,7 +143,7 @@ def _tiles(root: ModuleNode, *, joined: bool = False) -> list[_Tile]:
 
 
 def _label(node: ModuleNode) -> str:
-    """A node's name on a tile; a number says little, so a layer's class stands beside it."""
+    """A node's label on a tile; an index is not informative, so a layer's class follows it."""
     if not node.name[:1].isdigit():
         return node.name or node.cls
     return f"{node.name}: {node.repeat} × {node.cls}" if node.repeat > 1 else f"{node.name}: {node.cls}"

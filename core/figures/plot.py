@@ -117,7 +117,7 @@ def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: 
 
 
 def hover(texts: Sequence[str], of: str = "") -> Trace:
-    """What each point, bar or cell is called under the pointer, and the trace's name beside it; escaped already."""
+    """Hover names of points, bars or cells, followed by the trace's name; already escaped."""
     return {"customdata": list(texts), "hovertemplate": f"%{{customdata}}<extra>{of}</extra>"}
 
 

@@ -84,7 +84,7 @@ def pattern(
 
 
 def _square(cell: int, count: int) -> tuple[Labels, Labels]:
-    """Down and across of a square of cells that stand for so many positions each; one can zoom into it."""
+    """Axis layouts of a square map whose cells cover ``cell`` positions each; it can be zoomed."""
     end = cell * count
     middle = cell * (np.arange(count, dtype=np.float32) + 0.5)
     axis: Json = {"showgrid": False, "constrain": "domain", "fixedrange": False}

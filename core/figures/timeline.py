@@ -155,7 +155,7 @@ def _rows(
 
 
 def by_size(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawing:
-    """Parameters upwards on a logarithmic axis; those without a size stand in a strip below. As high as names need."""
+    """Parameters upwards on a logarithmic axis; systems without a size in a strip below."""
     for height in HEIGHTS:
         drawing = _by_size(shown, span, width, height)
         if all(mark.label for mark in drawing.marks):
@@ -198,7 +198,7 @@ def _apart(spots: Sequence[tuple[float, float]], step: float) -> list[tuple[floa
 
 
 def _axis(span: tuple[int, int], left: float, width: float) -> tuple[float, float]:
-    """Where month nought stands, and the pixels of a month."""
+    """The x of month 0, and pixels per month."""
     step = (width - left) / (span[1] - span[0])
     return left - span[0] * step, step
 

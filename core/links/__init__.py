@@ -56,7 +56,7 @@ PAGES: dict[str, dict[str, Parameter]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A parameter that was refused, and the sentence that says why."""
+    """A refused parameter, and the reason as a sentence."""
 
     name: str
     sentence: str

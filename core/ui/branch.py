@@ -201,7 +201,7 @@ def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str
 
 
 def _heads(view: BranchView, spec: CheckpointSpec) -> None:
-    """The heads over a text of the visitor's, or over what the decoder generated."""
+    """The heads on a text of the visitor's, or on the decoder's generation."""
     state = view.state
     if spec.offers("generates") and not beside(state, spec.slug):
         return
@@ -227,7 +227,7 @@ def _block_link(system: System, layer: int | None, size: str, node: str) -> None
     """A link to the step that shows the output of the module at ``node``, where a model of the system runs here.
 
     Args:
-        layer: from 1, the one that is meant where the node stands for several.
+        layer: from 1, where the node stands for several layers.
     """
     ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
     spec = min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)  # the record's own choice

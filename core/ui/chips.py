@@ -1,6 +1,6 @@
 """Token chips: a sentence as a row of selectable buttons, one per token.
 
-The caller owns the choice. It passes what is selected now and gets back what is selected after the last click, already
+The caller owns the selection. It passes the current one and receives the one after the last click, already
 in the run that the click started::
 
     picked = token_chips(tokens, selected=picked, key="mask", multi=True, label="Words to mask", accent="encoder")

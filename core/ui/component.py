@@ -68,7 +68,7 @@ class Component(Generic[Sent]):
 
         Args:
             key: one that no other widget of the page has.
-            data: what the script is given, to which the count of the last message is added.
+            data: the script's props, to which the count of the last message is added.
         """
         props = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
         if self.message is None:
@@ -86,7 +86,7 @@ class Component(Generic[Sent]):
         st.session_state[f"{key}--sent"] = message
 
     def receive(self, key: str) -> None:
-        """Keep what the browser has sent for the run that it starts, or drop it."""
+        """Store a valid message for the run that it starts; drop an invalid one."""
         if self.message is None:
             return
         try:

@@ -25,7 +25,7 @@ _MOST_RESULTS = 5
 
 
 def facts_panel(slug: str) -> None:
-    """Draw what is known about a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
+    """Draw the facts of a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
     system, words = catalogue.get(slug), content("branch", "facts")
     _origin(system)
     _change(system, words)

@@ -119,7 +119,7 @@ def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
 def _chosen(
     drawing: Drawing, name: str, layers: list[int], heads: list[int], about: object, view: View
 ) -> tuple[Numbers, Numbers]:
-    """What the frame begins with, and what is chosen in it now; empty where nobody has chosen."""
+    """The frame's initial selection and its current one; empty without a selection."""
     state = view.state
     layer, head, on = state.number("layer"), state.number("head"), state.integers(ON.name)
     if drawing == "model":

@@ -1,7 +1,7 @@
 """Inside a block: one layer on the visitor's text, step by step, and below it the logit lens.
 
-The steps stand in a list box by WAI-ARIA's pattern (arrows, Home and End choose, a click does), with the way through
-the block drawn beside it. The drawing says nothing that the list does not: the inputs of a step are part of its name
+The steps form a list box by WAI-ARIA's pattern (arrows, Home, End or a click select), with the data flow of
+the block drawn beside it. The drawing adds no information: the inputs of a step are part of its name
 for screen readers.
 """
 

@@ -152,7 +152,7 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
 
 
 def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap:
-    """A decoder's map over the text without what it generated after it; others as they are."""
+    """A decoder's map without its generated continuation; other maps unchanged."""
     if not chosen.spec.offers("continues"):
         return attention_map
     alone = session.trace(chosen.spec.slug, chosen.text).of_kind("decoder")

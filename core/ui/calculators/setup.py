@@ -97,11 +97,11 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """System and size, as a person says it."""
+        """System and size, for display."""
         return f"{self.system.name} {self.size}"
 
     def length(self, state: PageState) -> int:
-        """The box of the sequence length, which begins with what is usual for this size."""
+        """The sequence-length box, by default the size's usual length."""
         return LENGTH.with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
 
 
@@ -144,7 +144,7 @@ def choose_plan(state: PageState, chosen: Chosen) -> Plan:
 
 
 def choose_device(state: PageState) -> tuple[str, Device | None]:
-    """The menu of devices: its name, and what is known of it."""
+    """The menu of devices; the name, and the device's data if known."""
     known = devices()
     names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()}
     slug = DEVICE.with_(options=names | {OWN: "Other device"}).draw(state)

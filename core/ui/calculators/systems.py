@@ -73,7 +73,7 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
 
 
 def _otherwise(slug: str, size: str) -> dict[str, Any]:
-    """Operations of what is no single stack: two towers, by what both read together, or LSTMs, by the word."""
+    """Operations of other networks: two towers per token of both, LSTMs per word."""
     if both := towers(slug, size):
         tokens = sum(tower.tokens for tower in both)
         work = sum(tower.forward.total for tower in both)

@@ -128,7 +128,7 @@ def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker)
     shown: list[tuple[Part, ...]] = []
     for at, cell in enumerate(cells):
         others = [other.text for column, other in enumerate(cells) if column != at and other.lines]
-        # nothing stands out against an empty cell, and a missing text has no words to mark
+        # no marks against an empty cell; a missing text has no words to mark
         runs = marked(cell.text, others) if cell.lines and others and not same else ((cell.text, False),)
         parts = [Mark(linker.rich(run)) if new else linker.rich(run) for run, new in runs]
         shown.append((Rich(tuple(parts)), cell.evidence))

@@ -96,7 +96,7 @@ def systems_table(view: View) -> None:
 
 
 def _search(view: View, param: Text) -> str:
-    """A search text, cut to what the box takes where a link has more."""
+    """A search text, truncated to the box's limit."""
     if len(param.value(view.state)) > MOST_CHARS:
         view.note("Cut", most=MOST_CHARS)
     return param.draw(view.state)[:MOST_CHARS].strip()

@@ -60,7 +60,7 @@ def _run(view: DemoView, text: str, info: TaskInfo) -> TaskPrediction:
 
 
 def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:
-    """The answers, and what the adapters add on the way; False while they are covered."""
+    """The predictions, and the adapters' updates by layer; False while they are covered."""
     verdict = _run(view, text, info)
     st.markdown(f"**{plain(info.question)}**")
     if info.without_mark:

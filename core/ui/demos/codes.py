@@ -41,7 +41,7 @@ def draw(view: DemoView) -> None:
     decoding = effective(decoding_controls(state, FEW))
     covered = switch(state)
     if not covered:
-        state.set(step=None)  # all continuations stand beside each other
+        state.set(step=None)  # all continuations, side by side
     with sentences():
         continuations = {
             label: view.computed("generating-under-each-code", _continued, text, label, decoding)
@@ -81,7 +81,7 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
     code = order[step]
 
     def judge(guess: str) -> str:
-        # Two codes may have led to the same words, and nobody could tell them apart.
+        # Two codes may yield the same continuation, which cannot be told apart.
         alike = [label for label in continuations if continuations[label] == continuations[code]]
         under = " and under ".join(f"“{label}”" for label in alike)
         return f"{'Right' if guess in alike else 'Wrong'}: {view.words.part('Guess: code')} {under}."

@@ -52,12 +52,12 @@ def uncovered(
 ) -> bool:
     """Whether the answer to ``question`` may be drawn; else draw a box for a guess, and a button that shows it.
 
-    :param question: what is asked, as a value whose ``repr`` tells it from every other question of the page.
+    :param question: a value whose ``repr`` identifies the question on the page.
     :param label: over the box.
     :param judge: called with the guess once it is made.
     :param choices: what can be guessed, where that is a few things and not a word.
     :param most: the longest guess that is read, in characters; a longer one than a word gets a wider box.
-    :param on: whether the switch is on, where it stands elsewhere; None draws it here.
+    :param on: the state of a switch drawn elsewhere; None draws it here.
     """
     if not (switch(state) if on is None else on):
         return True
@@ -75,7 +75,7 @@ def uncovered(
 
 
 def beside(state: PageState, slug: str) -> bool:
-    """Whether another section may show what the model ``slug`` wrote, which the demo covers; else say so, and ask."""
+    """Whether another section may show the generation of ``slug`` that the demo covers; else offer to show it."""
     question = ("beside", slug, state.text("text"))
     if state.text("cover") != "yes" or was_shown(state, question):
         return True
@@ -138,7 +138,7 @@ def _readable(guess: str) -> bool:
 def walk(slot: str, step: int, count: int, what: str) -> None:
     """Buttons to the next of ``count`` things that are guessed one by one, and to the one before.
 
-    :param slot: where the session keeps the one that is looked at, from 0; that is ``step`` now.
+    :param slot: the session key of the current step, from 0; its value is ``step``.
     :param what: what is guessed, as one word in small letters.
     """
     go = st.session_state.__setitem__
@@ -148,12 +148,12 @@ def walk(slot: str, step: int, count: int, what: str) -> None:
 
 
 def step_of(state: PageState, slot: str, count: int) -> int:
-    """Which of ``count`` steps is looked at, from 0: what the session keeps in ``slot``, or the link's ``step``."""
+    """The current one of ``count`` steps, from 0: the session's value in ``slot``, or the link's ``step``."""
     return min(max(int(st.session_state.get(slot, state.number("step", 1) - 1)), 0), count - 1)
 
 
 def keep_step(state: PageState, slot: str, step: int) -> None:
-    """Keep the step that is looked at, from 0, for the next run and for the link."""
+    """Store the current step, from 0, for the next run and for the link."""
     st.session_state[slot] = step
     state.set(step=step + 1 if step else None)
 
@@ -174,7 +174,7 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     """The verdict on a guess: whether it is the original, where known, and the probability the model assigns to it.
 
     :param words: the model's answers, best first, with their ``chances``.
-    :param truth: what stood there; empty where nobody knows, and the model's first answer is what there is to find.
+    :param truth: the original word; where empty, the model's top prediction is the one to guess.
     """
     at, say = among(guess, words), _words().part
     numbers = {"count": len(words)} if at is None else {"rank": at + 1, "chance": percent(chances[at])}

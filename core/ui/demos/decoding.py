@@ -1,4 +1,4 @@
-"""One row of controls for how the next token is chosen; only what the strategy uses is shown."""
+"""Controls of the decoding strategy; only settings that the strategy uses are shown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DECODING = (STRATEGY, LENGTH, TEMPERATURE, TOP_K, TOP_P, SEED, BEAMS)
 
 
 def decoding_of(state: PageState, length: Integer = LENGTH) -> Decoding:
-    """The decoding that a link asks for, or a visitor; ``length`` has a default and a limit of the demo's own."""
+    """The decoding set by the link or the visitor; ``length`` has the demo's default and limit."""
     return Decoding(
         strategy=cast(Any, STRATEGY.value(state)),
         temperature=TEMPERATURE.value(state),
@@ -70,7 +70,7 @@ def effective(decoding: Decoding) -> Decoding:
 
 
 def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
-    """Draw the controls and return what they say; hidden settings keep their values."""
+    """Draw the controls and return the decoding; settings not shown keep their values."""
     help_of = content("demos", "decoding").front["help"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         strategy = STRATEGY.draw(state)

@@ -99,8 +99,8 @@ class DemoView(View):
 
         Args:
             slug: names the files and the part “Picture: SLUG” of the words: the title, then what the figure shows.
-            alt: what it shows, where that has tokens or is worked out from the numbers.
-            note: the part that stands under it.
+            alt: the text alternative, where it contains tokens or is computed.
+            note: the part shown below it.
             **values: numbers in both parts.
         """
         title, _, description = self.words.part(f"Picture: {slug}", **values).partition("\n\n")
@@ -120,7 +120,7 @@ class DemoView(View):
         """Bars of several answers, all on one scale, and a table of all of them, which the label ``slug`` names.
 
         Args:
-            across: how many stand beside each other.
+            across: figures per row.
             most: how many are drawn; the table has all of them.
             rows: of the table; a row for each answer without them.
         """
@@ -188,7 +188,7 @@ def _ranked(shown: Prediction) -> list[dict[str, object]]:
 
 
 def paragraph(parts: Iterable[tuple[str, str]], style: str, label: str = "") -> str:
-    """Texts as one paragraph of HTML, each escaped and in the style that stands beside it.
+    """Texts as one paragraph of HTML, each escaped and with its own style.
 
     Args:
         style: of the paragraph.
@@ -259,7 +259,7 @@ def sample_pills(
     *boxes: Text,
     tag: str = "",
 ) -> str | None:
-    """Draw the row above its boxes; the name of the sample that stands in them, if one does.
+    """Draw the pills above the boxes; the name of the sample in the boxes, if any.
 
     :param samples: a text for each box, by the name on the pill; without names the first text is on it.
     :param boxes: the parameters whose boxes stand below, and the ``tag`` with which they are drawn.
@@ -292,5 +292,5 @@ def task_samples(task: Task) -> tuple[str, ...]:
 
 
 def every_sample() -> dict[str, tuple[str, ...]]:
-    """The samples by language, and by what is done with them."""
+    """The samples by language and by task."""
     return {name: tuple(texts) for name, texts in content("demos", "rewrite").front["samples"].items()}

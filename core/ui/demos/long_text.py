@@ -1,4 +1,4 @@
-"""What the demos of long texts share: which text, how long, what attention cost on it, and what stands below."""
+"""What the demos of long texts share: the text and its length, the cost of attention, and the tabs below."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def filled_masks(
 
     Args:
         name: of the attention; it names the pictures.
-        comment: what the words of a mask come to, in plain text.
+        comment: on the predictions of a mask, in plain text.
         colors: of each kind of attention.
         judged: the kind that the guess is held against; the words say which, under ``judged``.
         most: words that are drawn; the tables have all.

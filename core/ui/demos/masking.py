@@ -45,7 +45,7 @@ def mask_chips(
 
 
 def label(predictions: Sequence[MaskPrediction]) -> str:
-    """What stands over the box."""
+    """The label of the box."""
     return ONE if len(predictions) == 1 else SEVERAL
 
 
@@ -55,7 +55,7 @@ def judge_of(tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> 
     :param tokens: of the sentence, at whose positions the predictions stand.
     """
     numbers = words(tokens)
-    # A word of several pieces is one thing to guess; masks that were typed stand for a word each.
+    # A word of several tokens is one guess; each typed mask stands for a word.
     gaps = [
         list(group)
         for _, group in groupby(

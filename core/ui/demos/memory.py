@@ -61,7 +61,7 @@ def draw(view: DemoView) -> None:
 
 
 def _judge(reading: Reading, view: DemoView) -> Judge:
-    """Where a guessed word stands among those after the first segment, by the bits that the memory saves on it."""
+    """The verdict on a guessed word: its rank after the first segment by bits that the memory saves."""
     saved: dict[int, float] = {}
     texts: dict[int, str] = {}
     for at, (token, number) in enumerate(zip(reading.tokens, words(reading.tokens), strict=True)):

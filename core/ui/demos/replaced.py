@@ -50,7 +50,7 @@ def draw(view: DemoView) -> None:
 
 
 def _show(view: DemoView, detection: Detection) -> None:
-    """The text as it stands now, and the verdict on each of its tokens."""
+    """The corrupted text, and the discriminator's prediction for each token."""
     spec, state = view.spec, view.state
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     guess_first, placeholder = switch(state), st.empty()
@@ -112,7 +112,7 @@ def _judge(detection: Detection, view: DemoView) -> Judge:
 
 
 def _story(detection: Detection, color: str) -> list[tuple[str, str]]:
-    """The text as it stands now: what was filled in is underlined, and what stood there follows, struck out."""
+    """The corrupted text: the generator's tokens are underlined, followed by the originals, struck out."""
     parts: list[tuple[str, str]] = []
     for i, token in enumerate(detection.after):
         if token.special:

@@ -50,8 +50,8 @@ def respell_panel(view: DemoView, clean: str, source: str, output: str) -> None:
 
     Args:
         clean: the sentence before the noise.
-        source: what the model read.
-        output: what it generated.
+        source: the model's input.
+        output: its generated text.
     """
     _changes(view, clean, source, output)
     with sentences():

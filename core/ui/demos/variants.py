@@ -267,7 +267,7 @@ def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
 
 
 def beside_demo(view: DemoView) -> None:
-    """Two encoders on one sentence: what each predicts, and what the smaller one saves."""
+    """Two encoders on one sentence: their predictions, and the savings of the smaller one."""
     spec, state = view.spec, view.state
     partners = {partner.slug: partner for partner in partners_of(spec)}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")

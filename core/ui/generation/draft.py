@@ -231,7 +231,7 @@ def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerato
 
 
 def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: int) -> None:
-    """Both times, and what the formula expects from the draft model's own."""
+    """Both times, and the speedup that the formula predicts from the draft model's time."""
     alone, both, small = seconds
     faster, cost = both < alone, small / alone
     view.say(

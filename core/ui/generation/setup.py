@@ -91,7 +91,7 @@ def setup(view: View, *, length: bool = True) -> Setup:
     """Draw the controls that all sections share.
 
     Args:
-        length: whether the section generates as many tokens as the settings say.
+        length: whether the section uses the settings' number of tokens.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -167,7 +167,7 @@ def _uncovered(
 
 
 def _label(answers: Sequence[Answer]) -> str:
-    """What stands over the box."""
+    """The label of the box."""
     words = content("zoo", "compare")
     kinds = {type(answer) for answer in answers}
     if kinds == {Filled}:
