@@ -54,13 +54,16 @@ def press(page: Page, *keys: str) -> None:
 
 def test_a_token_is_moved_by_keyboard_and_put_back(page: Page) -> None:
     mount(page, ORDER_ROW, row_data("a", "b", "c", "d", order=[0, 1, 2, 3]))
+    # The component waits a moment for a further move: here until the test says so, however slow the machine is.
+    page.evaluate("window.setTimeout = (send) => { window.due = send; }; window.clearTimeout = () => {}")
     page.locator(".chip").first.focus()
     press(page, "ArrowRight", "Space", "ArrowRight", "End")
     assert shown(page) == ["a", "c", "d", "b"]
     expect(page.get_by_role("status")).to_have_text("b: 4 of 4")
     press(page, "Space")
-    page.wait_for_function("window.sent.length == 1")  # moves that follow each other are sent together
-    assert sent(page, "order") == [[0, 2, 3, 1]]
+    assert sent(page, "order") == []
+    page.evaluate("window.due()")
+    assert sent(page, "order") == [[0, 2, 3, 1]], "moves that follow each other are sent together"
     press(page, "Space", "Home")
     assert shown(page) == ["b", "a", "c", "d"]
     press(page, "Escape")

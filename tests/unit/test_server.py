@@ -182,7 +182,8 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(storage._files_by_id) == {names[0], names[2]}, "the one offered longest ago has left"
     huge = offer(3, 9_000_000)
     assert set(storage._files_by_id) == {huge}, "the latest stays whatever its size"
-    asyncio.run(send_pages(monkeypatch))
+    with ThreadPoolExecutor(1) as apart:  # a journey of this process may have a loop of its own
+        apart.submit(asyncio.run, send_pages(monkeypatch)).result()
     uploads = MemoryUploadedFileManager("/upload")
     for number in range(9):
         file = UploadedFileRec(str(number), "recipe.json", "application/json", b"{}")
