@@ -140,7 +140,7 @@ CASES = {
         "Your guess at the masked word",
         "xyzzy",
         "Atlas DistilBERT: Wrong",
-        "guess",
+        "prediction",
         2,
     ),
 }
@@ -226,7 +226,7 @@ def test_other_tasks_answers_stay_covered() -> None:
 def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_covered_anew() -> None:
     at = branch("encoder", system="xlm", model="atlas-xlm")
     (frame,) = [frame.value for frame in at.dataframe if "original" in frame.value]
-    second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["guess"].iloc[0]
+    second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["prediction"].iloc[0]
     at = branch("encoder", system="xlm", model="atlas-xlm", cover="yes")
     at = guessed(at, "Your guess at the first masked word", second)
     assert "Wrong: the original is “cat”. Your word is the model's prediction 2" in verdicts(at)
