@@ -146,7 +146,7 @@ def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
     weights = np.zeros((1, 1, n, n), np.float32)
     for query in range(n):
         for key in range(n):
-            turns.step()
+            turns.step(locking=True)
             weights[0, 0, query, key] = maximum_flow(network, top * n + query, key).flow_value / UNITS
     reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:

@@ -205,6 +205,28 @@ def test_what_is_measured_keeps_its_turn(clock: list[float]) -> None:
     assert order == ["measured", "other"]
 
 
+def test_a_part_that_held_the_interpreter_lock_leaves_it_to_a_run_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, pauses, computes, over = Turns(2), [], threading.Event(), threading.Event()
+    monkeypatch.setattr(module.time, "sleep", pauses.append)
+
+    def beside() -> None:
+        with turns.run():
+            computes.set()
+            over.wait(60)
+
+    with turns.run():
+        turns.step(locking=True)
+        assert pauses == [], "nobody else computes"
+        other = thread(beside)
+        computes.wait(60)
+        turns.step()
+        assert pauses == []
+        turns.step(locking=True)
+        assert pauses == [module.LOCK_PAUSE]
+    over.set()
+    other.join(60)
+
+
 def test_outside_a_run_nothing_waits() -> None:
     turns = Turns(0)
     turns.step()
