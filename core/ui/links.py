@@ -1,18 +1,17 @@
 """A page's state and its URL, kept equal in both directions.
 
-``open_page`` runs before any widget and decides who speaks in this run: the address or the widgets. The address speaks
-where a page is come to by it: in a session's first run of the page, after Back or Forward, and by a link from another
-page. Then the state is read anew from it and ``epoch`` goes up: widgets carry the epoch in their keys, so all of them
-start afresh from the state. In every other run the visitor has used a widget of the page, and the address is not read
-at all. It may be an old one, because a click can leave the browser before the address that the click before it wrote
-has arrived there; the state is the session's. Streamlit says which of the two it is: a rerun that Back or Forward asks
-for is marked (``is_history_navigation``), so neither is ever taken for the other, however slow a browser or a server.
+``open_page`` runs before any widget and decides whether the URL or the widgets set the state in this run. The URL does
+in a session's first run of the page, after Back or Forward, and after a link from another page. The state is then read
+from it, and ``epoch`` goes up: widget keys contain the epoch, so all widgets restart from the state. In every other run
+the visitor has used a widget, and the URL is not read. It may be outdated: a click can leave the browser before the URL
+that the previous click wrote has arrived there. Streamlit marks a rerun caused by Back or Forward
+(``is_history_navigation``), so the two cases are never confused, however slow the browser or the server.
 
-Streamlit does not mark the rerun that a link asks for, and where the link leads to the page on which it stands, the
-browser does not take its address over either. So links of the app go through :func:`page_link`, which marks those.
+Streamlit does not mark a rerun caused by a link. Where a link leads to the page that it is on, the browser does not
+change its URL either. So the app's links use :func:`page_link`, which marks those.
 
-``close_page`` runs last. It tells the browser the state's address where the browser said another one when it asked for
-the run, or was told another one since; which also makes the history's steps. The browser passes over what it has.
+``close_page`` runs last. It sends the browser the state's URL if the browser had another one when it requested the run,
+or was sent another one since. Each URL sent adds a step to the history; the browser ignores one that it has already.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _PAGE = "links.page"
 _EPOCH = "links.epoch"
 _LINKED = "go"
-"""Marks the query of a link to the page on which it stands; no address of the app has it."""
+"""Marks the query of a link to the page that it is on; no URL of the app contains it."""
 
 
 @dataclass(slots=True)
@@ -48,11 +47,11 @@ class _Stored:
     values: dict[str, Value]
     epoch: int
     link: dict[str, str]
-    """The query that stands for the state; a link's own words until something changes."""
+    """The query of the state: exactly as the link had it until something changes."""
     sent: dict[str, str]
-    """The query that the browser has, or will have when what was sent arrives there."""
+    """The query that the browser has, or will have once it receives what was sent."""
     shortest: dict[str, str] | None = None
-    """The shortest query for the same state; None until a run has come to its end, since a page makes choices, too."""
+    """The shortest query for the same state; None until a run has ended, since drawing the page can change it."""
     refused: tuple[str, ...] = ()
     memory: dict[str, object] = field(default_factory=dict)
 
@@ -65,48 +64,48 @@ class PageState:
     values: dict[str, Value]
     epoch: int
     memory: dict[str, object] = field(default_factory=dict)
-    """Plain results that outlive a rerun but not a navigation."""
+    """Plain results that survive a rerun but not a navigation."""
     helps: Mapping[str, str] = field(default_factory=dict)
-    """What the controls say on hover, by the name of their parameter."""
+    """Help texts of the controls, by parameter name."""
     above: DeltaGenerator | None = None
-    """A place over the page for what is said of its link."""
+    """A container at the top of the page for warnings about its link."""
 
     def key(self, name: str) -> str:
-        """A widget's key; it changes when a link or Back sets the state anew."""
+        """A widget's key; it changes when a link or Back replaces the state."""
         return f"{self.page}.{self.epoch}.{name}"
 
     def set(self, **values: Value) -> None:
-        """Take over what the widgets say."""
+        """Store values of widgets."""
         self.values.update(values)
 
     def text(self, name: str, default: str = "") -> str:
-        """A text parameter, or ``default`` where the URL and the visitor left it open."""
+        """A text parameter, or ``default`` if neither the URL nor the visitor set it."""
         value = self.values.get(name)
         return default if value is None else str(value)
 
     def number(self, name: str, default: int = 0) -> int:
-        """An integer parameter, or ``default`` where it is open."""
+        """An integer parameter, or ``default`` if unset."""
         value = self.values.get(name)
         return value if isinstance(value, int) else default
 
     def real(self, name: str, default: float = 0.0) -> float:
-        """A real parameter, or ``default`` where it is open."""
+        """A real parameter, or ``default`` if unset."""
         value = self.values.get(name)
         return float(value) if isinstance(value, int | float) else default
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of numbers, empty where it is open."""
+        """A list of integers, empty if unset."""
         value = self.values.get(name)
         return tuple(part for part in value if isinstance(part, int)) if isinstance(value, tuple) else ()
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """A list of words; None where it is open, which stands for all."""
+        """A list of words; None if unset, which means all."""
         value = self.values.get(name)
         return tuple(str(part) for part in value) if isinstance(value, tuple) else None
 
 
 def open_page(page: str) -> PageState:
-    """The page's state for this run; says in a sentence what a link asked for in vain."""
+    """The page's state for this run; a warning names each value of the link that was refused."""
     through_page_table()
     query = st.query_params.to_dict()
     linked = query.pop(_LINKED, None) is not None
@@ -115,8 +114,8 @@ def open_page(page: str) -> PageState:
     if stored is not None and elsewhere:
         stored.sent = query
     if stored is not None and stored.shortest is None:
-        stored.shortest = stored.link  # the run that read the link did not come to its end
-    # From the sidebar one comes without a query, and finds the view that was left.
+        stored.shortest = stored.link  # the run that read the link did not finish
+    # A page opened from the sidebar has no query: the visitor returns to the last view of it.
     addressed = linked or by_history() or (elsewhere and bool(query))
     if stored is None or (addressed and query != stored.link):
         values, refused = links.read(page, query)
@@ -126,28 +125,27 @@ def open_page(page: str) -> PageState:
             epoch=shown or st.session_state.get(_EPOCH, 0) + 1,
             link=query,
             sent=query if stored is None else stored.sent,
-            # Where the browser shows the page already, its widgets may say more than its address.
+            # Where the browser shows the page already, its widgets may be ahead of its URL.
             shortest=None if shown is None else query,
             refused=tuple(refusal.sentence for refusal in refused),
         )
         st.session_state[_EPOCH] = stored.epoch
         st.session_state[_slot(page)] = stored
-    st.session_state[_PAGE] = page  # last: a run that ends before it has not come here
+    st.session_state[_PAGE] = page  # last: a run that ended earlier has not opened the page
     for sentence in stored.refused:
-        # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
+        # Without glossary links: such a sentence quotes the words of a URL (tab, epoch, rotary).
         st.warning(plain(f"{sentence} {words('Default instead')}"), icon=":material/link_off:")
     return PageState(page, dict(stored.values), stored.epoch, stored.memory, above=st.container())
 
 
 def close_page(state: PageState) -> None:
-    """Write the state to the URL, where it differs from what stands there."""
+    """Write the state to the URL if they differ."""
     stored: _Stored = st.session_state[_slot(state.page)]
     query, too_long = links.write(state.page, state.values)
     stored.values = dict(state.values)
     if too_long:
         st.caption(words("Too long"))
-    # A link may say the same in more words, with a default spelled out. It stays as it is, since rewriting it would put
-    # a step into the history that shows nothing new.
+    # A link may spell out defaults. It stays as it is: rewriting it would add a step to the history for no change.
     if stored.shortest is None and not stored.refused:
         stored.shortest = query
     if stored.shortest != query:
@@ -161,16 +159,16 @@ def close_page(state: PageState) -> None:
 def page_link(
     page: str, label: str, query: Mapping[str, str], *, icon: str | None = None, here: str | None = None
 ) -> None:
-    """A link to a view of the app, on another page or on this one; the session goes on.
+    """Draw a link to a view of the app, on another page or on this one; the session continues.
 
-    ``here`` is the page on which it stands, where no :func:`open_page` has told that yet.
+    ``here`` is the page that the link is on, where :func:`open_page` has not run yet.
     """
     mark = {_LINKED: ""} if page == (here or st.session_state.get(_PAGE)) else {}
     st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark})
 
 
 def by_history() -> bool:
-    """True in a run that the browser's Back or Forward asked for."""
+    """Whether the browser's Back or Forward caused this run."""
     run = get_script_run_ctx()
     return run is not None and run.is_history_navigation
 
@@ -180,10 +178,10 @@ def _slot(page: str) -> str:
 
 
 def _epoch_shown(page: str) -> int | None:
-    """The epoch of the widgets that the browser shows already, in the first run of a session; None where it shows none.
+    """The epoch of the widgets that the browser already shows in a session's first run; None if it shows none.
 
-    A browser outlives the session when the server is started anew, or when it was away for long. Its next message is a
-    click, which counts as long as the widgets keep their keys.
+    A browser tab outlives its session when the server restarts, or after a long disconnection. Its next message is a
+    click, which takes effect only if the widgets keep their keys.
     """
     run = get_script_run_ctx()
     keys = (user_key_from_element_id(w.id) or "" for w in (run.session_state.get_widget_states() if run else ()))
@@ -192,17 +190,17 @@ def _epoch_shown(page: str) -> int | None:
 
 
 def words(part: str, /, **values: str) -> str:
-    """A part of what is said of links on every page."""
+    """A part of the content file about links, shared by all pages."""
     return content("frame", "links").part(part, **values)
 
 
 def instead(state: PageState, sentence: str) -> None:
-    """Say what a link asks for in vain, and what stands there instead; for what only the page itself can judge."""
+    """Warn that a value of the link is refused, and which one replaces it; for checks that only the page can make."""
     (state.above or st).warning(plain(sentence), icon=":material/link_off:")
 
 
 def within(state: PageState, name: str, wanted: int, low: int, high: int, usual: int | None = None) -> int:
-    """``wanted`` where it lies from ``low`` to ``high``; else ``usual``, or the nearer end, and a sentence."""
+    """``wanted`` if it is from ``low`` to ``high``; otherwise ``usual`` or the nearer bound, with a warning."""
     if low <= wanted <= high:
         return wanted
     taken = usual if usual is not None else min(max(wanted, low), high)
@@ -212,7 +210,7 @@ def within(state: PageState, name: str, wanted: int, low: int, high: int, usual:
 
 
 def sections(state: PageState, titles: Mapping[str, str], default: str) -> str:
-    """The row of a page's sections; the one to show, which the link carries as ``tab``."""
+    """Draw the row of a page's sections; return the selected one, which the URL stores as ``tab``."""
     section = st.segmented_control(
         "Show",
         list(titles),
@@ -227,9 +225,10 @@ def sections(state: PageState, titles: Mapping[str, str], default: str) -> str:
 
 
 def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object] | None = None) -> None:
-    """Make ``values`` the page's state from the next run on, as a link would; all widgets start afresh from them.
+    """Make ``values`` the page's state from the next run on, as a link would; all widgets restart from them.
 
-    For what no link can carry, and for callbacks; the URL follows when the page has run. ``memory`` outlives the rerun.
+    For values that no link can carry, and for callbacks. The URL follows at the end of the run; ``memory`` survives the
+    rerun.
     """
     stored: _Stored = st.session_state[_slot(page)]
     st.session_state[_EPOCH] = stored.epoch = st.session_state.get(_EPOCH, 0) + 1
@@ -239,17 +238,17 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
 
 
 def _forget_older(page: str, epoch: int) -> None:
-    """Drop what the session holds under the keys of the page's earlier epochs; for the end of a run.
+    """Delete the session's entries under the keys of the page's earlier epochs; called at the end of a run.
 
-    Streamlit drops the old widgets' values, but keeps what it knows of each, callbacks and all that these refer to, for
-    as long as the session lasts; and it keeps values that were put into the session under such a key.
+    Streamlit deletes the values of old widgets, but keeps their metadata, callbacks and whatever these reference until
+    the session ends. It also keeps values that were set in the session under such a key.
 
-    What a browser still sends for such a widget is then passed over, as for any that does not exist.
+    What a browser still sends for such a widget is then ignored, as for any widget that does not exist.
     """
     context = get_script_run_ctx()
     if context is None:
         return
-    # There is no public way to these. They go first: without them no callback meets a value that is gone.
+    # Streamlit has no public access to these. They go first, so that no callback finds its value deleted.
     known = context.session_state._state._new_widget_state.widget_metadata
     for widget in [widget for widget in known if _older(widget.split("-", 2)[-1], page, epoch)]:
         del known[widget]
@@ -267,12 +266,12 @@ COPY: Component[Message] = Component("copy")
 
 
 def link_row(state: PageState) -> None:
-    """Buttons that copy the link to this view and that set the page back to its start."""
+    """Draw the buttons that copy the link to this view and that reset the page."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         COPY.draw(state.key("copy"))
         if st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
             st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
-                del st.session_state[name]  # also what outlives links and Back, such as guesses
+                del st.session_state[name]  # also what survives links and Back, such as guesses
             st.query_params.clear()
             st.rerun()

@@ -1,14 +1,14 @@
-"""A parameter of a page, declared once: its name in the link, its label, its range, its widget.
+"""A parameter of a page, declared once: its name in the URL, its label, its range, its widget.
 
-From the declaration follow how a link is read and refused, how it is written, and the widget. A section draws it where
-it wants it and gets its value; what only a run knows (this model's layers, the vocabularies that are here) narrows the
+The declaration determines how a URL is read, refused and written, and which widget appears. A section draws the
+parameter and gets its value. What only a run knows (the layers of this model, the vocabularies installed) narrows the
 declaration first::
 
     LAYER = Integer("layer", "Layer", low=1, high=200)
     ...
     layer = LAYER.with_(high=spec.layers).draw(state)
 
-``None`` in the state, and a link without the name, stand for the default. An emptied text box holds an empty text.
+``None`` in the state, and a URL without the name, mean the default. An emptied text box holds an empty text.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Width = int | Literal["stretch"]
 
 @dataclass(frozen=True, kw_only=True)
 class Param(ABC, Generic[T]):
-    """What all kinds share."""
+    """The base of all parameters."""
 
     name: str
-    """In the link."""
+    """Its name in the URL."""
     label: str
     default: T
 
@@ -45,11 +45,11 @@ class Param(ABC, Generic[T]):
         """The URL parameter."""
 
     def with_(self, **changes: Any) -> Self:
-        """The same parameter, narrowed to what a run knows."""
+        """A copy of the parameter with other fields, such as a range that depends on a run."""
         return replace(self, **changes)
 
     def value(self, state: PageState) -> T:
-        """What the link or the visitor says, or the default; a sentence where a link asks for what is not offered."""
+        """The value set by the link or the visitor, or the default; a warning if a link requests one not available."""
         raw = state.values.get(self.name)
         if raw is None:
             return self.default
@@ -62,24 +62,28 @@ class Param(ABC, Generic[T]):
 
     @abstractmethod
     def checked(self, raw: Value) -> T:
-        """``raw`` as this parameter's value; ValueError with the end of a sentence where it is not offered."""
+        """``raw`` as a value of this parameter.
+
+        Raises:
+            ValueError: it is not available; the message completes a sentence.
+        """
 
     def written(self, value: T) -> Value:
-        """The value as the state holds it."""
+        """The value as the state stores it."""
         return value  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control(Param[T]):
-    """A parameter that a visitor sets with a control of its own."""
+    """A parameter with a widget of its own."""
 
     help: str | None = None
-    """What it says on hover; None where the page's words have it, under its name in ``[help]``."""
+    """The help text; None takes the one under its name in ``[help]`` of the page's content."""
     width: Width = "stretch"
     resets: tuple[str, ...] = ()
-    """Parameters that start afresh when a visitor changes this one."""
+    """Parameters that return to their defaults when a visitor changes this one."""
     hide_label: bool = False
-    """The label is for screen readers alone; the options speak for themselves."""
+    """Show the label to screen readers only, where the options explain themselves."""
 
     @abstractmethod
     def widget(self, state: PageState, slot: str, value: T) -> T:
@@ -87,15 +91,15 @@ class Control(Param[T]):
 
         Args:
             slot: the widget's key without page and epoch, as :meth:`PageState.key` takes it.
-            value: what it shows when it is drawn for the first time.
+            value: its initial value.
         """
 
     def draw(self, state: PageState, *, tag: str = "") -> T:
-        """Draw the control with its value, write what it says to the state, and return it.
+        """Draw the control, store its value in the state, and return it.
 
         Args:
             state: of this page.
-            tag: what else the control depends on, such as the model: another tag starts it afresh.
+            tag: what else the control depends on, such as the model: another tag restarts it.
         """
         before = self.value(state)
         chosen = self.widget(state, f"{self.name}.{tag}" if tag else self.name, before)
@@ -121,12 +125,12 @@ def _quoted(raw: Value) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control[str]):
-    """One of a few words, each with the name that the control shows."""
+    """One of several options."""
 
     default: str = ""
-    """The first option where it is empty."""
+    """Empty for the first option."""
     options: Mapping[str, str]
-    """By the link's word. Empty in the declaration where only a run knows them."""
+    """The name that the control shows, by the word in the URL. Empty in a declaration whose options depend on a run."""
     style: Literal["menu", "row", "pills"] = "menu"
 
     def __post_init__(self) -> None:
@@ -155,7 +159,7 @@ class Choice(Control[str]):
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Choice):
-    """One of the live models that are here and that fit."""
+    """One of the live models that are available and suitable."""
 
     label: str = "Live model"
     options: Mapping[str, str] = None  # type: ignore[assignment]
@@ -191,18 +195,18 @@ class Model(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Words(Control[tuple[str, ...]]):
-    """Any of a few, in the order in which they are offered, or chosen."""
+    """Any number of options, in the order offered or chosen."""
 
     default: tuple[str, ...] = ()
     options: Mapping[str, str]
     most: int = 24
     style: Literal["menu", "pills"] = "pills"
     may_be_empty: bool = False
-    """Otherwise an empty choice stands for the default."""
+    """Otherwise an empty choice means the default."""
     as_chosen: bool = False
-    """In the order in which they were chosen."""
+    """Keep the order in which they were chosen."""
     placeholder: str | None = None
-    """In an empty menu."""
+    """Text of an empty menu."""
 
     @property
     def carried(self) -> link.Words:
@@ -243,9 +247,9 @@ class _Number(Control[T]):
     step: float | None = None
     style: Literal["box", "slider"] = "box"
     format: str | None = None
-    """As printf has it, e.g. ``%d%%``."""
+    """A printf format, e.g. ``%d%%``."""
     placeholder: str | None = None
-    """What an empty box shows; only one without a default can be empty."""
+    """Text of an empty box; only a box without a default can be empty."""
     _type: ClassVar[type[int] | type[float]] = float
 
     def checked(self, raw: Value) -> T:
@@ -282,9 +286,9 @@ class Integer(_Number[int]):
     high: int
     step: int = 1
     style: Literal["box", "slider", "menu"] = "box"  # type: ignore[assignment]
-    """A menu lists all of them."""
+    """A menu lists all values."""
     limit: str = ""
-    """The setting of the installation that bounds it, too."""
+    """The installation's setting that also bounds it."""
     _type = int
 
     def __post_init__(self) -> None:
@@ -314,7 +318,7 @@ class Integer(_Number[int]):
     def widget(self, state: PageState, slot: str, value: int) -> int:
         if self.style != "menu":
             return super().widget(state, slot, value)
-        st.session_state.setdefault(state.key(slot), value)  # a button beside it may choose, too
+        st.session_state.setdefault(state.key(slot), value)  # a button beside it may set the value as well
         menu: Callable[..., int] = st.selectbox
         return menu(
             self.label,
@@ -327,7 +331,7 @@ class Integer(_Number[int]):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(_Number[float]):
-    """A number with decimals."""
+    """A real number."""
 
     style: Literal["box", "slider"] = "slider"
 
@@ -338,7 +342,7 @@ class Real(_Number[float]):
 
 @dataclass(frozen=True, kw_only=True)
 class Unset(_Number[float | None]):
-    """A number with decimals whose box may stay empty."""
+    """A real number whose box may stay empty."""
 
     default: float | None = None
     format: str | None = "%g"
@@ -350,7 +354,7 @@ class Unset(_Number[float | None]):
 
 @dataclass(frozen=True, kw_only=True)
 class Seed(Integer):
-    """The seed of what is sampled, with a button for the next one."""
+    """A random seed, with a button for the next one."""
 
     name: str = "seed"
     label: str = "Random seed"
@@ -365,7 +369,7 @@ class Seed(Integer):
         return chosen
 
     def button(self, state: PageState) -> int:
-        """Draw the button alone; the seed."""
+        """Draw the button alone; return the seed."""
         key = state.key(self.name)
         st.session_state.setdefault(key, self.value(state))
         st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
@@ -380,11 +384,11 @@ def _next_seed(key: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Toggle(Control[bool]):
-    """On or off; ``yes`` or ``no`` in the link."""
+    """On or off; ``yes`` or ``no`` in the URL."""
 
     default: bool = False
     on: str = "yes"
-    """The link's word for it, where it is another."""
+    """The word for on in the URL."""
 
     @property
     def carried(self) -> link.Choice:
@@ -403,15 +407,15 @@ class Toggle(Control[bool]):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Control[str]):
-    """What a visitor types. An emptied box stays empty, also after a reload; Reset brings the sample back."""
+    """A text typed by the visitor. An emptied box stays empty, also after a reload; Reset restores the sample."""
 
     default: str = ""
     height: int | None = None
-    """Of a box of several lines, in pixels; None for one line."""
+    """The height of a box of several lines, in pixels; None for one line."""
     most: int | None = None
-    """Characters that the box takes; None for as many as a page does."""
+    """The most characters that the box accepts; None for the page's limit."""
     samples: Mapping[str, str] | None = None
-    """Texts that are one click away, by their titles."""
+    """Sample texts by their titles."""
     placeholder: str | None = None
     icon: str | None = None
 
@@ -423,7 +427,7 @@ class Text(Control[str]):
         return str(raw)
 
     def standing(self, state: PageState, slot: str = "") -> str:
-        """What stands in the box, also before it is drawn."""
+        """The text in the box, also before it is drawn."""
         return str(st.session_state.get(state.key(slot or self.name), self.value(state)) or "")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
@@ -461,7 +465,7 @@ def _sample_label(title: str, sample: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Carried(Param[Value]):
-    """A value with no control of its own: a component or a chart sets it, the link carries it."""
+    """A value without a widget: a component or a chart sets it, the URL stores it."""
 
     default: Value = None
     as_: link.Parameter

@@ -1,12 +1,12 @@
-"""What the server answers beside the pages: security headers on everything, and two routes for whoever operates it.
+"""The server around the pages: security headers on every response, two routes for operators, and limits.
 
-A request whose ``Host`` names another machine is refused: a page elsewhere could otherwise read a local Atlas by
-pointing its own name at 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the names that are answered.
+A request whose ``Host`` names another machine is refused: a foreign page could otherwise read a local Atlas by
+resolving its own name to 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the names that are accepted.
 
-``/ready`` is true once the models of the default views are loaded, where ``ATLAS_WARM=on`` loads them at the start, so
-that a load balancer sends nobody to a replica that would keep them waiting. ``/metrics`` answers Prometheus with
-sessions, their limit, seconds of a run by page, and the bytes that models, results and files hold; ``ATLAS_METRICS=on``
-opens it, and Streamlit's own ``/_stcore/metrics``. No text of a visitor is in either.
+``/ready`` returns 200 once the models of the default views are loaded, which ``ATLAS_WARM=on`` does at the start; a
+load balancer then routes nobody to a replica that still loads them. ``/metrics`` reports to Prometheus the sessions,
+their limit, the seconds of a run by page, and the bytes of models, results and files; ``ATLAS_METRICS=on`` opens it
+and Streamlit's own ``/_stcore/metrics``. Neither contains a visitor's text.
 """
 
 from __future__ import annotations
@@ -64,24 +64,24 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 PRIVATE = ("/metrics", "/_stcore/metrics")
-"""Paths that are not there unless the host opens them."""
+"""Paths that answer 404 unless the host opens them."""
 
 _warm = Event()
 _UPLOADS = 4
-"""Files that a tab keeps of those that it uploads."""
+"""Uploaded files that the server keeps for one tab."""
 _LARGE = 100_000
-"""Bytes from which a message to a browser counts in the budget."""
+"""Bytes from which a message to a browser counts against the budget."""
 
 
 def _refusal() -> PlainTextResponse:
-    """The answer under a name that is not the Atlas's; the server starts without what words are read with."""
+    """The response to a foreign ``Host``; content is imported only here, so that the server starts sooner."""
     from core.content import content
 
     return PlainTextResponse(content("frame", "links").part("Other host"), 421)
 
 
 class Secured:
-    """An ASGI layer that adds :data:`HEADERS` to each answer, hides :data:`PRIVATE` paths and refuses foreign hosts."""
+    """ASGI middleware: adds :data:`HEADERS` to responses, hides :data:`PRIVATE` paths, refuses foreign hosts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -96,7 +96,7 @@ class Secured:
 
         host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
         if scope["type"] in ("http", "websocket") and not _answers_to(host):
-            # ASGI turns a WebSocket that is closed before it opens into an answer with status 403.
+            # ASGI turns a WebSocket that is closed before it opens into a response with status 403.
             refused = _refusal() if scope["type"] == "http" else WebSocketClose()
             await refused(scope, receive, send_secured)
         elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and _setting("metrics") != "on":
@@ -106,9 +106,9 @@ class Secured:
 
 
 def _answers_to(host: str) -> bool:
-    """Whether requests for this ``Host`` are answered: addresses and localhost always, names by ``ATLAS_HOSTS``.
+    """Whether requests for this ``Host`` are accepted: IP addresses and localhost always, names by ``ATLAS_HOSTS``.
 
-    Only a name can be pointed elsewhere. No browser omits the header.
+    Only a name can be resolved to another address. No browser omits the header.
     """
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -131,14 +131,14 @@ def _is_address(name: str) -> bool:
 
 
 def _is_loopback(address: str | None) -> bool:
-    """Whether the server listens to this machine alone; without an address it listens to all."""
+    """Whether the server listens on this machine only; without an address it listens on all interfaces."""
     return address == "localhost" or (
         address is not None and _is_address(address) and ipaddress.ip_address(address).is_loopback
     )
 
 
 def _setting(name: str) -> str | None:
-    """The value of a setting; None where the settings cannot be read, which the pages say."""
+    """The value of a setting; None if the settings are invalid, which the pages report."""
     from core.errors import SettingUnusable
     from core.settings import settings
 
@@ -162,7 +162,7 @@ async def metrics(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """The routes for operators, below ``server.baseUrlPath`` too: a proxy passes that on, a probe need not know it."""
+    """The routes for operators, with and without ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
     prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
     bases = {"", f"/{prefix}" if prefix else ""}
     return [
@@ -174,7 +174,7 @@ MIDDLEWARE = [Middleware(Secured)]
 
 
 def warm_up() -> None:
-    """Load the models of the default views in the background where ``ATLAS_WARM=on``, then be ready."""
+    """Load the models of the default views in the background if ``ATLAS_WARM=on``; then ``/ready`` answers 200."""
     Thread(target=_load_default_models, daemon=True).start()
 
 
@@ -191,14 +191,14 @@ def _load_default_models() -> None:
         for slug in slugs:
             try:
                 checkpoints.load(slug)
-            except AtlasError as error:  # a model that is not here keeps nobody from the others
+            except AtlasError as error:  # a missing model does not keep the others from loading
                 logging.getLogger("atlas").warning(str(error))
     finally:
         _warm.set()
 
 
 def leave_texts_out_of_logs() -> None:
-    """Write an exception to the log by type and place alone: its message may hold a visitor's text."""
+    """Log an exception as its type and traceback only: its message may contain a visitor's text."""
     make = logging.getLogRecordFactory()
 
     def record(*words: Any, **named: Any) -> logging.LogRecord:
@@ -211,7 +211,7 @@ def leave_texts_out_of_logs() -> None:
 
 
 def _without_message(error: BaseException) -> str:
-    """The traceback of an exception and of what caused it, which formatters take as it is."""
+    """The traceback of an exception and of its causes, ready for a log formatter."""
     earlier = error.__cause__ or error.__context__
     before = f"{_without_message(earlier)}\nthen\n" if earlier else ""
     return f"{before}{''.join(traceback.format_tb(error.__traceback__))}{type(error).__qualname__}"
@@ -219,9 +219,9 @@ def _without_message(error: BaseException) -> str:
 
 @contextmanager
 def timed(page: str, begun: float) -> Iterator[None]:
-    """Count a run of ``page`` and its seconds since ``begun``, its wait for a turn included, where the host wants it.
+    """Record a run of ``page`` and its seconds since ``begun``, waiting included, if the host collects metrics.
 
-    ``begun`` is of the clock ``time.perf_counter``.
+    ``begun`` is a reading of ``time.perf_counter``.
     """
     if _setting("metrics") != "on":
         yield
@@ -266,12 +266,12 @@ def _registry() -> CollectorRegistry:
 
 
 def follow_limits() -> None:
-    """Bound what Streamlit keeps by our settings: uploads, files to download, what waits to be sent.
+    """Apply our limits to what Streamlit stores: uploads, files to download, messages that wait to be sent.
 
-    An upload has a size, and a tab keeps its last few: anybody who has a tab can send files that no control asked for.
-    Where a new file exceeds the share of files in the memory budget, those offered longest ago leave; a page offers its
-    own again in its next run. Where what waits to be sent exceeds its share, the tab that most waits for is
-    disconnected, since it does not read; its browser connects again and asks anew.
+    Uploads are bounded in size and in number per tab, since any tab can send files that no control requested. If a new
+    file exceeds the files' share of the memory budget, the oldest are deleted; a page offers its own again in its next
+    run. If the waiting messages exceed their share, the tab with the longest queue is disconnected, since it does not
+    read; its browser reconnects and requests the page again.
     """
     from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -315,7 +315,7 @@ def follow_limits() -> None:
 
 
 def _waiting_bytes() -> dict[Any, int]:
-    """The connections for which messages wait to be sent, each with their bytes."""
+    """Bytes of messages that wait to be sent, by connection; only connections with any."""
     from streamlit.runtime import get_instance
 
     clients: list[Any] = [info.client for info in get_instance()._session_mgr.list_active_sessions()]
@@ -324,7 +324,7 @@ def _waiting_bytes() -> dict[Any, int]:
 
 
 def _disconnect(client: Any) -> None:
-    """Drop what waits for a connection, and close it so that its browser connects again."""
+    """Discard a connection's queue and close it so that its browser reconnects."""
     client._closed.set()
     client._send_queue._queue.clear()
 

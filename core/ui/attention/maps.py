@@ -1,12 +1,10 @@
-"""One head, and all heads at once: combined over heads and layers, and differences, drawn as a page of our own.
+"""Attention maps: one head, all heads at once, combinations over heads and layers, and differences.
 
-The page inside a frame reports the selection in it by message, and the link stores it.
+All heads are an HTML page in a frame. It reports its selection by message, and the URL stores it. A selection does not
+reload the frame: it opens with the selection of the moment when its page was made, and with the current one when it has
+to be made again, for another text or after a visit to another section.
 
-A frame is not drawn anew for what was done inside it: it opens with what was chosen when its page was made. Where it is
-made anew all the same, for another text or because its section was left, it opens with what is chosen by then.
-
-A message is ``{atlas: <frame>, open: [numbers]}``; one from anywhere but a frame of this page is passed over, and so is
-one with anything else in it.
+A message is ``{atlas: <frame>, open: [numbers]}``. Any other message, or one from elsewhere, is ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 
 MOST = 256
-"""The largest number, and how many of them a message may hold."""
+"""The largest number in a message, and the most numbers in it."""
 
 
 class Opened(Message):
@@ -68,18 +66,18 @@ def chosen_inside(
     fits: Callable[[Numbers], bool],
     missing: str,
 ) -> tuple[Numbers, Numbers]:
-    """What the frame opens with, and what is chosen in it now, of which only ``fits`` decides whether it can be.
+    """The selection that the frame opens with, and the current one.
 
     Args:
-        frame: as its messages name it, ``grid`` or ``bertviz``.
-        name: of this choice among those of the page.
-        linked: what a link carries, or what was chosen in another section.
-        about: what the frame's page is made of beside the choice; where it changes, the page is made anew.
-        fits: whether numbers can be chosen here; called without any, too.
-        missing: the sentence on numbers of a link that do not fit; none are chosen then.
+        frame: its name in messages, ``grid`` or ``bertviz``.
+        name: of this selection, unique on the page.
+        linked: the selection of a link, or of another section.
+        about: what else the frame's page shows; if it changes, the page is made again.
+        fits: whether a selection exists here; also called with an empty one.
+        missing: the warning for a link whose selection does not exist; nothing is selected then.
     """
     slot, key = state.key(f"{name}.opened"), state.key(f"{name}.watch")
-    if key not in st.session_state:  # nothing listened in the run before: the section opens
+    if key not in st.session_state:  # not drawn in the previous run: the section opens
         if not fits(linked):
             warning(missing, icon=":material/link_off:")
         st.session_state[slot] = {"about": None, "now": linked, "drawn": ()}
@@ -117,7 +115,7 @@ _SIGNED = ("heads", "layers", "texts", "models")
 
 
 def one_head(view: View) -> None:
-    """Draw the section. Raises :class:`~core.errors.AtlasError`: what the text or the model does not allow."""
+    """Draw the section."""
     text_heads(draw_model(view.state), view.state, pairs=True)
 
 
@@ -125,7 +123,7 @@ def all_maps(view: View) -> None:
     """Draw the section."""
     state = view.state
     spec = draw_model(state)
-    # The menu stands below the text, and its answer of this run is known before.
+    # The menu is below the text; its value in this run is known before it is drawn.
     flowing = st.session_state.get(state.key(TOGETHER.name), state.text(TOGETHER.name)) == "flow"
     chosen = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
@@ -201,10 +199,10 @@ def _by_value(attention_map: AttentionMap) -> tuple[Hashable, ...]:
 
 
 def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None, int | None]:
-    """Layer and head, from 0, that the grid of ``shown`` opens with; the page in its frame says which is open.
+    """Layer and head, from 0, that the grid of ``shown`` opens with; the page in the frame reports its selection.
 
     Args:
-        about: what beside the page's parameters the map depends on.
+        about: what the map depends on besides the page's parameters.
     """
     state, layers, heads = view.state, shown.layers, shown.heads
     linked = state.integers(OPEN.name)

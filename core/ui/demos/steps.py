@@ -1,4 +1,4 @@
-"""Token-by-token generation: caching, stopping, its steps, and continuing from an alternative token."""
+"""Token-by-token generation: streaming, stopping, its steps, and continuing from an alternative token."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from core.ui.panel import chart
 from core.ui.param import Carried
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
-"""The ids up to and including the last token that was chosen by hand."""
+"""The token ids up to and including the last token chosen by hand."""
 STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 1_000))
 CARET = "▏"
-"""Behind a text that grows."""
+"""At the end of a text while it is generated."""
 PAUSE = 0.04
-"""Seconds between two pictures of the growing text, and as many more for each visitor who waits: more often would cost
-more than the model."""
+"""Seconds between two drawings of the growing text, and as many more for each visitor who waits: drawing more often
+would cost more than the model."""
 Ids = tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Run:
-    """One generation; lives in the session, so that what was made before a stop or a click is not lost."""
+    """One generation, stored in the session so that its steps survive a stop or a click."""
 
     wanted: tuple[Any, ...]
     steps: list[GenerationStep] = field(default_factory=list)
     path: tuple[GenerationStep, ...] = ()
-    """The steps of the text itself; those of beam search go on from one hypothesis to another."""
+    """The steps of the final text; in beam search, ``steps`` may change from one hypothesis to another."""
     over: bool = False
     stopped: bool = False
 
@@ -64,11 +64,11 @@ class Run:
 
 
 def going(state: PageState, name: str, what: object, placeholder: DeltaGenerator, again: str = "Continue") -> bool:
-    """Whether ``what`` is to be computed now: a button stops it, and where that was done, one takes it up again.
+    """Draw a button that stops or continues a computation; return whether to compute now.
 
     Args:
         name: of the computation on its page.
-        what: a value that tells it from any other; another one starts by itself.
+        what: a value that identifies it; with another value it starts without a click.
     """
     slot, key = state.key(f"{name}.stopped"), state.key(f"{name}.button")
     if st.session_state.get(slot) == what:
@@ -81,7 +81,7 @@ def going(state: PageState, name: str, what: object, placeholder: DeltaGenerator
 
 
 def by_hand(state: PageState, owner: object) -> Ids:
-    """The path chosen by hand; it belongs to one text and one vocabulary, the ``owner``, and goes with them."""
+    """The token ids chosen by hand; cleared when their ``owner``, the text and the vocabulary, changes."""
     slot, belongs = state.key("forced"), state.key("forced.owner")
     if belongs not in st.session_state:
         st.session_state[slot] = state.integers(FORCED.name)
@@ -92,7 +92,7 @@ def by_hand(state: PageState, owner: object) -> Ids:
 
 
 def choose_path(state: PageState, ids: Ids) -> None:
-    """Begin anew with these tokens; a callback, or before a rerun."""
+    """Generate again from these token ids; a callback, or called before a rerun."""
     st.session_state[state.key("forced")] = ids
 
 
@@ -106,17 +106,17 @@ def grown(
     draw: Callable[[str, bool], None] | None,
     button: DeltaGenerator,
 ) -> Run:
-    """The generation that is ``wanted``: kept from the run before, shared by another visitor, or streamed now.
+    """The generation identified by ``wanted``: from the previous run, from the shared cache, or streamed now.
 
-    Visitors of one link share one generation: the first one's grows, the others get it when it is complete.
+    Visitors of one link share one generation: the first sees it grow, the others get it when it is complete.
 
     Args:
-        wanted: what tells it from any other; it begins with the model's slug and ends with the path chosen by hand.
-        strategy: a beam cannot be taken up half-way: its other hypotheses are gone.
-        stream: the steps along tokens that are given.
-        replay: the steps of a text whose tokens are given.
-        draw: called with the text while it grows; None where nothing may be shown of it.
-        button: the place of the one that stops it, above the text, which moves what is below it.
+        wanted: identifies the generation; begins with the model's slug and ends with the token ids chosen by hand.
+        strategy: beam search cannot be resumed half-way, since its other hypotheses are lost.
+        stream: generates from the given token ids.
+        replay: the steps of a text with the given token ids.
+        draw: called with the text while it grows; None if the text may not be shown.
+        button: a placeholder for the Stop button, above the text so that the growing text does not move it.
     """
     slot = state.key("grown")
     run: Run | None = st.session_state.get(slot)
@@ -154,7 +154,7 @@ def _key(wanted: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def forget_grown(state: PageState) -> None:
-    """Let the generation be streamed again; a callback."""
+    """Discard the generation so that it is streamed again; a callback."""
     run: Run | None = st.session_state.pop(state.key("grown"), None)
     if run is not None:
         session.results.forget(_key(run.wanted))
@@ -163,9 +163,10 @@ def forget_grown(state: PageState) -> None:
 def step_chips(
     path: Sequence[GenerationStep], tokens: Sequence[Token], step: int, *, key: str, branch: str, by_hand: int | None
 ) -> int:
-    """Generated tokens as chips; returns the chosen step, from 0.
+    """Draw the generated tokens as chips; return the selected step, from 0.
 
-    :param by_hand: the step whose token was chosen by hand, None if there is none.
+    Args:
+        by_hand: the step whose token was chosen by hand; None without one.
     """
     notes = [
         f"step {s.index + 1}, probability {percent(s.token.probability)}"
@@ -188,7 +189,7 @@ def step_chips(
 def continue_from(
     state: PageState, path: Sequence[GenerationStep], step: int, decoding: Decoding, *, key: str, branch: str
 ) -> None:
-    """The most probable tokens of one step as bars and chips; choosing another one generates again from there."""
+    """Draw the most probable tokens of one step as bars and chips; choosing another continues from it."""
     now, words = path[step], content("demos", "text")
     options = list(now.alternatives)
     if all(option.id != now.token.id for option in options):
@@ -223,7 +224,7 @@ def continue_from(
 
 
 def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
-    """The hypotheses of beam search after a step, best first, as a table."""
+    """Draw a table of the hypotheses of beam search after a step, best first."""
     if not steps or not steps[0].beams:
         return
     now = steps[min(step, len(steps) - 1)]
@@ -238,7 +239,7 @@ def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
 
 
 def steps_table(path: Sequence[GenerationStep]) -> None:
-    """Every step as a row."""
+    """Draw a table with a row for each step."""
     rows = [
         {
             "step": s.index + 1,
@@ -263,15 +264,15 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
 
 
 def how_it_ended(last: GenerationStep, name: str) -> str:
-    """Why generation stopped, in a sentence; empty while it has not."""
+    """A sentence on why generation stopped; empty if it has not."""
     return content("demos", "text").part(f"Ended: {last.reason}", model=plain(name)) if last.reason else ""
 
 
 def text_in(placeholder: DeltaGenerator, prompt: str, branch: str, room: str = "5em") -> Callable[[str, bool], None]:
-    """What draws, in a place, the prompt and after it, underlined in the branch's color, a text that may still grow.
+    """A function that draws the prompt and, underlined in the branch's color, the text generated so far.
 
     Args:
-        room: the least height.
+        room: the minimum height.
     """
     begun, style = clean(prompt, newlines=True), f"font-size:1.2rem;line-height:1.65;min-height:{room}"
 

@@ -1,4 +1,4 @@
-"""A text for a live model to attend to: its controls, the part of it that fits, and the trace that comes of it."""
+"""A text for a live model: its controls, the part of it that fits, and the attention trace."""
 
 from __future__ import annotations
 
@@ -67,23 +67,23 @@ class Chosen:
 
     spec: CheckpointSpec
     text: str
-    """Of a long text the part that was chosen."""
+    """Of a long text, the selected part."""
     second: str = ""
     task: str | None = None
-    """The task of an encoder-decoder, or whose adapters run."""
+    """The task of an encoder-decoder, or of the adapters."""
     count: int = 0
     """Tokens that a decoder generates after the text."""
 
     @property
     def adapters(self) -> str | None:
-        """The task whose adapters run."""
+        """The task whose adapters are active; None without adapters."""
         return self.task if self.spec.offers("classifies texts") else None
 
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
-        """Run the model; with ``vectors``, queries and keys are kept.
+        """Run the model and trace its attention; ``vectors`` includes queries and keys.
 
         Raises:
-            AtlasError: whatever the text or the model does not allow, as a sentence.
+            AtlasError: the text does not fit the model, or the model does not support a trace.
         """
         slug = self.spec.slug
         with st.spinner(session.waiting("running-the-model")):
@@ -95,14 +95,14 @@ class Chosen:
 
 
 def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, most: int | None = None) -> Chosen:
-    """Draw the controls; the text is kept in the state.
+    """Draw the controls of the input; store the text in the state.
 
     Args:
-        pairs: offer a second sentence where the model can read one.
-        most: tokens that what is drawn can take; of a longer text, a part is chosen.
+        pairs: offer a second sentence if the model takes sentence pairs.
+        most: the most tokens that the figure can show; of a longer text, a part is selected.
 
     Raises:
-        AtlasError: whatever the text or the model does not allow, as a sentence.
+        AtlasError: the text does not fit the model.
     """
     second, task, count = "", None, 0
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -126,18 +126,18 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
 
 
 def _explained(param: C, label: str) -> C:
-    """``param`` with its help, which the pages that draw it share."""
+    """``param`` with its help, which several pages share."""
     return param.with_(help=content("attention", "heads").front["controls"][label])
 
 
 def draw_text(spec: CheckpointSpec, state: PageState) -> str:
-    """The box of the text, and samples beside it."""
+    """Draw the text box with its samples; return the text."""
     own = samples(spec)
     return _explained(TEXT, "text").with_(default=next(iter(own.values())), samples=own).draw(state, tag=spec.kind)
 
 
 def samples(spec: CheckpointSpec) -> dict[str, str]:
-    """Texts by their titles, the first one at once; sparse models get one that is longer than their window."""
+    """Sample texts by title, the default first; sparse models also get one longer than their attention window."""
     texts = spec.family.samples
     if spec.branch == "efficient" or spec.offers("memory"):
         long = content("attention", "heads").part("Sample: bytes" if spec.offers("hashing") else "Sample: long")
@@ -152,7 +152,7 @@ def _fits(checkpoint: Checkpoint, text: str) -> bool:
 
 
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
-    """The tasks of an encoder-decoder, or those that have adapters."""
+    """Names by slug: the tasks of an encoder-decoder, or those with adapters."""
     checkpoint = session.checkpoint(spec.slug)
     if spec.offers("classifies texts"):
         return {task.slug: task.name for task in adapters.tasks(checkpoint)}
@@ -160,7 +160,7 @@ def task_names(spec: CheckpointSpec) -> dict[str, str]:
 
 
 def draw_task(spec: CheckpointSpec, state: PageState) -> str | None:
-    """The menu of tasks; None for a model without any."""
+    """Draw the menu of tasks; None for a model without any."""
     if not spec.offers("tasks"):
         return None
     return TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
@@ -179,15 +179,15 @@ def text_part(
     answered: bool = False,
     most: int | None = None,
 ) -> str:
-    """``text``, or where it is too long the part that two numbers choose; reads and writes the parameter ``name``.
+    """``text``, or the part of it that two boxes select if it is too long; stored under the parameter ``name``.
 
     Args:
-        second: read together with the text.
-        ahead: tokens that the model generates after it.
+        second: the second sentence of a pair.
+        ahead: tokens that the model generates after the text.
         task: of an encoder-decoder.
-        segment: where a model with a memory reads no more than one segment.
-        answered: begin with the part that an answer depends on: the end of a text that is continued, or the mask.
-        most: tokens that what is drawn can take, where that is less than what a map can.
+        segment: limit a model with recurrent memory to one segment.
+        answered: select by default the part that the prediction depends on: the end of a prompt, or the mask.
+        most: the most tokens that the figure can show, if fewer than an attention map.
     """
     checkpoint = session.checkpoint(spec.slug)
     try:
@@ -227,13 +227,13 @@ def part_numbers(
     usual: tuple[int, int],
     reach: Callable[[int], tuple[int, int]],
 ) -> tuple[int, int]:
-    """Draw “From ... to ...”: the first and the last of ``total`` units that are read, from 1.
+    """Draw “From ... to ...”; return the first and the last of ``total`` units to read, counted from 1.
 
     Args:
-        name: of the parameter that holds both.
+        name: of the parameter that stores both.
         tag: what else the boxes depend on.
-        usual: both ends where nobody has chosen.
-        reach: where a part may end that begins at a number: the lowest end and the highest.
+        usual: the default bounds.
+        reach: the lowest and the highest end of a part that begins at a given unit.
     """
     linked = state.integers(name)
     first, last = linked if len(linked) == 2 else usual
@@ -250,7 +250,7 @@ def part_numbers(
 
 
 def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:
-    """The tokens that fit, those around the text included."""
+    """The most tokens that fit, special tokens and prefix included."""
     most = SEGMENT if segment and has_memory(checkpoint.model) else settings().max_attention_tokens
     most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
@@ -260,7 +260,7 @@ def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) 
 
 
 def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Count]:
-    """How many tokens a model reads for a text, and how many are the text's own."""
+    """Two functions of a text: the tokens of the whole input, and those of the text alone."""
     tokenizer: Any = checkpoint.tokenizer
     prefix, more = "", 1 if codes_of(checkpoint) else 0
     if checkpoint.spec.offers("rewrites"):

@@ -1,9 +1,9 @@
-"""One objective on the page: an :class:`Entry`. The page draws every entry in the same way.
+"""A pretraining objective on the page: an :class:`Entry`. The page draws all entries in the same way.
 
-To add one: an ``Entry`` in a module of this folder, listed in ``objective.py``, and its words in
+To add one, write an ``Entry`` in a module of this folder, list it in ``objective.py``, and write its content file
 ``assets/content/objectives/<slug>.md``: title, systems and sample text, Question, Try, Notice, Model (which one
-predicts, or why none), Relative, How it works (the formula with its symbols) and Paper. “Setting: name” is a control's
-help, “Note” stands under the picture, “Stage 1” over the first of several.
+predicts, or why none does), Relative, How it works (the formula with its symbols) and Paper. “Setting: name” is a
+control's help; “Note” appears below the figure, “Stage 1” above the first of several stages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RATE = Integer(name="rate", label="Masking rate, %", default=15, low=5, high=50,
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the visitor chose, tokenized by the model that predicts."""
+    """The visitor's text and settings, tokenized by the model that predicts."""
 
     objective: str
     slug: str
@@ -48,36 +48,35 @@ class Inputs:
     """Cleaned, as typed."""
     seed: int
     options: Options
-    """The settings' values."""
+    """Values of the settings."""
     vocabulary: tuple[str, ...]
-    """Every token that is none of the format."""
+    """All tokens except special tokens, in the order of their ids."""
     frame: Mapping[str, str]
-    """Tokens of the format by their use: ``mask``, ``cls``, ``sep``, ``begin``, ``unknown``; only those
-    that there are."""
+    """Special tokens by use: ``mask``, ``cls``, ``sep``, ``begin``, ``unknown``; only those that the tokenizer has."""
 
     def rng(self) -> np.random.Generator:
-        """A fresh generator with the visitor's seed."""
+        """A new generator with the visitor's seed."""
         return np.random.default_rng(self.seed)
 
     def number(self, name: str) -> int:
-        """A setting that is a whole number."""
+        """An integer setting."""
         return int(self.options[name])
 
     def word(self, name: str) -> str:
-        """A setting that is a word or a text; of several words, all of them with commas between."""
+        """A text setting; several words are separated by commas."""
         return str(self.options[name])
 
     def say(self, part: str, **values: str | int) -> str:
-        """A part of the objective's words."""
+        """A part of the objective's content file."""
         return content("objectives", self.objective).part(part, **values)
 
     def tokenize(self, text: str) -> tuple[str, ...]:
-        """A text's tokens, without those that the model's format adds."""
+        """The tokens of a text, without special tokens."""
         return tuple(token.piece for token in tokenize(self.slug, text))
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """Those of the text."""
+        """The tokens of the visitor's text."""
         return tokenize(self.slug, self.text)
 
     @cached_property
@@ -87,13 +86,13 @@ class Inputs:
 
     @cached_property
     def special(self) -> frozenset[str]:
-        """Tokens of the format that the visitor typed, in the text or in a setting: they are never targets."""
+        """Special tokens that the visitor typed, in the text or in a setting: they are never targets."""
         typed = (self.text, *(value for value in self.options.values() if isinstance(value, str)))
         return frozenset(token.piece for text in typed for token in tokenize(self.slug, text) if token.special)
 
     @cached_property
     def words(self) -> tuple[int, ...]:
-        """The number of the word at each position of ``framed``; -1 and -2 at its ends."""
+        """The number of the word at each position of ``framed``; -1 at its first and -2 at its last position."""
         return (-1, *words(self.tokens), -2)
 
     @cached_property
@@ -109,7 +108,7 @@ class Inputs:
 
     @property
     def framed(self) -> tuple[str, ...]:
-        """The text between the tokens that an encoder's format adds."""
+        """The tokens of the text between the encoder's first and last special token."""
         return (self.frame["cls"], *self.pieces, self.frame["sep"])
 
     @property
@@ -120,7 +119,7 @@ class Inputs:
 
     @property
     def question(self) -> tuple[object, ...]:
-        """What a guess belongs to: the text and the settings, without what is chosen in the picture itself."""
+        """Identifies what the visitor guesses: the text and the settings, without selections in the figure."""
         return self.objective, self.slug, self.text, self.seed, sorted(self.options.items())
 
 
@@ -131,16 +130,16 @@ class Stage:
     example: Example
     title: str = ""
     note: str = ""
-    """Plain text under the picture."""
+    """Plain text below the figure."""
     reveals: bool = False
-    """Whether the note gives answers away."""
+    """Whether the note reveals answers."""
     classifies: bool = False
     """Whether each token is classified as original or replaced, not predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A proportion as counted over many samples, and as published."""
+    """A proportion in percent: counted over many samples, and as published."""
 
     name: str
     counted: float
@@ -150,32 +149,32 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One objective on the page."""
+    """A pretraining objective."""
 
     slug: str
-    """Also the file of its words."""
+    """Also the name of its content file."""
     branch: Literal["encoder", "decoder", "encoder-decoder", "efficient"]
     build: Callable[[Inputs], tuple[Stage, ...]]
     answer: Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]] | None = None
-    """From a checkpoint's slug and the stages: the losses of each stage. See :mod:`core.ui.objectives.entry`. Where the
-    words have a part Relative, no model here was trained with the objective: a related one predicts on request."""
+    """Maps a checkpoint's slug and the stages to the losses of each stage. If the content file has a part Relative, no
+    bundled model was trained with the objective: a related one predicts on request."""
     settings: tuple[Control[Any], ...] = ()
     rare: tuple[Control[Any], ...] = ()
-    """Settings behind “More”."""
+    """Settings below “More”."""
     shares: Callable[[Inputs], tuple[Share, ...]] | None = None
     """Proportions over many samples of the visitor's text."""
     total: Callable[[Callable[..., str], tuple[Losses, ...]], str] | None = None
-    """From the words' parts and the losses of the stages: a sentence on how they add up."""
+    """From the parts of the content file and the losses of the stages: a sentence on the total loss."""
     more: Callable[[View, Inputs, tuple[Stage, ...]], None] | None = None
-    """Draws a further view under the main picture."""
+    """Draws a further view below the main figure."""
     ask: Callable[[View, Inputs], Options] | None = None
-    """Draws a control of the objective's own over the picture; returns what it adds to the options."""
+    """Draws a control of this objective above the figure; returns what it adds to the options."""
     masks: bool = True
-    """Whether the page draws the attention mask; not where ``more`` does."""
+    """Whether the page draws the attention mask; False if ``more`` draws it."""
     random: bool = True
-    """Whether anything is sampled: then there are a seed and a button for the next one."""
+    """Whether anything is sampled: the page then offers a random seed."""
     several: bool = False
-    """Whether the text should have several sentences: then the box is higher."""
+    """Whether the text should have several sentences: the box is then higher."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -184,17 +183,22 @@ class Entry:
 
 
 MAX_CHARS = 600
-"""A few sentences: what a picture token by token can show."""
+"""A few sentences: what a figure with one cell per token can show."""
 
 
 def inputs(objective: str, slug: str, text: str, seed: int, options: Options) -> Inputs:
-    """Raises InputEmpty and InputTooLong with a sentence for the page."""
+    """Clean and tokenize the visitor's input.
+
+    Raises:
+        InputEmpty: the text has no characters.
+        InputTooLong: it has more than :data:`MAX_CHARS`.
+    """
     return Inputs(objective, slug, clean(text, MAX_CHARS), seed, options, *_vocabulary(slug))
 
 
 @session.cached()
 def tokenize(slug: str, text: str) -> tuple[Token, ...]:
-    """The tokens of ``text`` without those that the model's format adds."""
+    """The tokens of ``text`` without special tokens."""
     return tokenize_text(session.checkpoint(slug), text, special=False)
 
 
@@ -222,19 +226,19 @@ def style(slug: str) -> Style:
 
 
 def losses_by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
-    """Every stage in the same way, a ``kind`` of :func:`core.language.losses.losses`."""
+    """The losses of every stage, all of one ``kind`` of :func:`core.language.losses.losses`."""
     return lambda slug, stages: tuple(_losses(kind, slug, None, stage.example) for stage in stages)
 
 
 def pair_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
-    """The head for sentence pairs and, where tokens are masked, the masked-LM head as well."""
+    """The loss of the sentence-pair head and, if tokens are masked, of the masked-LM head."""
     (stage,) = stages
     tokens, label = _losses("masks", slug, None, stage.example), _losses("pair", slug, "pairs", stage.example)
     return (replace(label, source=tokens.source, options=tokens.options),)
 
 
 def replaced_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
-    """The generator at the first stage, the discriminator at the second."""
+    """The loss of the generator at the first stage, of the discriminator at the second."""
     generator, discriminator = stages
     return (
         _losses("masks", slug, "generator", generator.example),
@@ -255,7 +259,7 @@ def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -
 
 @session.cached("running-both-models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
-    """Scores of both over the vocabulary at every masked position."""
+    """Logits of both models over the vocabulary at every masked position."""
     from core.language import losses
 
     return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))

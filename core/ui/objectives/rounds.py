@@ -1,6 +1,6 @@
-"""Predict first: ten questions that the visitor answers before a live model does, and the score of both.
+"""Predict first: ten questions for the visitor, then for a live model, and the score of both.
 
-Nothing on the page reveals an answer before the visitor has answered.
+The page reveals no answer before the visitor has given one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def focus(on: str, turn: int, key: str) -> None:
 
 
 _SLOT = "objectives.rounds.given"
-"""Named after the page, so that its Reset forgets it."""
+"""Named after the page, so that Reset deletes it."""
 _MOST = 60
 _SEEDS = 2**31
 BRANCHES = {"masked": "encoder", "next": "decoder", "replaced": "encoder", "order": "decoder"}
@@ -105,9 +105,9 @@ class Round:
     kind: Kind
     seed: int
     number: int
-    """The question that is shown, from 0."""
+    """The question shown, from 0."""
     given: dict[int, Response]
-    """The visitor's answers by number; they outlive reruns, links and Back, and end with Reset."""
+    """The visitor's answers by number; they survive reruns, links and Back, until Reset."""
 
     @property
     def over(self) -> bool:
@@ -115,7 +115,7 @@ class Round:
         return len(self.given) == LENGTH
 
     def take(self, answer: Response) -> None:
-        """Store an answer, None where the visitor gives up."""
+        """Store an answer; None if the visitor gives up."""
         self.given[self.number] = answer
         _count()
 
@@ -130,7 +130,7 @@ class Round:
         self.show(0)
 
     def draw_buttons(self) -> None:
-        """To the next open question, to the previous one, and from a finished round to another."""
+        """Draw the buttons: next open question, previous question, and another round after a finished one."""
         around = (at % LENGTH for at in range(self.number + 1, self.number + LENGTH))
         ahead = next((at for at in around if at not in self.given), None)
         if self.over and self.number + 1 < LENGTH:
@@ -198,7 +198,7 @@ def rounds(view: View) -> None:
 
 
 def _model(kind: Kind, names: dict[str, str], state: PageState) -> str:
-    """Which model plays against the visitor; a menu where there are several."""
+    """The model that plays against the visitor, from a menu if there are several."""
     here = {slug: names[slug] for slug in MODELS[kind] if slug in names} or {slug: slug for slug in MODELS[kind]}
     if len(here) < 2:
         state.set(model=None)
@@ -211,7 +211,7 @@ def _round(kind: Kind, state: PageState) -> Round:
     seed = int(memory.setdefault(state.key("rounds.round"), state.number("round")))
     number = int(memory.setdefault(state.key(f"rounds.question.{kind}"), state.number("question", 1) - 1)) % LENGTH
     stored: dict[tuple[str, int], dict[int, Response]] = memory.setdefault(_SLOT, {})
-    stored[kind, seed] = given = stored.pop((kind, seed), {})  # the latest stands last
+    stored[kind, seed] = given = stored.pop((kind, seed), {})  # the latest is last
     while len(stored) > _MOST:
         stored.pop(next(iter(stored)))
     return Round(state, kind, seed, number, given)
@@ -222,7 +222,7 @@ def _count() -> None:
 
 
 def _ask(view: View, question: Question, key: str, current: Round) -> None:
-    """Draw the question with its way to answer."""
+    """Draw the question and its controls."""
     color = accent(BRANCHES[question.kind])
     if question.kind == "order":
         with st.container(key=key):
@@ -275,7 +275,7 @@ def _ask_word(view: View, key: str, current: Round) -> None:
 
 
 def _reveal(view: View, turn: Turn, name: str, slug: str, current: Round) -> None:
-    """Draw the right answer, the visitor's, and the model's with its probabilities."""
+    """Draw the correct answer, the visitor's, and the model's with its probabilities."""
     question, answer = turn.question, turn.answer
     assert answer is not None
     st.html(f'<p style="{_TEXT}">{_solved(question, accent(BRANCHES[question.kind]))}</p>')
@@ -314,7 +314,7 @@ def _solved(question: Question, color: str) -> str:
 
 
 def _bars(view: View, question: Question, answer: Answer, name: str, slug: str) -> None:
-    """The model's probabilities, the right answer marked."""
+    """Draw the model's probabilities, with the correct answer marked."""
     color, labels, chances = accent(BRANCHES[question.kind]), answer.labels, answer.probabilities
     if question.kind == "replaced":
         correct = [question.correct or 0]
@@ -349,7 +349,7 @@ def scoreboard(turns: Sequence[Turn], name: str, current: Round) -> None:
 
 
 def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> None:
-    """The end of a round: the score, every question, and the same as a file."""
+    """Draw the result of a round: the score, every question, and a download."""
     _, you, model = scores(turns)
     verdict = view.words.part(f"Score: {'you' if you > model else 'model' if model > you else 'tie'}")
     st.markdown(f"##### You {you} of {LENGTH}, {plain(name)} {model} of {LENGTH}. {verdict}")
