@@ -46,7 +46,7 @@ def attribution() -> Attribution:
 
 
 LIBRARIES = (*NEEDED, "sentencepiece", "sentence-transformers", "numpy", "scikit-learn", "rapidfuzz")
-"""What the versions table lists: what the app or its models lean on directly."""
+"""The packages in the table of versions: direct dependencies of the app or its models."""
 
 
 def about(view: View) -> None:

@@ -1,6 +1,6 @@
 """The four branch pages: a system, a live model, and the sections that show them.
 
-A page file names its demos (:mod:`core.ui.demos.demo`); all else is the same on the four pages.
+A page file lists its demos (:mod:`core.ui.demos.demo`); the rest is common to the four pages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
-"""The system that a branch opens with: the one that most people come for."""
+"""The default system of each branch: its best known one."""
 
 SYSTEM = Choice(name="system", label="System", options={}, width=260, resets=("model", "size", "node", "layer", "head"))
 MODEL = Choice(
@@ -62,11 +62,11 @@ class BranchView(View):
 
     system: System = field(kw_only=True)
     spec: CheckpointSpec | None = field(kw_only=True)
-    """The live model, or None where none can run here."""
+    """The live model; None if none can run here."""
 
 
 def branch_page(branch: Branch, *demos: Demo) -> Page:
-    """The page of a branch; of the demos that fit a model, the first is the one that it opens with."""
+    """The page of a branch; the first of the demos that fit a model is its default."""
     params: dict[str, Param[Any]] = {param.name: param for demo in demos for param in demo.params}
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
     return Page(
@@ -86,7 +86,7 @@ def branch_page(branch: Branch, *demos: Demo) -> Page:
 def _live_section(
     slug: str, draw: Callable[[BranchView, CheckpointSpec], None], params: tuple[Param[Any], ...]
 ) -> Section:
-    """A section that runs the live model, or says why there is none; the model's card stands below it."""
+    """A section that runs the live model, or says why there is none; the model's card follows."""
 
     def drawn(view: BranchView) -> None:
         if view.spec is None:
@@ -103,7 +103,7 @@ def _live_section(
 
 
 def _choose(view: View) -> BranchView:
-    """The menus of systems and live models."""
+    """Draw the menus of systems and live models."""
     state = view.state
     branch: Branch = state.page  # type: ignore[assignment]
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
@@ -119,7 +119,7 @@ def _choose(view: View) -> BranchView:
 
 
 def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System]) -> str:
-    """The system of a link that names none: that of the model it names, or the one that the branch opens with."""
+    """The system of a link without one: that of its model, or the branch's default."""
     spec = specs.get(state.text(MODEL.name))
     own = spec.system if spec is not None else None
     return own if own is not None and own in systems else START[state.page]  # type: ignore[index]
@@ -166,7 +166,7 @@ def _home(system: System) -> CheckpointSpec | None:
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:
-    """Say so when the running model is not this system but a relative, or another chosen model."""
+    """Note when the live model is not of this system but of a relative, or another one selected."""
     if spec.slug == system.live.checkpoint:
         if not system.live.exact:
             st.caption(plain_terms(system.live.note))
@@ -176,7 +176,7 @@ def _relative(system: System, spec: CheckpointSpec) -> None:
 
 
 def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None:
-    """The demos of the chosen model; where it has several, a choice above them."""
+    """Draw the demo of the live model, and a menu if it has several."""
     state = view.state
     offered = {demo.slug: demo for demo in demos if demo.fits(spec)}
     choice = DEMO.with_(options={slug: demo.words.title for slug, demo in offered.items()}, default="")
@@ -188,7 +188,7 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
 
 
 def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str, spec: CheckpointSpec) -> str:
-    """Links, as Markdown, to what other models of the system show and this one does not; empty where there is none."""
+    """Markdown links to demos of the system's other models that this one lacks; may be empty."""
     checkpoints_by_demo: dict[str, str] = {}
     for other in checkpoints.for_system(system):
         if other.ready and other.branch == spec.branch and other.family is spec.family:
@@ -201,7 +201,7 @@ def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str
 
 
 def _heads(view: BranchView, spec: CheckpointSpec) -> None:
-    """The heads on a text of the visitor's, or on the decoder's generation."""
+    """Draw the heads on the visitor's text, or on the decoder's generation."""
     state = view.state
     if spec.offers("generates") and not beside(state, spec.slug):
         return
@@ -212,7 +212,7 @@ def _heads(view: BranchView, spec: CheckpointSpec) -> None:
 
 
 def _tree(view: BranchView) -> None:
-    """The module tree, and links to a running block and to the comparison with the parent's tree."""
+    """Draw the module tree, with links to a running block and to the comparison with the parent's tree."""
     state, system = view.state, view.system
     with sentences():
         wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
@@ -224,10 +224,10 @@ def _tree(view: BranchView) -> None:
 
 
 def _block_link(system: System, layer: int | None, size: str, node: str) -> None:
-    """A link to the step that shows the output of the module at ``node``, where a model of the system runs here.
+    """Draw a link to the step that shows the output of the module at ``node``, if a model of the system runs here.
 
     Args:
-        layer: from 1, where the node stands for several layers.
+        layer: from 1, if the node represents several layers.
     """
     ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
     spec = min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)  # the record's own choice
@@ -244,10 +244,10 @@ def _block_link(system: System, layer: int | None, size: str, node: str) -> None
 
 
 def _parent_link(system: System, size: str | None) -> None:
-    """A link to the comparison with the parent's tree; nothing at the root, or where the parent has no record.
+    """Draw a link to the comparison with the parent's tree; nothing without a parent that has a record.
 
     Args:
-        size: the chosen one; None for the default.
+        size: the selected size; None for the default.
     """
     parent = next((other for other in catalogue.systems() if other.slug == system.parent), None)
     if parent is None or not parent.sizes or not system.sizes:
@@ -257,14 +257,14 @@ def _parent_link(system: System, size: str | None) -> None:
 
 
 def _facts(view: BranchView) -> None:
-    """The facts of the system."""
+    """Draw the facts of the system."""
     with sentences():
         facts_panel(view.system.slug)
     _foot(view)
 
 
 def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
-    """The model's card, and what could be downloaded."""
+    """Draw the model's card, and what can be downloaded."""
     st.divider()
     if spec is not None:
         with sentences():
@@ -274,7 +274,7 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
 
 
 def _no_model(view: BranchView, section: str) -> None:
-    """Say that no live model is available for this system, and where it runs or how to get one."""
+    """Draw a notice that no live model is available for this system, and where one runs or how to get one."""
     home = _home(view.system)
     if home is None or home.branch == view.state.page:
         info(_words("No model of this branch", system=view.system.name))

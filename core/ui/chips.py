@@ -5,7 +5,7 @@ in the run that the click started::
 
     picked = token_chips(tokens, selected=picked, key="mask", multi=True, label="Words to mask", accent="encoder")
 
-Tokens reach the browser as data and are written with ``textContent``, so a token may hold any characters whatever.
+Tokens reach the browser as data and are written with ``textContent``, so a token may hold any characters.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def token_chips(
 
     Tab reaches the row, the arrow keys, Home and End move along it, Space and Enter choose.
 
-    :param tokens: the tokens, or plain strings where there is nothing else to say about them.
+    :param tokens: the tokens, or plain strings without further data.
     :param selected: positions to show as selected (the caller's state).
     :param key: a key that no other widget of the page has.
     :param multi: whether several positions may be selected at once.
     :param accent: a branch (``"encoder"``, ...) or a color as ``#rrggbb``.
     :param label: the row's accessible name.
     :param disabled: positions that cannot be chosen.
-    :param held: positions that show as selected and cannot be changed; they are not returned.
+    :param held: positions shown as selected that cannot be changed; they are not returned.
     :param groups: a number for each token; with ``multi``, equal numbers are chosen together (whole words).
     :param bars: one number from 0 to 1 a token, drawn as a thin bar along the chip's foot.
     :param notes: added to each token's tooltip.
-    :param clearable: with ``multi=False``: whether choosing the selected chip again clears the choice.
+    :param clearable: with ``multi=False``: whether a second click on the selected chip clears it.
     """
     off = set(disabled) | set(held)
     clicked = CHIPS.sent(key)
@@ -86,7 +86,7 @@ def token_chips(
 
 
 def text_color_on(color: str) -> str:
-    """Black or white, whichever reads better on ``color`` (``#rrggbb``), by WCAG's contrast ratio."""
+    """Black or white: the one with more contrast on ``color`` (``#rrggbb``) by WCAG's ratio."""
     return str(readable(np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])))
 
 

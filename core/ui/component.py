@@ -30,7 +30,7 @@ Positions = Annotated[list[Position], Field(max_length=MOST)]
 
 
 class Message(BaseModel):
-    """What a component may send; one that sends more than how often it was used has fields of its own."""
+    """A component's message: its count of uses; subclasses add fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -41,12 +41,12 @@ Sent = TypeVar("Sent", bound=Message)
 
 
 class Component(Generic[Sent]):
-    """A component of our own; made once, when its module is imported.
+    """A component of the app, created once when its module is imported.
 
     Args:
         name: its folder in ``assets/components``.
-        message: what it may send; None where it sends nothing.
-        saves: whether its drawing can be saved, with the functions of the folder ``saved``.
+        message: what it may send; None if it sends nothing.
+        saves: whether its drawing can be downloaded, with the functions of the folder ``saved``.
     """
 
     def __init__(self, name: str, message: type[Sent] | None = None, *, saves: bool = False) -> None:
@@ -67,7 +67,7 @@ class Component(Generic[Sent]):
         """Draw it.
 
         Args:
-            key: one that no other widget of the page has.
+            key: unique on the page.
             data: the script's props, to which the count of the last message is added.
         """
         props = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
@@ -98,7 +98,7 @@ class Component(Generic[Sent]):
 
 
 def check_page(page: str) -> None:
-    """Raise :class:`InputTooLong` where ``page`` has more bytes than the settings allow."""
+    """Raise :class:`InputTooLong` if ``page`` has more bytes than the settings allow."""
     size, most = len(page), settings().max_page_mb
     if size > most * 1_000_000:
         raise InputTooLong(
@@ -108,13 +108,13 @@ def check_page(page: str) -> None:
 
 
 def framed(page: str, height: int, alt: str) -> None:
-    """Draw ``page``, which is complete, in a frame so many pixels high; ``alt`` is its accessible name.
+    """Draw a complete HTML ``page`` in a frame of ``height`` pixels; ``alt`` is its accessible name.
 
     Raises:
         InputTooLong: the page has more bytes than the settings allow.
 
-    Streamlit asks urllib what kind of address it was given, and urllib remembers the last 128 that it took apart. Ours
-    holds the page itself, up to 16 MB of it, so urllib is made to forget.
+    Streamlit parses the URL with urllib, which caches the last 128 results. Ours
+    contains the page itself, up to 16 MB, so the cache is cleared.
     """
     check_page(page)
     st.iframe(data_url(page), height=height, alt=alt)

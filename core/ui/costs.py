@@ -93,7 +93,7 @@ def _activations(what: str, shape: Shape, length: int, text: str) -> Line:
 
 
 def _by_tower(slug: str, size: str) -> list[Line]:
-    """Memory and operations of each of two towers; nothing for other networks."""
+    """Memory and FLOPs of each of two towers; nothing for other networks."""
     computed = []
     for tower in towers(slug, size):
         there = tower.forward
@@ -111,7 +111,7 @@ def _by_tower(slug: str, size: str) -> list[Line]:
 
 
 def _by_word(slug: str, size: str) -> list[Line]:
-    """What a word costs in a network of LSTMs; nothing for other networks."""
+    """The cost of a word in a network of LSTMs; nothing for other networks."""
     work = word_work(slug, size)
     if work is None:
         return []
@@ -130,7 +130,7 @@ def _by_word(slug: str, size: str) -> list[Line]:
 
 
 def computed_table(system: System, size: str) -> None:
-    """The lines of one size, and a link that opens the calculators with it where they can take it."""
+    """Draw the costs of one size, and a link to the calculators if they support it."""
     computed = lines(system.slug, size)
     linker = Linker("costs")
     rows: list[Row] = [
@@ -154,7 +154,7 @@ def computed_table(system: System, size: str) -> None:
 
 
 def computed_panel(system: System) -> None:
-    """The section of the facts: costs of the first size, and published figures that the count does not bear out."""
+    """Draw the costs of the first size, and published figures that the count contradicts."""
     if not system.sizes:
         return
     st.subheader("Computed here", anchor=False)

@@ -1,6 +1,6 @@
 """A table that sorts, searches and opens full-screen, with a download: the only caller of ``st.dataframe``.
 
-Streamlit's own toolbar would write the file in the browser, formulas of spreadsheets and all; the page's style hides
+Streamlit's own toolbar would write the file in the browser, including spreadsheet formulas; the page's style hides
 its button. What a visitor downloads here is written by :class:`core.table.Table`.
 """
 
@@ -15,7 +15,7 @@ from core.table import Table
 from core.ui.export import download_csv
 
 Rows = Table | Sequence[Mapping[str, Any]]
-"""A table, or rows that all name the same columns."""
+"""A table, or rows with the same columns."""
 
 
 def data_table(
@@ -31,9 +31,9 @@ def data_table(
     """Draw rows, or columns by their names, and a button that downloads them as ``atlas-NAME.csv``.
 
     Args:
-        name: None where the caller offers a file of the same numbers beside the table.
+        name: None if the caller offers a download of the same numbers.
         alt: the table's text alternative; plain text.
-        key: needed where a page has several tables of this name.
+        key: needed if a page has several tables of this name.
     """
     st.dataframe(
         rows.records() if isinstance(rows, Table) else rows,

@@ -1,8 +1,8 @@
 """Every download of the app, with uniform labels and file names: tables, images, pages and archives.
 
-An HTML page that is downloaded holds what was drawn and nothing else: no script, and no request, which its policy
-forbids. Its colors are those of the theme in which it was downloaded. A chart's files are made by the browser out of
-what it has drawn; the chart's table travels when somebody opens the menu, not before.
+A downloaded HTML page contains what was drawn and nothing else: no script, and no request, which its policy
+forbids. It has the colors of the theme in which it was downloaded. The browser makes a chart's files from
+its drawing; the chart's table is sent only when a visitor opens the menu.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from core.ui.component import Component, Message
 from core.ui.page import theme as page_theme
 
 MAX_ROWS, MAX_COLUMNS = 400, 45
-"""What the HTML page of a chart has room for as a table; its CSV has all."""
+"""The largest table in a chart's HTML page; its CSV has all rows."""
 _ICON = ":material/download:"
 MENU: Component[Message] = Component("export")
 
 Lazy = str | bytes | Callable[[], str | bytes]
-"""The content of a file, or what makes it when somebody clicks."""
+"""The content of a file, or a function that creates it on request."""
 
 
 _KINDS = {
@@ -36,15 +36,15 @@ _KINDS = {
     "NPZ": ("npz", "application/octet-stream"),
     "SVG": ("svg", "image/svg+xml"),
 }
-"""The ending and the type of each kind of file."""
+"""The suffix and the MIME type of each kind of file."""
 
 
 def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """A button that downloads ``atlas-NAME`` with the ending of its kind.
+    """Draw a button that downloads ``atlas-NAME`` with the suffix of its kind.
 
     Args:
         kind: a key of ``_KINDS``.
-        of: which of several files of this kind that stand side by side.
+        of: distinguishes several files of this kind side by side.
         tip: the button's tooltip.
     """
     ending, mime = _KINDS[kind]
@@ -61,7 +61,7 @@ def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip
 
 
 def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """The same for a table, or for what makes it when somebody clicks."""
+    """The same for a table, or for a function that creates it on request."""
     download("CSV", table.csv() if isinstance(table, Table) else lambda: table().csv(), name, key, of=of, tip=tip)
 
 
@@ -75,13 +75,13 @@ download_json = partial(download, "JSON")
 
 
 def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[], Table] | None) -> None:
-    """A menu that downloads a chart as ``atlas-NAME`` in SVG, PNG and HTML, and its table as CSV.
+    """Draw a menu that downloads a chart as ``atlas-NAME`` in SVG, PNG and HTML, and its table as CSV.
 
     Args:
         chart: the key of a plotly chart on this page.
-        title: what the chart is; plain text.
+        title: of the chart; plain text.
         alt: the text alternative; plain text.
-        table: makes it when somebody asks for it; None where a file beside the chart has it already.
+        table: creates the table on request; None if the page offers it as a file of its own.
     """
     menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")
     if menu.open:
@@ -90,7 +90,7 @@ def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[
 
 
 def component_data(chart: str, name: str, title: str, alt: str, table: Callable[[], Table] | None) -> dict[str, Any]:
-    """What the browser needs to make the files."""
+    """The data from which the browser makes the files."""
     whole = Table((), ()) if table is None else table()
     shown = whole.head(MAX_ROWS, MAX_COLUMNS)
     return {

@@ -49,7 +49,7 @@ def facts_panel(slug: str) -> None:
 
 
 def _origin(system: System) -> None:
-    """Name, year, organization, paper and code in one line."""
+    """A line with name, year, organization, paper and code."""
     paper = f"{plain(system.paper.authors)}, {plain(system.paper.venue)}"
     parts = [
         f"**{plain(system.name)}**",
@@ -77,7 +77,7 @@ def _change(system: System, words: Content) -> None:
 
 
 def _parent(system: System) -> tuple[str, str | None]:
-    """Name and branch page of the parent: no page for an ancestor without one, and no name at the root."""
+    """Name and branch page of the parent; no page for an ancestor, no name at the root."""
     if system.parent is None:
         return "", None
     for ancestor in catalogue.ancestors():
@@ -111,7 +111,7 @@ def _properties(system: System, words: Content) -> None:
 
 
 def _sizes(system: System, words: Content) -> None:
-    """Published figure against the count of the model built here; why there is none where none was published."""
+    """Draw published against counted parameters, or the reason why there are none."""
     if not system.sizes:
         st.subheader("Sizes", anchor=False)
         st.markdown(plain(system.undisclosed))
@@ -146,14 +146,14 @@ def _sizes(system: System, words: Content) -> None:
 
 
 def size_difference(size: Size, count: int | None) -> str:
-    """How far the count lies from the published figure, in per cent."""
+    """The difference of the count from the published figure, in percent."""
     if not count or not size.published:
         return ""
     return f"{100 * (count - size.published) / size.published:+z.1f}%" if size.comparable else "counts other parts"
 
 
 def _results(system: System, words: Content) -> None:
-    """Five of the system's figures and a link to all of them; nothing where none is known."""
+    """Draw five of the system's results and a link to all; nothing without any."""
     figures = of_system(system.slug)
     if not figures:
         return
@@ -173,9 +173,9 @@ def _results(system: System, words: Content) -> None:
 
 
 def main_results(slug: str, figures: Sequence[Result]) -> list[Result]:
-    """At most five figures of measures that many systems share, of the system's own paper where it has them.
+    """At most five results on common measures, from the system's own paper if it has them.
 
-    One a measure, the best of a single model: what a reader would compare first.
+    One per measure: the best of a single model.
     """
     shared: dict[str, set[str]] = {}
     for row in results():
@@ -224,7 +224,7 @@ def _sources(system: System) -> None:
 
 
 def _source_cell(system: System, keys: Iterable[str]) -> tuple[str, str]:
-    """The short names of the sources, and below them how they were read."""
+    """A table cell: short names of the sources, and below them how they were read."""
     cited = [system.citation(key) for key in keys]
     return "; ".join(filter(None, map(_short, cited))), ", ".join(dict.fromkeys(c.evidence for c in cited))
 

@@ -13,18 +13,18 @@ from core.ui.glossary import terms
 from core.ui.page import plain
 
 _INDEXED = re.compile(r"\b([A-Za-z])(\\_|\^)(\w+)\b")
-"""A letter with an index or an exponent, as ``plain`` leaves it."""
+"""A letter with an index or an exponent, in the form that ``plain`` returns."""
 
 
 def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
-    """A formula with every letter named, and where it was read; of the costs, or of ``known``."""
+    """Draw a formula with its symbols and source; from the costs, or from ``known``."""
     entry = (formulas() if known is None else known)[key]
     st.latex(entry.latex)
     st.caption(symbols(f"{entry.letters}.") + " " + " ".join(map(cited, entry.sources)))
 
 
 def symbols(text: str) -> str:
-    """What the letters of a formula mean, as Markdown: ``w_t`` and ``d_model`` as in the formula, terms linked."""
+    """The symbols of a formula with their meanings as Markdown, terms linked."""
 
     def in_math(match: re.Match[str]) -> str:
         index = match[3] if len(match[3]) == 1 else rf"\text{{{match[3]}}}"
@@ -34,7 +34,7 @@ def symbols(text: str) -> str:
 
 
 def cited(citation: Citation) -> str:
-    """A citation as Markdown: who, where, and how it was read."""
+    """A citation as Markdown: authors, place, and how it was read."""
     who = f"{citation.authors}, " if citation.authors else ""
     year = f" ({citation.year})" if citation.year else ""
     title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)

@@ -1,6 +1,6 @@
 """Links from the app's texts to the glossary: the first mention of each term on a page.
 
-``terms`` takes Markdown of ours and leaves code, formulas, links and headings alone; ``plain_terms`` takes
+``terms`` takes the app's Markdown and skips code, formulas, links and headings; ``plain_terms`` takes
 plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, a ``Linker`` those of a whole table. What a
 visitor typed comes here only within the “…” of a notice (``core.ui.notices``): ``quoting_terms`` escapes it and links
 nothing in it. Which terms a page has linked is forgotten when its header is drawn anew.
@@ -29,29 +29,29 @@ _SKIP = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|!?\[[^\]\n]*\]\([^)\n]*\)|
 
 
 def markdown(text: str) -> None:
-    """Show a text of ours in Markdown, with its terms linked."""
+    """Show Markdown of the app with its terms linked."""
     st.markdown(terms(text))
 
 
 def caption(text: str) -> None:
-    """Show a text of ours as a small note, with its terms linked."""
+    """Show Markdown of the app as a caption with its terms linked."""
     st.caption(terms(text))
 
 
 def terms(text: str) -> str:
-    """``text``, Markdown of our own, with the first mention of each term as a link whose tooltip says what it means."""
+    """``text``, Markdown of the app, with the first mention of each term as a link with its meaning as tooltip."""
     return "".join(piece if term is None else _markdown(piece, term) for piece, term in Linker(text).pieces(text))
 
 
 def plain_terms(text: str) -> str:
-    """``text``, plain and of our own, as Markdown in which nothing but the links has a meaning."""
+    """``text``, plain text of the app, as Markdown in which all but the links is escaped."""
     return _escaped(text, text)
 
 
 def quoting_terms(text: str) -> str:
-    """``plain_terms`` for a text of our own with “…” in it, which may be a visitor's: nothing there is a term.
+    """``plain_terms`` for a text that quotes a visitor in “…”: nothing is linked there.
 
-    Neither is the name of a file.
+    Nor in the name of a file.
     """
     return _escaped(text, _DOTTED.sub(_blank, _QUOTED.sub(_blank, text)))
 
@@ -74,7 +74,7 @@ class Linker:
         self._mine: set[str] = set()
 
     def pieces(self, text: str, read: str | None = None) -> Iterator[tuple[str, Term | None]]:
-        """``text`` in pieces, each with its term where it is to be a link.
+        """``text`` in parts, each with its term if it becomes a link.
 
         ``read``: as long as ``text``, with blanks for what names no term.
         """
@@ -99,17 +99,17 @@ class Linker:
 
 
 def begin_page() -> None:
-    """Forget which terms are linked: a page begins."""
+    """Start a page: no term is linked yet."""
     st.session_state[_SLOT] = {}
 
 
 def href(term: Term) -> str:
-    """The link to a term's place in the glossary."""
+    """The link to a term in the glossary."""
     return base_path() + links.url("glossary", {"term": term.slug})
 
 
 def tip(term: Term) -> str:
-    """The beginning of a term's explanation, for a tooltip."""
+    """The start of a term's explanation, for a tooltip."""
     first = term.text if len(term.text) <= _TIP else term.text[: term.text.rfind(" ", 0, _TIP)] + " …"
     return f"{term.name}: {first}"
 
@@ -120,7 +120,7 @@ def _markdown(word: str, term: Term) -> str:
 
 @lru_cache(maxsize=512)
 def _title(term: Term) -> str:
-    """The tooltip without the signs that would end it or mean something in Markdown."""
+    """The tooltip without characters that would end it or have a meaning in Markdown."""
     return plain(tip(term).replace('"', "”"))
 
 
@@ -135,14 +135,14 @@ def _escaped(text: str, read: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _mentions(text: str) -> tuple[tuple[int, int, Term], ...]:
-    """Where ``text`` names a term: begin, end and the term; the texts of tables come again with every run."""
+    """Mentions of terms in ``text``: begin, end and the term. Cached: tables repeat their texts with every run."""
     pattern, names = _compiled()
     matches = ((match, _meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
     return tuple((match.start(), match.end(), term) for match, term in matches if term is not None)
 
 
 def _meant(word: str, names: dict[str, Term]) -> Term | None:
-    """The term that ``word`` names, in the singular or plural. Abbreviations count only as they are written."""
+    """The term that ``word`` names, singular or plural. Abbreviations match only with their own case."""
     for name in (word, word.removesuffix("s")):
         if name in names:
             return names[name]
@@ -153,7 +153,7 @@ def _meant(word: str, names: dict[str, Term]) -> Term | None:
 
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[re.Pattern[str], dict[str, Term]]:
-    """The pattern of everything to skip and to find, and the terms by name (lower case unless an abbreviation)."""
+    """The pattern of what to skip and what to find, and the terms by name (lower case unless an abbreviation)."""
     names: dict[str, Term] = {}
     for term in glossary.terms():
         if term.linked:
@@ -165,7 +165,7 @@ def _compiled() -> tuple[re.Pattern[str], dict[str, Term]]:
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """Lower case stands for any case; a name with a capital inside (SOP, RoPE) means another thing in lower case."""
+    """Lower case matches any case; a name with an inner capital (SOP, RoPE) matches only as written."""
     if any(sign.isupper() for sign in name[1:]):
         return (name,) if name[1:2].isupper() else (name, name[0].lower() + name[1:])
     return (name.lower(),)

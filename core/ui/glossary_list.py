@@ -1,4 +1,4 @@
-"""The glossary's page: one term in full, and all terms by letter or by what one looks for."""
+"""The page Glossary: one term in full, and all terms by letter or search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "All"
 TERM = Choice(name="term", label="Term", options={})
-"""No menu: the rows of the table and links from other pages carry it."""
+"""Without a widget: set by the rows of the table and by links from other pages."""
 LETTER = Choice(name="letter", label="Letter", options={}, style="pills", hide_label=True)
 QUERY = Text(
     name="q",
@@ -32,7 +32,7 @@ QUERY = Text(
 
 
 def terms(view: View) -> None:
-    """Draw the term that the link names, the box, the letters and the table of what fits."""
+    """Draw the term that the link names, the search box, the letters and the table of matches."""
     state, known = view.state, glossary.terms()
     slug = TERM.with_(options={"": ALL} | {term.slug: term.name for term in known}).value(state)
     chosen = glossary.term(slug)

@@ -1,7 +1,7 @@
 """A log-in before every page, where the host sets ``ATLAS_LOGIN=on``: Streamlit's own OpenID Connect.
 
-The provider stands in ``[auth]`` of ``.streamlit/secrets.toml``; the package Authlib speaks with it. Where either is
-missing, nobody gets in and the page says so. What the provider tells of a visitor stays in their signed cookie.
+The provider is declared in ``[auth]`` of ``.streamlit/secrets.toml``; the package Authlib connects to it. If either is
+missing, nobody can log in and the page says so. The provider's data on a visitor stay in their signed cookie.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.ui.notices import error
 
 
 def may_enter() -> bool:
-    """Whether this visitor may see pages: all may without ``ATLAS_LOGIN``, else who has logged in."""
+    """Whether this visitor may see pages: everybody without ``ATLAS_LOGIN``, otherwise those logged in."""
     return not _is_asked_for() or bool(st.user.get("is_logged_in"))
 
 
@@ -31,7 +31,7 @@ def _is_asked_for() -> bool:
 
 
 def log_in() -> None:
-    """The only page of a visitor who may not enter yet."""
+    """Draw the only page of a visitor who has not logged in."""
     words = content("server", "login")
     st.title(words.title, anchor=False)
     try:
@@ -46,6 +46,6 @@ def log_in() -> None:
 
 
 def log_out_button() -> None:
-    """The way out, in the sidebar of every page, where there is a log-in."""
+    """Draw the log-out button in the sidebar, if there is a log-in."""
     if _is_asked_for():
         st.sidebar.button(content("server", "login").label("out"), on_click=st.logout, icon=":material/logout:")

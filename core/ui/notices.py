@@ -1,6 +1,6 @@
-"""Notices that are made while a page runs, with their terms linked to the glossary where the page names them first.
+"""Notices composed while a page runs, with the page's first mention of each term linked to the glossary.
 
-Each takes plain text of ours, in which everything is escaped; “…” may hold what a visitor typed, and nothing in it is
+Each takes plain text of the app and escapes it; “…” may quote what a visitor typed, and nothing in it is
 linked. A notice that is Markdown on purpose is drawn with ``terms``.
 """
 
@@ -18,23 +18,23 @@ from core.ui.glossary import quoting_terms
 
 
 def info(text: str, icon: str | None = None) -> None:
-    """Say how it stands: nothing is wrong."""
+    """Show information; nothing is wrong."""
     st.info(quoting_terms(text), icon=icon)
 
 
 def warning(text: str, icon: str | None = None) -> None:
-    """Say what was not understood or cannot be done; the rest of the page goes on."""
+    """Show what was not understood or cannot be done; the page continues."""
     st.warning(quoting_terms(text), icon=icon)
 
 
 def error(text: str, icon: str | None = None) -> None:
-    """Say why nothing more can be shown."""
+    """Show why the page ends here."""
     st.error(quoting_terms(text), icon=icon)
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Show an :class:`AtlasError` raised inside as a plain sentence; the rest of the page goes on."""
+    """Show an :class:`AtlasError` raised inside as a plain sentence; the page continues."""
     try:
         yield
     except AtlasError as error:

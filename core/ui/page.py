@@ -1,4 +1,4 @@
-"""What every page asks for: its branch's name and accent, its theme and address, a visitor's text as plain text."""
+"""Helpers of all pages: a branch's name and accent, the theme, the base path, a visitor's text as plain text."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def theme() -> Theme:
 
 
 def base_path() -> str:
-    """What stands before every path of this app: empty, or the host's ``server.baseUrlPath``."""
+    """The prefix of every path of the app: empty, or the host's ``server.baseUrlPath``."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{path}" if path else ""
 
 
 def through_page_table() -> None:
-    """Start the run again through ``app.py`` where Streamlit ran the page's file by itself; call it first in a page.
+    """Restart the run through ``app.py`` if Streamlit ran the page's file directly; called first in a page.
 
-    Until the page table has run once in this process, Streamlit takes the folder ``pages`` for an app of the old kind:
+    Until the page table has run once in this process, Streamlit treats the folder ``pages`` as a legacy multipage app:
     a deep link that is the very first request would get a sidebar of file names, and none of the app's settings.
     """
     if PagesManager.uses_pages_directory:
@@ -53,10 +53,10 @@ def through_page_table() -> None:
 
 
 def plain(text: str) -> str:
-    """``text`` with Markdown, LaTeX and directives switched off: what a visitor typed is shown as typed.
+    """``text`` with Markdown, LaTeX and directives escaped: what a visitor typed is shown as typed.
 
-    An address is set as code. Streamlit's pages make a link of every address in a text, however it is escaped, and a
-    notice of ours must not lead where a visitor wants.
+    A URL becomes code. Streamlit turns every URL in a text into a link, however it is escaped, and a
+    notice of the app must not link where a visitor wants.
     """
     return "".join(
         f"`{piece}`" if number % 2 else _MARK.sub(r"\\\g<0>", piece)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | None = None, **select: Any) -> Any:
-    """Draw ``figure``; what is selected in it, if ``on_select`` is given.
+    """Draw ``figure``; return its selection, if ``on_select`` is given.
 
     Args:
         alt: the text alternative.
-        config: plotly's, by default without its bar of buttons.
+        config: plotly's; by default without its toolbar.
     """
     return st.plotly_chart(figure, theme=None, key=key, alt=alt, config=config or {"displayModeBar": False}, **select)
 
@@ -34,29 +34,29 @@ class Panel:
     """A chart and its numbers."""
 
     slug: str
-    """Unique on its page; names the files, where ``file`` does not."""
+    """Unique on its page; names the files, unless ``file`` does."""
     title: str
-    """What the picture is: plain text of ours, for the files, the table and, with ``heading``, the page."""
+    """The title: plain text of the app, for the files, the table and, with ``heading``, the page."""
     figure: Any
     """A plotly figure."""
     alt: str
-    """What it shows, for those who cannot see it; plain text."""
+    """The text alternative; plain text."""
     table: Table | Callable[[], Table] | None = None
-    """Its numbers, or what makes them when somebody asks; None where a file beside the picture has them."""
+    """Its numbers, or a function that creates them on request; None if another download has them."""
     note: str = ""
-    """Markdown of ours under the picture."""
+    """Markdown of the app below the figure."""
     heading: bool = False
     width: int | None = None
-    """Pixels that the picture needs; on a narrower screen it scrolls in its own box. None where any screen will do."""
+    """The minimum width in pixels; on a narrower screen the figure scrolls. None for any width."""
     file: str = ""
-    """What its files are called, where that changes with what is shown."""
+    """The name of its files, if it depends on what is shown."""
 
     def key(self, state: PageState) -> str:
-        """The picture's, for what is called when something in it is selected."""
+        """The figure's widget key, for callbacks of a selection."""
         return state.key(f"panel.{self.slug}")
 
     def draw(self, state: PageState, **select: Any) -> Any:
-        """Draw heading, picture, note, downloads and the table; what is selected, where ``on_select`` is given."""
+        """Draw heading, figure, note, downloads and the table; return the selection, if ``on_select`` is given."""
         if self.heading:
             st.markdown(f"**{self.title}**")
         key = self.key(state)
@@ -74,7 +74,7 @@ class Panel:
 
 
 def _scrolling(slug: str) -> DeltaGenerator:
-    """A container that scrolls sideways; Streamlit would squeeze what is wider than the screen into it."""
+    """A container that scrolls sideways; Streamlit would otherwise shrink a wide figure to the screen."""
     key = f"scrolling-{slug}"
     st.html(f'<style>.st-key-{key} > [data-testid="stElementContainer"] {{ max-width: none; }}</style>')
     return st.container(horizontal=True, wrap=False, key=key)
@@ -84,7 +84,7 @@ def table_menu(table: Table | Callable[[], Table], title: str, key: str, file: s
     """A table on request: created and sent to the browser when a visitor opens it.
 
     Args:
-        file: names its download, where no picture beside it offers one.
+        file: names its download, if no figure beside it offers one.
     """
     menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
     if menu.open:

@@ -165,7 +165,7 @@ class Model(Choice):
     options: Mapping[str, str] = None  # type: ignore[assignment]
     fits: Callable[[CheckpointSpec], bool] = lambda spec: True
     first: str = ""
-    """Where `checkpoints.first` finds the model that a section opens with; else it is the first one that is offered."""
+    """Where `checkpoints.first` finds the default model; otherwise it is the first one offered."""
 
     def __post_init__(self) -> None:
         if self.options is None:
@@ -173,7 +173,7 @@ class Model(Choice):
         super().__post_init__()
 
     def offered(self) -> dict[str, CheckpointSpec]:
-        """What can be chosen, by slug; by branch and name, as in the sidebar."""
+        """The available models by slug, in the sidebar's order: by branch and name."""
         from core import checkpoints
         from core.ui.page import BRANCH_TITLES
 
@@ -183,7 +183,7 @@ class Model(Choice):
         return {spec.slug: spec for spec in ready}
 
     def here(self) -> Self:
-        """The parameter with the models that are here."""
+        """The parameter with the models that are available."""
         from core import checkpoints
         from core.ui.page import BRANCH_TITLES
 

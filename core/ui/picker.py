@@ -1,4 +1,4 @@
-"""A live model's card, and what a download would bring; the source of the weights is always named."""
+"""A live model's card, and models to download; the source of the weights is always named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCES = {
 
 
 def card_panel(spec: CheckpointSpec) -> None:
-    """How good a model is and how it came to be: measures, data and license, recipe, weaknesses, learning curve."""
+    """Draw a model's card: measures, data and license, recipe, weaknesses, learning curve."""
     with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
         st.markdown(f"Weights: {plain(spec.origin)}.")
         if spec.card is None:
@@ -66,7 +66,7 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
 
 
 def _facts_table(spec: CheckpointSpec, *facts: tuple[str, str]) -> None:
-    """Facts of the card, then those of the files."""
+    """Draw the facts of the card, then those of the files."""
     rows = [*facts, ("Source", spec.origin)]
     if spec.size_bytes:
         rows.append(("Size of the files", _size(spec.size_bytes)))
@@ -108,7 +108,7 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
 
 
 def hub_panel(system: str) -> None:
-    """The published checkpoints of a system and how to get them, and this host's folders that cannot be offered."""
+    """Draw the published checkpoints of a system, how to get them, and unusable folders of this host."""
     published = [spec for spec in registry.published() if spec.system == system]
     missing = [spec for spec in published if not spec.ready]
     if missing and settings.settings().hub == "off":
@@ -124,7 +124,7 @@ def hub_panel(system: str) -> None:
 
 @st.fragment
 def _offer(slug: str) -> None:
-    """One published checkpoint: ask for its size, then download it, watch it, stop it."""
+    """Draw one published checkpoint with buttons to request its size, download it, and stop."""
     from core.checkpoints import hub
 
     spec = next(spec for spec in registry.published() if spec.slug == slug)
@@ -174,7 +174,7 @@ def _offer(slug: str) -> None:
 
 @st.fragment(run_every=1.0)
 def _watch(slug: str) -> None:
-    """A running download, which goes on when this page is left."""
+    """Draw a running download, which continues when the visitor leaves the page."""
     from core.checkpoints import hub
 
     download = hub.current(slug)
@@ -197,17 +197,17 @@ def _digits(value: float) -> str:
 
 
 def nothing_runs(models: Collection[object]) -> bool:
-    """Whether ``models`` is empty; then the page says so."""
+    """Whether ``models`` is empty, with a notice if so."""
     if not models:
         no_models()
     return not models
 
 
 def no_models() -> None:
-    """Say that nothing runs here, and what would change that."""
+    """Draw a notice that nothing runs here, and how to change that."""
     info(_words("No model"))
 
 
 def _words(part: str, **values: str | int) -> str:
-    """A part of this module's words; names of models are ours."""
+    """A part of this module's content; names of models are the app's."""
     return content("branch", "models").part(part, **values)

@@ -1,6 +1,6 @@
-"""Search as people meet it: a box in the sidebar of every page, and a page of its own with everything that fits.
+"""Search: a box in the sidebar of every page, and a page with all matches.
 
-The box is a fragment: a query runs the box alone, and whatever the page shows stays as it is. Results are links of the
+The box is a fragment: a query reruns the box alone and leaves the page as it is. Results are links of the
 app, so a click keeps the session. A query is a visitor's text: it is looked up, never drawn as Markdown or HTML.
 """
 
@@ -59,7 +59,7 @@ _STYLE = """<style>
 
 
 def search_box(page: str) -> None:
-    """The box in the sidebar; call it once for all pages, before ``page`` runs."""
+    """Draw the box in the sidebar; called once for all pages, before ``page`` runs."""
     with st.sidebar:
         st.html(_STYLE)
         _box(page)
@@ -96,7 +96,7 @@ def _box(page: str) -> None:
 
 
 def search_page(view: View) -> None:
-    """The page: a box, and all that fits, by kind."""
+    """Draw the page: a box, and all matches by kind."""
     query = QUERY.draw(view.state)[:MAX_QUERY]
     if not query.strip():
         info(view.words.part("Nothing typed"))

@@ -1,6 +1,6 @@
-"""A page and its sections: what a page file declares, and all that follows from it.
+"""A page and its sections: what a page file declares, and the frame around it.
 
-A section is a name, its parameters, its words and a function that draws it from top to bottom. The frame does what all
+A section is a name, its parameters, its content and a function that draws it. The frame does what all
 share: title, the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture,
 *How it works*, Copy link and Reset. ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words.
 """
@@ -56,9 +56,9 @@ toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_tabl
 
 
 def header(title: str, sentence: str, branch: str | None = None) -> None:
-    """A page's title over a bar in the branch's color, and one sentence that says what can be found out here.
+    """Draw a page's title over a bar in the branch's color, and one sentence on what the page offers.
 
-    Both are ours. The sentence's terms are linked to the glossary, and a new page begins to link from here on.
+    Both are the app's. The sentence's terms are linked to the glossary; from here on, the page links each term once.
     """
     through_page_table()
     begin_page()
@@ -84,20 +84,20 @@ _DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
 """A formula on a line of its own; Streamlit centers it only where its marks have lines of their own, too."""
 
 _HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
-"""A heading, which Markdown would give an anchor that no link of ours knows."""
+"""A heading, to which Markdown would give an anchor that no link of the app uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a section draws with: the page's state and its own words."""
+    """The page's state and the section's content, passed to the function that draws it."""
 
     state: PageState
     words: Content
     later: list[Callable[[], None]] = field(default_factory=list)
-    """What takes long and is done when the whole page stands, its link included."""
+    """A slow task, run after the whole page is drawn, its link included."""
 
     def say(self, part: str, /, **values: str | int | float) -> None:
-        """Show a part of the words as Markdown, its terms linked; ``values`` are a run's numbers and names of ours."""
+        """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app."""
         text = terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values)))
         for number, piece in enumerate(_HEADING.split(text)):
             if number % 2:
@@ -106,11 +106,11 @@ class View:
                 st.markdown(piece)
 
     def note(self, part: str, /, **values: str | int | float) -> None:
-        """Show a part of the words as a small note."""
+        """Show a part of the content as a caption."""
         st.caption(terms(self.words.part(part, **values)))
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
-        """The formulas with their symbols, and the paper, in a box that is closed at first; ``how`` may label it."""
+        """Draw the formulas with their symbols and the paper, in a closed expander; ``how`` may label it."""
         with st.expander(self.words.front.get("how", "How it works")):
             for part in parts or ("How it works",):
                 self.say(part, **values)
@@ -118,7 +118,7 @@ class View:
                 self.note(note)
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
-        """What to try and what it shows, side by side where there is room. ``variant``: of "Notice: variant"."""
+        """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant"."""
         shown = [
             (name, part)
             for name in ("Try", "Notice")
@@ -130,15 +130,15 @@ class View:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of a page. Its title is in its words."""
+    """A section of a page. Its title is in its content file."""
 
     slug: str
     draw: Callable[[Any], None]
-    """Given the page's :class:`View`."""
+    """A function of the page's :class:`View`."""
     params: tuple[Param[Any], ...] = ()
-    """All that its link carries, beside what the page's sections share."""
+    """The parameters in its URL, besides those that the page's sections share."""
     folder: str = ""
-    """Of its words, where several pages share them."""
+    """The folder of its content, if several pages share it."""
 
     def words(self, page: str) -> Content:
         """Its words on a page."""
@@ -147,27 +147,27 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """One page: ``slug`` is its path and the folder of its words; the first section is the one it opens with."""
+    """A page: ``slug`` is its path and the folder of its content; the first section is the default."""
 
     slug: str
     sections: Sequence[Section]
     params: tuple[Param[Any], ...] = ()
-    """What several sections share."""
+    """Parameters that several sections share."""
     branch: str | None = None
     opens: Callable[[PageState], str] | None = None
-    """The section of a link that names none, where that depends on what else it carries."""
+    """The section of a link that names none, if that depends on its other parameters."""
     unavailable: Callable[[], bool] = field(default=lambda: False)
-    """Draws why nothing can be shown here, and says so."""
+    """Draws why nothing can be shown here, if so, and returns whether it did."""
     above: Callable[[View], View] = field(default=lambda view: view)
-    """Draws what all sections are about, above the row of them; the view that they get."""
+    """Draws the common controls above the row of sections; returns the view that they get."""
     below: Callable[[View, Section], None] | None = None
-    """Draws what stands under every section, above Copy link, also where the section could not be drawn."""
+    """Draws the foot of every section, above Copy link, even if the section failed."""
 
     def __post_init__(self) -> None:
         register(self.slug, self.carried())
 
     def carried(self) -> dict[str, Parameter]:
-        """All that a link to this page can carry, by name."""
+        """All URL parameters of the page, by name."""
         every = (*self.params, *(param for section in self.sections for param in section.params))
         tab = Choice(None, tuple(section.slug for section in self.sections))
         return ({"tab": tab} if len(self.sections) > 1 else {}) | {param.name: param.carried for param in every}
@@ -201,7 +201,7 @@ class Page:
 
 @lru_cache(maxsize=1)
 def pages() -> dict[str, Page]:
-    """Every page by its slug. A page file declares ``PAGE`` and draws it only when it is run as a script."""
+    """Every page by slug. A page file declares ``PAGE`` and draws it only when run as a script."""
     by_slug = {}
     for path in sorted((ROOT / "pages").glob("*.py")):
         if "\nPAGE = " in path.read_text(encoding="utf-8"):

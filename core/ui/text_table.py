@@ -1,6 +1,6 @@
 """A small table in the page's own text: readable by machines and at 400 pixels, where each row becomes a block.
 
-Streamlit's tables are canvases or scroll sideways; facts should wrap and be read aloud in order.
+Streamlit's tables are canvases or scroll sideways; facts should wrap and suit screen readers.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import streamlit as st
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to a place of this app. ``href`` comes from the program, never from a visitor."""
+    """A link to a view of the app. ``href`` comes from the program, never from a visitor."""
 
     text: str
     href: str
     tip: str = ""
-    """What a pointer that rests on it shows."""
+    """The tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rich:
-    """A text with links and marks in it."""
+    """A text with links and marks."""
 
     parts: tuple[str | Link | Mark | Code | Rich, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What stands out in a text."""
+    """A highlighted text."""
 
     part: str | Rich
 
@@ -45,7 +45,7 @@ class Code:
 
 Part = str | Link | Rich | Mark | Code
 Cell = Part | tuple[Part, ...]
-"""A text, or a text and smaller remarks under it ("" for no text). Never HTML: everything is escaped here."""
+"""A text, or a text and smaller remarks below it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
 
 STYLE = """
@@ -85,8 +85,8 @@ STYLE = """
 class TextTable:
     """Headings, rows of equally many cells, and a caption for screen readers.
 
-    ``widths`` are percentages; ``numeric`` the columns that are set flush right in tabular figures. ``below`` holds for
-    each row what stands under it over the whole width, smaller; nothing where it is empty.
+    ``widths`` are percentages; ``numeric`` the columns set flush right in tabular figures. ``below`` holds for
+    each row a smaller text below it over the whole width, or nothing.
     """
 
     headings: tuple[str, ...]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 OFF = Carried(name="off", label="Ablated heads", as_=link.Words(most=300))
 STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}
-"""In which streams of an XLNet a head is ablated."""
+"""The streams of an XLNet in which a head is ablated."""
 
 
 def switch_off(view: View) -> None:
@@ -194,7 +194,7 @@ def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None
 
 
 def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:
-    """Sharpness against effect, where sharpness is known."""
+    """Draw sharpness against effect, if sharpness is known."""
     known = [effect for effect in own.values() if effect.sharpness is not None]
     if not known:
         return

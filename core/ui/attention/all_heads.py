@@ -80,7 +80,7 @@ def every_head(view: View) -> None:
 
 
 def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]:
-    """The score, and the heads that fit the filters, highest score first."""
+    """The score, and the heads that match the filters, highest score first."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = SCORE.draw(state)

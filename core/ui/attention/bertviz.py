@@ -42,7 +42,7 @@ LAYERS = Carried(name="layers", label="Layers", as_=link.Integers(high=200, most
 HEADS = Carried(name="heads", label="Heads", as_=link.Integers(high=256, most=64))
 ON = Carried(name="on", label="Heads that are on", as_=link.Integers(high=256, most=256))
 _INSIDE = (LAYER, HEAD, ON, OPEN)
-"""What is chosen inside the frame."""
+"""The selection inside the frame, by parameter."""
 _FRAME_LIMIT = 1_100
 
 
@@ -151,7 +151,7 @@ def _chosen(
 
 
 def _limit(attention_map: AttentionMap, drawing: Drawing, view: View, *, layers: int, heads: int) -> None:
-    """Say how much of the text is shown where it is truncated."""
+    """Note how much of the text is shown if it is truncated."""
     longest = max(len(attention_map.query_tokens), len(attention_map.key_tokens))
     tokens = bertviz.tokens_at_once(attention_map, drawing, layers=layers, heads=heads)
     if tokens == longest:
@@ -178,7 +178,7 @@ def _numbers(
 ) -> None:
     """Downloads for the whole text, created on request.
 
-    The head view gives the heads that are on in its layer, the model view every head that it was sent, the neuron view
+    The head view exports the selected heads of its layer, the model view every head shown, the neuron view
     one head with its queries and keys.
     """
     state, words, (layer, *on) = view.state, view.words, now

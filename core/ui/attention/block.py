@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from core.attention.inside.lens import LensTrajectory
 
 START = "attention-weights"
-"""The step that a block opens with: every block has it, and it is the one that most people have seen before."""
+"""The default step: every block has it, and it is the best known."""
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
 _SPARSE = ("sliding_window", "block_sparse")
@@ -80,7 +80,7 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     """Text, side and layer (from 0) in one row.
 
     Raises:
-        NoAttentionMatrix: the architecture's blocks are not known here.
+        NoAttentionMatrix: the blocks of this architecture are not supported.
     """
     with st.spinner(session.waiting("loading-the-model")):
         block_layers = attention_layers(session.checkpoint(spec.slug))
@@ -134,7 +134,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
 
 
 def _nearest(wanted: str, slugs: list[str]) -> str:
-    """The step of this block that corresponds best to a step of another block."""
+    """The step of this block that best matches a step of another block."""
     if wanted in slugs:
         return wanted
     if wanted.startswith("embedding-"):
@@ -223,7 +223,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
 
 
 def _where(lens: LensTrajectory) -> str:
-    """The token whose hidden state the model's head takes as input, with those before it."""
+    """The token whose hidden state is the input of the model's head, and the tokens before it."""
     shown = " ".join(short(token, 20) for token in lens.tokens[max(0, lens.position - 2) : lens.position + 1])
     return f"{content('attention', 'lens').part('State', position=lens.position + 1)} “{shown}”"
 

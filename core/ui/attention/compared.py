@@ -1,4 +1,4 @@
-"""What a map is compared with: the same model on another text, or another model on the same text.
+"""Comparisons of attention maps: one model on two texts, or two models on one text.
 
 A difference needs the same tokens in both. What a model generates would differ from text to text, so that a decoder's
 maps are those of the texts alone, and an encoder-decoder reads the other text as if it were to generate the first one's
@@ -54,15 +54,15 @@ COMPARED_PARAMS: tuple[Param[Any], ...] = (OTHER, WITH, COMPARED, *NUMBERS.value
 
 
 def numbered(state: PageState, name: str, most: int, usual: int = 1) -> int:
-    """A menu of layers or heads, which counts from 1; the selection from 0."""
+    """Draw a menu of layers or heads, counted from 1; return the selection from 0."""
     return NUMBERS[name].with_(high=most, default=min(usual, most)).draw(state, tag=str(most)) - 1
 
 
 def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
-    """The difference from the map of another text; None, with a sentence, while there is none that fits.
+    """The difference from the map of another text; None, with a notice, if no other text fits.
 
     Raises:
-        AtlasError: what the other text does not allow, as a sentence.
+        AtlasError: the other text cannot be used.
     """
     spec = chosen.spec
     text = OTHER.draw(view.state)
@@ -91,10 +91,10 @@ def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atten
 
 
 def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
-    """The difference from another model's map; None, with a sentence, while there is none that fits.
+    """The difference from another model's map; None, with a notice, if no other model fits.
 
     Raises:
-        AtlasError: one of them cannot read the text, or the words of its tokens are not known.
+        AtlasError: one of them cannot process the text, or its tokens cannot be assigned to words.
     """
     spec = chosen.spec
     if spec.offers("rewrites"):
@@ -125,7 +125,7 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
 def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap | None:
     """The difference of two encoder-decoders' maps over one input and one output, word by word.
 
-    The output is the chosen model's; the other model is forced to it.
+    The output is the selected model's; the other model is teacher-forced on it.
     """
     spec = chosen.spec
     other = _another(spec, lambda one: one.offers("rewrites"), view)
@@ -162,7 +162,7 @@ def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: Vie
 
 
 def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], view: View) -> CheckpointSpec | None:
-    """The menu of the models that fit beside ``spec``; None while none is chosen."""
+    """Draw the menu of the models comparable with ``spec``; None without a selection."""
     others = {slug: candidate for slug, candidate in models().items() if fits(candidate) and candidate != spec}
     linked = view.state.text(WITH.name)
     slug = st.selectbox(

@@ -41,7 +41,7 @@ TREEBANK = Choice(
 )
 SENTENCE = Choice(name="sentence", label="Sentence", options={})
 OFFERED = 12
-"""Sentences that are offered for a relation."""
+"""Number of example sentences per relation."""
 
 
 def grammar(view: View) -> None:
@@ -104,7 +104,7 @@ def grammar(view: View) -> None:
 
 
 def _on_a_sentence(spec: CheckpointSpec, count: RelationCounts, view: View) -> None:
-    """The chosen relation in a sentence of the treebank: each link, and where the best head attends to instead."""
+    """Draw the selected relation in a treebank sentence: each dependency, and the key of the best head."""
     most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, count.relation)))[:OFFERED]
     offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, count.relation)}
     if not offered:
@@ -154,7 +154,7 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
 
 
 def _table(counts: dict[str, RelationCounts], other: Sequence[RelationCounts]) -> Table:
-    """Each relation's best head, what the same head does over sentences it was not selected on, and BERT-base's."""
+    """The table of each relation's best head, its accuracy on held-out sentences, and BERT-base's."""
     published, elsewhere = rolefiles.published(), {(count.relation, count.direction): count for count in other}
     rows: list[dict[str, str | int | float | None]] = []
     for name, count in counts.items():

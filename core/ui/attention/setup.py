@@ -37,14 +37,14 @@ def models() -> dict[str, CheckpointSpec]:
 
 
 def no_model() -> bool:
-    """Whether no model is available; then say so."""
+    """Whether no model is available, with a notice if so."""
     if missing := not models():
         no_models()
     return missing
 
 
 def draw_model(state: PageState) -> CheckpointSpec:
-    """The menu of live models."""
+    """Draw the menu of live models."""
     specs = models()
     names = {
         slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"
@@ -59,13 +59,13 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
 
 
 def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
-    """The text box for the input of the prediction."""
+    """Draw the text box of the input."""
     help = content("attention").part("Text")
     return INPUT.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
 
 
 def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
-    """``text``, or where it is too long the span that the prediction depends on or the visitor selects."""
+    """``text``, or if it is too long the span that the prediction depends on or that the visitor selects."""
     return text_part(spec, state, text, task=task or "", segment=True, name=INPUT_SPAN.name, answered=True)
 
 
@@ -79,10 +79,10 @@ def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> 
 def download_weights(
     attention_map: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
 ) -> None:
-    """The weights as a table, or all of them as an archive where those are more than a table holds.
+    """Draw the download of the weights: a table, or an archive if they are too many for one.
 
     Args:
-        heads: ``layers`` and ``heads`` of the table, from 0; all of them where they are left out.
+        heads: ``layers`` and ``heads`` of the table, from 0; all by default.
     """
     count = (
         math.prod(len(numbers) for numbers in heads.values()) if heads else attention_map.layers * attention_map.heads
@@ -96,7 +96,7 @@ def download_weights(
 
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:
-    """The question that the prediction answers; of a model with adapters, that of its task."""
+    """What the model predicts, as a question; with adapters, that of the task."""
     if not spec.offers("classifies texts"):
         return spec.family.question
     return next(candidate.question for candidate in tasks(session.checkpoint(spec.slug)) if candidate.slug == task)

@@ -1,4 +1,4 @@
-"""One sentence in an encoder, a decoder and an encoder-decoder: a word-level map each, and one word's row in all."""
+"""One sentence in an encoder, a decoder and an encoder-decoder: word-level maps, and one query's row in each."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _models(
 
 
 def _part(text: str, view: View) -> str:
-    """``text``, or the span of words that two numbers select where it is too long."""
+    """``text``, or the span of words that two boxes select if it is too long."""
     state = view.state
     try:
         total = len(split(clean(text)))
@@ -195,7 +195,7 @@ def _role(view: View) -> str:
 
 
 def _word(words: Sequence[str], view: View) -> int:
-    """Draw the sentence as chips; the selected word, from 0."""
+    """Draw the sentence as chips; return the selected word, from 0."""
     state = view.state
     usual = words.index(WORD) if WORD in words else len(words) - 1
     before = min(state.number(CHOSEN.name, usual + 1), len(words)) - 1
@@ -262,7 +262,7 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
 
 
 def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> None:
-    """The row of the chosen word in every model."""
+    """Draw the attention of the selected word in every model."""
     words, word = sentence.words, sentence.word
     rows = [
         Row(

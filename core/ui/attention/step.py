@@ -41,18 +41,18 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The matrix of a step that is drawn."""
+    """The matrix that a step's figure shows."""
 
     step: Step
     values: Floats
     """(rows, columns), of one head where the step has several."""
     head: str
-    """Which head of how many; empty where there is one."""
+    """The head and the number of heads; empty with one head."""
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     """Tokens of the columns; empty where columns are dimensions of a vector."""
     computed: NDArray[np.bool_] | None
-    """Where the model computed a number; None for everywhere."""
+    """Whether the model computed each value; None for all."""
 
 
 def shape(step: Step, times: str = " × ") -> str:
@@ -155,7 +155,7 @@ def _picture(shown: Shown, spec: CheckpointSpec, view: View) -> None:
 
 
 def _table(shown: Shown) -> Table:
-    """A map in full; of vectors, their norms and first and last values (the download has all values)."""
+    """A map as a table; of vectors, their norms and first and last values (the download has all)."""
     values = shown.values
     if shown.columns:
         return matrix_table("token", shown.rows, shown.columns, values)
@@ -165,7 +165,7 @@ def _table(shown: Shown) -> Table:
 
 
 def _legend(shown: Shown, view: View) -> str:
-    """The meaning of colors and cells."""
+    """The legend of colors and cells."""
     step, values, computed, words = shown.step, shown.values, shown.computed, view.words
     if step.name == "mask":
         parts = [words.part("Legend: full mask" if np.isfinite(values).all() else "Legend: mask")]

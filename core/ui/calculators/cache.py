@@ -30,7 +30,7 @@ MODELS = Words(name="beside", label="Models", options={}, most=12, style="menu",
 
 
 def cache(view: View) -> None:
-    """Draw the calculator. Raises :class:`core.errors.OutOfRange` where no model is chosen."""
+    """Draw the calculator. Raises :class:`core.errors.OutOfRange` without a selected model."""
     state = view.state
     unbuilt()
     known = _decoders()
@@ -94,7 +94,7 @@ def cache(view: View) -> None:
 
 
 def _decoders() -> dict[str, Shape]:
-    """Every size that generates token by token, by “slug size”."""
+    """Every autoregressive size, by “slug size”."""
     decoders = {}
     for system in catalogue.systems():
         for name in anatomy.trees(system.slug):
@@ -110,7 +110,7 @@ def _label(name: str) -> str:
 
 
 def _layout(stack: Stack) -> str:
-    """What the layers cache for a token."""
+    """A description of what the layers cache per token."""
     words = content("calculators", "cache")
     if stack.constant:
         return words.part("Layout: constant", layers=stack.layers, values=f"{stack.constant:,}")

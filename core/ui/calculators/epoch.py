@@ -29,14 +29,14 @@ from core.ui.param import Integer, Real, Unset
 from core.ui.section import Section, View
 
 TOKENS = Real(name="tokens", label="Tokens, billions", default=10.0, low=0.000001, high=1e6, style="box", format="%g")
-"""Begins with about what GPT-2's 40 GB of text hold."""
+"""The default is about the tokens of GPT-2's 40 GB of text."""
 DEVICES = Integer(name="devices", label="Devices", default=8, low=1, high=10**6)
 UTILIZATION = Integer(name="utilisation", label="Utilization, %", default=40, low=1, high=100)
 PRICE = Unset(name="price", label="Price per device hour", low=0.0, high=1e4, placeholder="optional")
 
 
 def one_epoch(view: View) -> None:
-    """Draw the calculator. Raises :class:`core.errors.OutOfRange` where no rate is known."""
+    """Draw the calculator. Raises :class:`core.errors.OutOfRange` without a known rate."""
     state = view.state
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")

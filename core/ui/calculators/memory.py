@@ -84,7 +84,7 @@ def training(view: View) -> None:
 
 
 def will_it_fit(view: View) -> None:
-    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` where the model cannot be partitioned this way."""
+    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` for an impossible partition."""
     state = view.state
     answer = st.container()
     left, right = st.columns([1, 1.7], gap="large")

@@ -88,7 +88,7 @@ WATTS = Unset(name="watts", label="Power per device, W", low=1.0, high=1e5, plac
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A published size with all that costs are computed from."""
+    """A published size, and what its costs are computed from."""
 
     system: System
     size: str
@@ -106,7 +106,7 @@ class Chosen:
 
 
 def choose_system(state: PageState) -> tuple[str, str]:
-    """Menus for a system and one of its sizes, side by side; what was set for another size is dropped."""
+    """Draw menus for a system and its size, side by side; settings of another size are dropped."""
     unbuilt()
     systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda s: s.name.lower())
     left, right = st.columns([1.7, 1])
@@ -119,9 +119,9 @@ def choose_system(state: PageState) -> tuple[str, str]:
 
 
 def choose(state: PageState) -> Chosen:
-    """Menus for a size whose costs can be computed.
+    """Draw menus for a size whose costs can be computed.
 
-    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers.
+    Raises :class:`core.errors.OutOfRange` for a network that is not a single stack of attention layers.
     """
     slug, size = choose_system(state)
     shape = shape_of(slug, size)
@@ -131,7 +131,7 @@ def choose(state: PageState) -> Chosen:
 
 
 def choose_plan(state: PageState, chosen: Chosen) -> Plan:
-    """All boxes of a training."""
+    """Draw all boxes of a training run."""
     left, right = st.columns(2)
     with left:
         batch = BATCH.with_(label="Micro-batch size").draw(state)
@@ -144,7 +144,7 @@ def choose_plan(state: PageState, chosen: Chosen) -> Plan:
 
 
 def choose_device(state: PageState) -> tuple[str, Device | None]:
-    """The menu of devices; the name, and the device's data if known."""
+    """Draw the menu of devices; return the name, and the device's data if known."""
     known = devices()
     names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()}
     slug = DEVICE.with_(options=names | {OWN: "Other device"}).draw(state)
@@ -153,5 +153,5 @@ def choose_device(state: PageState) -> tuple[str, Device | None]:
 
 
 def device_sources() -> str:
-    """Where the devices' numbers were read, as Markdown."""
+    """The sources of the devices' figures, as Markdown."""
     return " ".join(dict.fromkeys(cited(source) for device in devices().values() for source in device.sources))

@@ -1,4 +1,4 @@
-"""The costs of every system in one table, and every published figure that the count contradicts."""
+"""The costs of every system in one table, and published figures that the count contradicts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
 
 
 def _otherwise(slug: str, size: str) -> dict[str, Any]:
-    """Operations of other networks: two towers per token of both, LSTMs per word."""
+    """FLOPs of other networks: of two towers per token of either, of LSTMs per word."""
     if both := towers(slug, size):
         tokens = sum(tower.tokens for tower in both)
         work = sum(tower.forward.total for tower in both)

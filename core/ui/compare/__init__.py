@@ -1,1 +1,1 @@
-"""The page that compares: one table of all systems, and two trees laid side by side."""
+"""The page Compare: a table of all systems, and two module trees side by side."""

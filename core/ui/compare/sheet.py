@@ -1,7 +1,7 @@
 """The table of all systems as HTML, and pinned systems side by side.
 
 Everything is escaped. Two check boxes in each row work without the server: one shows the source of every cell, one (on
-a narrow screen, where rows are cards) the properties that a card leaves out at first.
+a narrow screen, where rows are cards) the properties that a card omits at first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.ui.text_table import Mark, Part, Rich, Row, TextTable, inline
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17
 _IN_CARD = 4
-"""Cells that a card shows before it is opened, the name among them."""
+"""Cells that a closed card shows, including the name."""
 
 STYLE = """<style>
 .atlas-sheet{overflow:auto;max-height:78vh;border:1px solid color-mix(in srgb,currentColor 22%,transparent);
@@ -114,7 +114,7 @@ def _source(citation: Citation) -> str:
 
 
 def pins_table(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker) -> TextTable:
-    """Two systems or more, a column each, the properties as rows; words that no other column has are marked."""
+    """Two or more systems as columns, properties as rows; words unique to a column are marked."""
     names = tuple(row.system.name for row in rows)
     body = [_property(column.slug, column.heading, rows, linker) for column in COLUMNS if column.slug in columns]
     caption = f"{' and '.join(names)}, property by property"

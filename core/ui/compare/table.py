@@ -1,4 +1,4 @@
-"""The section "Table": filter, choose, sort, pin, read, download."""
+"""The section Table: filters, columns, order, pinned systems, sources, downloads."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _search(view: View, param: Text) -> str:
 
 
 def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -> Filter:
-    """Years, what runs here, and a search in each column."""
+    """Draw the filters: years, what runs here, and a search in each column."""
     state = view.state
     active = sum(bool(param.value(state).strip()) for param in WITHIN.values())
     active += sum(state.values.get(name) is not None for name in ("from", "to", "live"))
@@ -121,7 +121,7 @@ def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -
 
 
 def _years(state: PageState, rows: Sequence[SheetRow]) -> tuple[int | None, int | None]:
-    """The first and the last year; None where it is that of all systems."""
+    """The first and the last year; None for the bound of all systems."""
     low, high = min(row.system.year for row in rows), max(row.system.year for row in rows)
     ends = (FROM.value(state) or low, TO.value(state) or high)
     begin, end = sorted(min(max(cast(int, year), low), high) for year in ends)

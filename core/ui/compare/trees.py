@@ -1,7 +1,7 @@
-"""The section "Two trees": two networks aligned part by part: same, changed, new and removed.
+"""The section Two trees: two networks aligned module by module: same, changed, new and removed.
 
-The list of parts is HTML: the left module, the verdict, the right module; groups open and close. ``details`` and tables
-are the browser's own, so that all of it works by keyboard. Everything is escaped.
+The list of modules is HTML: the left one, the verdict, the right one; groups open and close. ``details`` and tables
+are native elements, so that all of it works by keyboard. Everything is escaped.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def two_trees(view: View) -> None:
 
 
 def _size(param: Choice, system: System, state: PageState) -> str:
-    """The size of a system, among those of which a tree can be built."""
+    """Draw the menu of a system's sizes that have a tree."""
     counts = anatomy.counts(system.slug)
     if not counts:
         anatomy.tree(system.slug)  # says what is wrong with the record
@@ -132,7 +132,7 @@ def _record(system: System) -> None:
 
 
 _MOST = 2
-"""So many modules of one side are named; the rest is counted."""
+"""Modules of one side that are named; the rest are counted."""
 _STYLE = """<style>
 .atlas-two details{border:1px solid color-mix(in srgb,currentColor 22%,transparent);
   border-radius:.5rem;margin:0 0 .6rem;padding:0 .8rem}
@@ -146,7 +146,7 @@ _STYLE = """<style>
 
 
 def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> str:
-    """All sections; with ``differences_only`` neither parts that are the same nor sections of nothing else."""
+    """All sections; ``differences_only`` omits equal modules and sections without differences."""
     shown = []
     for section in comparison.sections:
         rows = [row for row in section.rows if not (differences_only and row.verdict == "same")]

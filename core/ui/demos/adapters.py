@@ -60,7 +60,7 @@ def _run(view: DemoView, text: str, info: TaskInfo) -> TaskPrediction:
 
 
 def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:
-    """The predictions, and the adapters' updates by layer; False while they are covered."""
+    """Draw the predictions and the adapters' updates by layer; False while they are covered."""
     verdict = _run(view, text, info)
     st.markdown(f"**{plain(info.question)}**")
     if info.without_mark:
@@ -89,7 +89,7 @@ def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:
 
 
 def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
-    """Every task on the same text; one whose answer is still covered stays so."""
+    """Draw every task on the same text; answers still covered stay covered."""
     rows, answered = [], False
     for info in infos:
         try:

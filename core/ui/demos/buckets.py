@@ -34,7 +34,7 @@ _SMALL = 0.05
 
 
 def hashing_demo(view: DemoView) -> None:
-    """Buckets and chunks of the visitor's text, and the pairs of bytes that share a chunk.
+    """Draw the buckets and chunks of the visitor's text, and the pairs of bytes that share a chunk.
 
     Raises:
         AtlasError: the text does not suit the model.
@@ -165,7 +165,7 @@ def reading_demo(view: DemoView) -> None:
 
 
 def _bits_by_length(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """How many bytes are read, and the bits per byte of the last ones then."""
+    """Context lengths in bytes, and the bits per byte of the last bytes at each."""
     from core.efficiency import buckets
     from core.sparse.reformer import by_context
 
@@ -175,7 +175,7 @@ def _bits_by_length(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...],
 
 
 def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
-    """The error of the embeddings that are recomputed from the last layer's output, as a share."""
+    """The relative error of the embeddings recomputed from the last layer's output."""
     from core.efficiency import buckets
     from core.sparse.reformer import inversion_error
 

@@ -22,7 +22,7 @@ from core.ui.page import plain
 from core.ui.param import Text
 
 TEXT = Text(name="text", label="Prompt, the same for every code", default="Tom")
-"""A name that stands in texts of every kind and language."""
+"""A name that occurs in texts of every kind and language."""
 PASSAGE = Text(
     name="passage",
     label="Which code fits this text?",
@@ -58,7 +58,7 @@ def draw(view: DemoView) -> None:
 
 
 def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]) -> None:
-    """A card for each code."""
+    """Draw a card for each code."""
     for at, (label, text) in enumerate(continuations.items()):
         if at % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
@@ -69,7 +69,7 @@ def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]
 
 
 def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], decoding: Decoding) -> bool:
-    """One continuation at a time, for a guess at its code; whether all of them have been uncovered."""
+    """Draw one continuation at a time, for a guess at its code; return whether all are uncovered."""
     state = view.state
     question = (prompt, decoding)
     order = list(continuations)
@@ -95,14 +95,14 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
 
 
 def _card(view: DemoView, title: str, prompt: str, continuation: str) -> None:
-    """One continuation: the prompt and, underlined, what the model generated after it."""
+    """Draw one continuation: the prompt and, underlined, the generated text."""
     with st.container(border=True):
         st.markdown(f"**{plain(title)}**")
         st.html(paragraph([(prompt, ""), (continuation, underlined(view.accent))], "line-height:1.6"))
 
 
 def _verdict(view: DemoView, covered: bool) -> None:
-    """Bars for the probability of each code, given a text."""
+    """Draw the probability of each code, given a text."""
     text = PASSAGE.draw(view.state)
     scores = view.computed("scoring-under-each-code", classify, text)
     ranked = sorted(zip(scores.labels, scores.probabilities, scores.bits, strict=True), key=lambda row: -row[1])

@@ -1,8 +1,8 @@
 """“Guess first”: a switch that every demo can have, which covers its answers until the visitor has guessed or asks.
 
-The link carries the switch as ``cover``. A demo that has its answer asks :func:`uncovered` and draws nothing of it
-while that says no, so that no answer is in the page before it is shown. What was guessed belongs to the
-question: another sentence is covered anew, and one that was shown stays so.
+The URL stores the switch as ``cover``. A demo calls :func:`uncovered` and draws no answer
+while it returns False, so that the page contains none before it is shown. A guess belongs to its
+question: a new sentence is covered again, and one that was shown stays uncovered.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from core.ui.param import Toggle
 
 COVER = Toggle(name="cover", label="Guess first")
 Judge = Callable[[str], str]
-"""What is said of a guess, in plain text."""
+"""The verdict on a guess, in plain text."""
 SENTENCE_CHARS = 300
-"""The longest guess where a whole sentence is guessed."""
+"""The most characters of a guess at a whole sentence."""
 BACK = ("Word for word", "All but one or two words", "Less than that")
 _MOST = 60
 
@@ -36,7 +36,7 @@ def _words() -> Content:
 
 
 def switch(state: PageState) -> bool:
-    """Draw the switch; whether answers wait for a guess."""
+    """Draw the switch; return whether answers wait for a guess."""
     return COVER.with_(help=_words().label("help")).draw(state)
 
 
@@ -54,10 +54,10 @@ def uncovered(
 
     :param question: a value whose ``repr`` identifies the question on the page.
     :param label: over the box.
-    :param judge: called with the guess once it is made.
-    :param choices: what can be guessed, where that is a few things and not a word.
-    :param most: the longest guess that is read, in characters; a longer one than a word gets a wider box.
-    :param on: the state of a switch drawn elsewhere; None draws it here.
+    :param judge: called with the guess.
+    :param choices: the possible guesses, if they are few.
+    :param most: the most characters of a guess; more than a word's get a wider box.
+    :param on: the state of a switch drawn elsewhere; None draws the switch here.
     """
     if not (switch(state) if on is None else on):
         return True
@@ -91,7 +91,7 @@ def was_shown(state: PageState, question: object) -> bool:
 
 
 def _shown(state: PageState) -> dict[str, str | None]:
-    """What was guessed, by question; None where the answer was asked for. Forgotten when the page is reset."""
+    """Guesses by question; None if the answer was requested. Reset deletes them."""
     shown: dict[str, str | None] = st.session_state.setdefault(f"{state.page}.cover.shown", {})
     return shown
 
@@ -136,10 +136,10 @@ def _readable(guess: str) -> bool:
 
 
 def walk(slot: str, step: int, count: int, what: str) -> None:
-    """Buttons to the next of ``count`` things that are guessed one by one, and to the one before.
+    """Draw buttons to the next and the previous of ``count`` things to guess.
 
     :param slot: the session key of the current step, from 0; its value is ``step``.
-    :param what: what is guessed, as one word in small letters.
+    :param what: what is guessed, as one lower-case word.
     """
     go = st.session_state.__setitem__
     with st.container(horizontal=True):
@@ -196,9 +196,9 @@ def token_verdict(step: GenerationStep) -> Judge:
 def text_uncovered(state: PageState, request: object, written: str, original: str | None) -> bool:
     """Whether a text that a model generated may be drawn; else ask for a guess at it.
 
-    :param asked: what tells this text from another: model, task, input and settings.
-    :param original: the text before the corruption that the model was to undo, where what is guessed is how much of it
-        comes back; None where there was no corruption, and the text itself is guessed.
+    :param asked: identifies the text: model, task, input and settings.
+    :param original: the text before corruption, if the visitor guesses how much of it the model
+        reconstructs; None without corruption: the text itself is guessed.
     """
     question = ("text", request, written)  # the generation may have been stopped half-way
     if original is None:
@@ -216,7 +216,7 @@ def text_uncovered(state: PageState, request: object, written: str, original: st
 
 
 def words_reconstructed(before: str, after: str) -> str:
-    """How much of a text was reconstructed, in a sentence; words are compared in order."""
+    """A sentence on how much of a text was reconstructed; words are compared in order."""
     old, new = before.split(), after.split()
     if old == new:
         return _words().part("Reconstructed")
@@ -225,7 +225,7 @@ def words_reconstructed(before: str, after: str) -> str:
 
 
 def reconstruction_grade(original: str, written: str) -> int:
-    """Which of `BACK` is true of a text and what was made of its corrupted form."""
+    """The index in `BACK` of the entry that describes a reconstruction of ``original``."""
     old, new = original.split(), written.split()
     wrong = max(len(old), len(new)) - in_order(old, new)
     return 0 if old == new else 1 if wrong <= 2 else 2

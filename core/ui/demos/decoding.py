@@ -62,7 +62,7 @@ def decoding_of(state: PageState, length: Integer = LENGTH) -> Decoding:
 
 
 def effective(decoding: Decoding) -> Decoding:
-    """``decoding`` with the settings that its strategy ignores set to their defaults, so that they change nothing."""
+    """``decoding`` with the settings that its strategy ignores set to their defaults."""
     plain = Decoding(decoding.strategy, max_new_tokens=decoding.max_new_tokens)
     if decoding.strategy == "sample":
         return replace(decoding, beams=plain.beams)
@@ -70,7 +70,7 @@ def effective(decoding: Decoding) -> Decoding:
 
 
 def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
-    """Draw the controls and return the decoding; settings not shown keep their values."""
+    """Draw the controls and return the decoding; hidden settings keep their values."""
     help_of = content("demos", "decoding").front["help"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         strategy = STRATEGY.draw(state)
@@ -86,7 +86,7 @@ def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
 
 
 def explain_decoding(view: View) -> None:
-    """The formulas of all strategies, with their symbols named."""
+    """Draw the formulas of all strategies with their symbols."""
     words = replace(view, words=content("demos", "decoding"))
     with st.expander(words.words.title):
         words.say("How it works")

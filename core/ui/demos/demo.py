@@ -1,7 +1,7 @@
 """A demo of the branch pages: its link name, the models it fits, its parameters, and its drawing function.
 
-Its words are ``assets/content/demos/<slug>.md``; the title is what the menu calls it. A page offers those of its demos
-that fit the live model, and opens with the first of them.
+Its content file is ``assets/content/demos/<slug>.md``; the title is its name in the menu. A page offers the demos
+that fit the live model; the first of them is the default.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Prediction(NamedTuple):
     title: str
     top: TopPredictions
     columns: Mapping[str, object] = {}
-    """What tells it from the others in their table."""
+    """Columns that identify it in the table."""
     chosen: int | None = None
-    """The answer that is marked."""
+    """The index of the marked answer."""
     note: str = ""
-    """Markdown under the picture."""
+    """Markdown below the figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +84,22 @@ class DemoView(View):
         return uncovered(self.state, self.question(*question), label, judge, **how)
 
     def question(self, *question: object) -> tuple[object, ...]:
-        """``question`` with the names of the demo and of the model, which tell it from any other of the page."""
+        """``question`` with the names of the demo and of the model, so that it is unique on the page."""
         return (self.words.path.stem, self.spec.slug, *question)
 
     def control(self, param: Control[T], *, tag: str = "", **changes: Any) -> T:
-        """Draw a parameter whose help is in the words' table ``help``; ``changes`` narrow it to this run."""
+        """Draw a parameter with its help from the content file; ``changes`` narrow it to this run."""
         changes = {"help": self.words.front.get("help", {}).get(param.name, param.help)} | changes
         return param.with_(**changes).draw(self.state, tag=tag)
 
     def picture(
         self, slug: str, figure: Any, table: Table | Rows | None, *, alt: str = "", note: str = "", **values: str | int
     ) -> None:
-        """A figure with its title, note and table.
+        """Draw a figure with its title, note and table.
 
         Args:
-            slug: names the files and the part “Picture: SLUG” of the words: the title, then what the figure shows.
-            alt: the text alternative, where it contains tokens or is computed.
+            slug: names the files and the part “Picture: SLUG” of the content: the title, then the text alternative.
+            alt: the text alternative, if it contains tokens or is computed.
             note: the part shown below it.
             **values: numbers in both parts.
         """
@@ -117,12 +117,12 @@ class DemoView(View):
     def predictions(
         self, slug: str, shown: Sequence[Prediction], across: int, *, most: int = 9, rows: Rows | None = None
     ) -> None:
-        """Bars of several answers, all on one scale, and a table of all of them, which the label ``slug`` names.
+        """Draw bars of several predictions on one scale, and a table of all; the label ``slug`` names it.
 
         Args:
             across: figures per row.
-            most: how many are drawn; the table has all of them.
-            rows: of the table; a row for each answer without them.
+            most: how many are drawn; the table has all.
+            rows: of the table; by default one for each prediction.
         """
         scale = max(prediction.top.probabilities[0] for prediction in shown)
         columns: Sequence[Any] = ()
@@ -145,11 +145,11 @@ class DemoView(View):
         self.table(slug, [row for predicted in shown for row in _ranked(predicted)] if rows is None else rows)
 
     def chances(self, slug: str, names: Sequence[str], values: Sequence[float], rows: Rows, color: str = "") -> None:
-        """The probability of each of a few answers as bars from 0 to 1; the label ``slug`` is the title.
+        """Draw the probability of each of a few answers as bars from 0 to 1; the label ``slug`` is the title.
 
         Args:
             rows: of the table.
-            color: of the bars; the branch's where it is empty.
+            color: of the bars; by default the branch's.
         """
         title = self.words.label(slug)
         figure = prediction_bars(names, values, color or self.accent, scale=1.0, theme=theme())
@@ -158,11 +158,11 @@ class DemoView(View):
         )
 
     def table(self, slug: str, rows: Rows) -> None:
-        """The numbers of several pictures, on request; the label ``slug`` is the title."""
+        """Draw a menu with the table of several figures; the label ``slug`` is the title."""
         table_menu(Table.from_records(rows), self.words.label(slug), self.state.key(f"table.{slug}"), slug)
 
     def data_table(self, slug: str, rows: Rows, column_config: Mapping[str, Any] | None = None) -> None:
-        """A table on the page; the label ``slug`` says what it holds."""
+        """Draw a table; the label ``slug`` is its text alternative."""
         data_table(rows, slug, alt=self.words.label(slug), column_config=column_config)
 
 
@@ -209,13 +209,13 @@ def underlined(color: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Menu(Integer):
-    """A whole number from a short menu; one that only a link names is put there."""
+    """A whole number from a short menu; another one from a link is added to it."""
 
     options: Sequence[int] = ()
     alone: bool = False
-    """No other number than the menu's."""
+    """Refuse numbers that the menu lacks."""
     zero: str = "0"
-    """How 0 is called."""
+    """The name of 0."""
 
     def checked(self, raw: Value) -> int:
         value = super().checked(raw)
@@ -243,7 +243,7 @@ class Demo:
     slug: str
     draw: Callable[[DemoView], None]
     fits: Callable[[CheckpointSpec], bool]
-    """Whether it shows something of this model: what kind it is, which heads it has, what its card names."""
+    """Whether the demo suits a model: its kind, its heads, its card."""
     params: tuple[Param[Any], ...] = ()
 
     @property
@@ -259,10 +259,10 @@ def sample_pills(
     *boxes: Text,
     tag: str = "",
 ) -> str | None:
-    """Draw the pills above the boxes; the name of the sample in the boxes, if any.
+    """Draw the pills above the boxes; return the name of the sample in the boxes, if any.
 
-    :param samples: a text for each box, by the name on the pill; without names the first text is on it.
-    :param boxes: the parameters whose boxes stand below, and the ``tag`` with which they are drawn.
+    :param samples: a text for each box, by the name on the pill; without names, the pill shows the first text.
+    :param boxes: the parameters of the boxes below, and the ``tag`` with which they are drawn.
     """
     named = samples if isinstance(samples, Mapping) else {plain(texts[0]): texts for texts in samples}
     slots = {f"{box.name}.{tag}" if tag else box.name: box for box in boxes}
@@ -283,7 +283,7 @@ def sample_pills(
 
 
 def task_samples(task: Task) -> tuple[str, ...]:
-    """Sentences to try, in the language that the task reads."""
+    """Sample sentences in the language of the task's input."""
     every = every_sample()
     for name in ("repairs", "respells", "denoises"):
         if getattr(task, name):

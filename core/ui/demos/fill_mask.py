@@ -66,7 +66,7 @@ def draw(view: DemoView) -> None:
 
 
 def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """The masked positions after the text, or its tokens, have changed: words that are still there stay masked."""
+    """The masked positions after the text or its tokens changed: words that remain stay masked."""
     masked, slot = state.integers(MASK.name), state.key("mask.tokens")
     now = tuple(token.piece for token in tokens)
     before: tuple[str, ...] | None = st.session_state.get(slot)
@@ -85,7 +85,7 @@ def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
-    """The sentence with the top predictions in place, and bars for each mask."""
+    """Draw the sentence with the top predictions filled in, and bars for each mask."""
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
     parts = refill(view.checkpoint, sentence, predictions)
     refilled = [(part.text, "" if part.position is None else line) for part in parts]
@@ -101,7 +101,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
 
 
 def _all_probes(view: DemoView) -> None:
-    """All ten probes on this model at once, measured now."""
+    """Draw all ten probes on this model, computed now."""
     with st.expander(view.words.label("all-probes")):
         key = view.state.key("probes")
         if not st.toggle("Run the probes", key=key, persist_state="page", help=view.words.label("probes-help")):

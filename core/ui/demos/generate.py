@@ -47,7 +47,7 @@ TEXT = Text(
     placeholder="The model continues from here",
 )
 LONG = LENGTH.with_(default=120)
-"""Of the models of the branch for long texts, one of which writes bytes."""
+"""New tokens of models for long texts, one of which generates bytes."""
 
 
 def draw(view: DemoView) -> None:
@@ -83,7 +83,7 @@ def draw(view: DemoView) -> None:
 
 
 def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> Run:
-    """The generation along ``forced``, drawn while it grows unless it is covered."""
+    """The generation from ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
     buttons, placeholder = st.empty(), st.empty()
     draw_text = text_in(placeholder, prompt, view.spec.branch)
@@ -103,7 +103,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
 
 
 def _buttons(view: DemoView, placeholder: DeltaGenerator, run: Run) -> None:
-    """What can be done with a finished text: continue after a stop, drop the path."""
+    """Draw the buttons of a finished text: continue after a stop, discard the path."""
     state = view.state
 
     def again() -> None:
@@ -126,7 +126,7 @@ def _buttons(view: DemoView, placeholder: DeltaGenerator, run: Run) -> None:
 
 
 def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
-    """Chips of the generated tokens, the alternatives of one step, and every step as a table."""
+    """Draw the generated tokens as chips, the alternatives of one step, and a table of all steps."""
     state, branch, forced, path = view.state, view.spec.branch, run.wanted[-1], run.path
     key, slot = state.key("generate"), state.key("generate.step")
     tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in path])
@@ -144,7 +144,7 @@ def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
 
 
 def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
-    """The text as far as the chosen step, and a box for a guess at the next token."""
+    """Draw the text up to the selected step, and a box for a guess at the next token."""
     state, branch, path = view.state, view.spec.branch, run.path
     key, slot = state.key("generate"), state.key("generate.step")
     step = step_of(state, slot, len(path))
@@ -165,7 +165,7 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
 def generated(
     slug: str, prompt: str, decoding: Decoding, forced: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids of the prompt and of the same generation without the demo, for a page's section on heads."""
+    """Token ids of the prompt and of the demo's generation, for a section without the demo."""
     checkpoint = session.checkpoint(slug)
     steps = tuple(engine.stream(generate, slug, prompt, decoding, forced=forced))
     return prompt_ids(checkpoint, prompt), steps[-1].ids if steps else ()

@@ -38,7 +38,7 @@ OWN_TEXT = Text(
 
 
 def text_controls(view: DemoView, positions: int) -> tuple[str, int]:
-    """Which text, and how long a sample is."""
+    """Draw the controls: the text, and the length of a sample."""
     state = view.state
     if state.text("text"):
         state.set(sample=OWN)
@@ -51,10 +51,10 @@ def text_controls(view: DemoView, positions: int) -> tuple[str, int]:
 
 
 def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> tuple[LongText, int | None]:
-    """The text to run, a sample or the visitor's own, and the token at which a sample gives its clue.
+    """The text to run, a sample or the visitor's own, and the position of a sample's clue.
 
     Args:
-        clue_word: the word of the clue that is meant.
+        clue_word: the word of the clue whose position is wanted.
     """
     checkpoint = view.checkpoint
     if sample == OWN:
@@ -76,10 +76,10 @@ def pattern_picture(
     listed: Sequence[int] = (1, 2, 3),
     **values: Any,
 ) -> None:
-    """Which tokens attend to which, with the mask and the clue pointed out.
+    """Draw the attention pattern, with the mask and the clue marked.
 
     Args:
-        kinds: of each pair of cells, shape (B, B); a cell has ``size`` tokens on a side.
+        kinds: the kind of each cell, shape (B, B); a cell covers ``size`` × ``size`` tokens.
         listed: the kinds that the legend names.
         **values: numbers in the title, the description and the note.
     """
@@ -95,7 +95,7 @@ def pattern_picture(
 
 
 def progress_in(placeholder: DeltaGenerator) -> Progress:
-    """A bar that tells how far the comparison is; leaving the page or changing a control stops it."""
+    """A progress bar of the comparison, which ends when the visitor leaves the page or changes a control."""
 
     def draw(share: float, doing: str) -> None:
         placeholder.progress(share, text=doing)
@@ -113,14 +113,14 @@ def filled_masks(
     *question: object,
     most: int | None = None,
 ) -> None:
-    """The masks' words under each kind of attention, which wait for a guess at the first of them.
+    """Draw the predicted words under each kind of attention, covered until a guess at the first mask.
 
     Args:
-        name: of the attention; it names the pictures.
+        name: of the attention, used in the figures' titles.
         comment: on the predictions of a mask, in plain text.
         colors: of each kind of attention.
-        judged: the kind that the guess is held against; the words say which, under ``judged``.
-        most: words that are drawn; the tables have all.
+        judged: the kind that the guess is compared with; named by the label ``judged``.
+        most: words drawn; the tables have all.
     """
     ranked = sorted(masks[0].answers, key=lambda answer: -answer.probabilities[judged])
 
@@ -145,7 +145,7 @@ def filled_masks(
 
 
 def costs_of(view: DemoView, name: str, measured: AttentionCost, full: AttentionCost) -> None:
-    """Scores, time and memory: the attention called ``name`` beside full attention."""
+    """Draw scores, time and memory of the attention called ``name`` and of full attention."""
     rows: tuple[tuple[str, Callable[..., str], float, float], ...] = (
         ("Scores computed", short, measured.scores, full.scores),
         ("Time in attention", _seconds, measured.attention_seconds, full.attention_seconds),
@@ -170,13 +170,13 @@ def costs_of(view: DemoView, name: str, measured: AttentionCost, full: Attention
 
 
 def growth(view: DemoView, costs: Sequence[Cost], here: int, name: str) -> None:
-    """Cost against length: counts of one head, not measurements."""
+    """Draw cost against length: counts for one head, not measurements."""
     figure = figures.cost_curve(costs, here, name, theme=theme())
     view.picture(f"{name}-costs", figure, figures.cost_table(costs))
 
 
 def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
-    """A closed box of tabs with what is ``drawn`` in each, and the text under a ``note`` in plain text."""
+    """Draw a closed expander of tabs, each filled by a function of ``drawn``; the text follows a plain ``note``."""
     tabs = st.expander(view.words.label("how")).tabs([*drawn, "The text"])
     for tab, draw in zip(tabs, drawn.values(), strict=False):
         with tab:

@@ -13,7 +13,7 @@ from core.ui.demos.cover import Judge, verdict
 from core.ui.param import Carried
 
 MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
-"""Their positions, special tokens included."""
+"""The masked positions, counted with special tokens."""
 ONE, SEVERAL = "Your guess at the masked word", "Your guesses, one word for each mask"
 FIRST = "Your guess at the first masked word"
 
@@ -21,12 +21,12 @@ FIRST = "Your guess at the first masked word"
 def mask_chips(
     tokens: Sequence[Token], masked: Collection[int], *, key: str, accent: str, label: str, held: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """The tokens as chips, whole words of which can be masked; the positions that are.
+    """Draw the tokens as chips that mask whole words; return the masked positions.
 
     Args:
-        masked: positions that were chosen before; those that the text lacks are passed over.
-        accent: the branch in whose color the chosen ones are shown.
-        held: positions of masks that were typed.
+        masked: positions selected before; those that the text lacks are ignored.
+        accent: the branch whose color marks the selected chips.
+        held: positions of typed mask tokens.
     """
     numbers = words(tokens)
     fixed = [i for i, token in enumerate(tokens) if token.special]
@@ -50,9 +50,9 @@ def label(predictions: Sequence[MaskPrediction]) -> str:
 
 
 def judge_of(tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> Judge:
-    """Says of each guessed word whether it stood there and which answer of the model it is.
+    """A verdict on each guessed word: whether it is the original, and its rank among the predictions.
 
-    :param tokens: of the sentence, at whose positions the predictions stand.
+    :param tokens: of the sentence; predictions refer to their positions.
     """
     numbers = words(tokens)
     # A word of several tokens is one guess; each typed mask stands for a word.

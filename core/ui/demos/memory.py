@@ -1,4 +1,4 @@
-"""Transformer-XL's demo: a story read in segments, with the memory of what went before and without."""
+"""Transformer-XL's demo: a story processed in segments, with and without the memory of earlier segments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def draw(view: DemoView) -> None:
 
 
 def _judge(reading: Reading, view: DemoView) -> Judge:
-    """The verdict on a guessed word: its rank after the first segment by bits that the memory saves."""
+    """The verdict on a guessed word: its rank by bits saved by the memory, after the first segment."""
     saved: dict[int, float] = {}
     texts: dict[int, str] = {}
     for at, (token, number) in enumerate(zip(reading.tokens, words(reading.tokens), strict=True)):
@@ -81,7 +81,7 @@ def _judge(reading: Reading, view: DemoView) -> Judge:
 
 
 def _picture(view: DemoView, reading: Reading) -> None:
-    """The bars, and the mean surprisal after the first segment."""
+    """Draw the bars, and the mean surprisal after the first segment."""
     saved = (reading.without - reading.with_memory).tolist()
     tokens = [token.text for token in reading.tokens]
     columns = {
@@ -125,7 +125,7 @@ def _by_position(view: DemoView, reading: Reading) -> None:
 
 
 def _reach(view: DemoView, reading: Reading) -> None:
-    """How far back keys are, and how far back something can have an influence through several layers."""
+    """Draw the distance of the farthest key, and the reach of information through several layers."""
     count = len(reading.furthest_influence)
     st.markdown(f"**{view.words.label('reach')}**")
     rows = [

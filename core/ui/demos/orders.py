@@ -73,7 +73,7 @@ def draw(view: DemoView) -> None:
 
 
 def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
-    """The words in the order in which they were chosen; a sentence that is new here begins with three."""
+    """The words in the order of selection; a new sentence starts with three."""
     state, places_of = view.state, choices(tokens)
     names = {number: "".join(tokens[p].text for p in positions) for number, positions in places_of.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
@@ -116,7 +116,7 @@ def _shuffle(state: PageState, slot: str) -> None:
 
 
 def _uncovered(view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str) -> bool:
-    """Whether the steps may be shown; else ask for a guess at their words first."""
+    """Whether the steps may be shown; otherwise request a guess at their words."""
     several = len(targets.words) > 1
     placeholder = st.empty()
     judge = judge_of(targets.tokens, [step.prediction for step in steps])
@@ -129,7 +129,7 @@ def _uncovered(view: DemoView, text: str, targets: Targets, steps: tuple[Predict
 
 
 def _pictures(view: DemoView, targets: Targets, steps: tuple[PredictionStep, ...]) -> None:
-    """Bars for each step: the predictions from the tokens that are known by then; and a table of all."""
+    """Draw bars for each step, the predictions from the tokens known so far, and a table of all."""
     shown, rows = [], []
     for number, step in enumerate(steps, 1):
         words, chances = step.prediction.tokens, step.prediction.probabilities
@@ -153,7 +153,7 @@ def _pictures(view: DemoView, targets: Targets, steps: tuple[PredictionStep, ...
 
 
 def _context(targets: Targets, step: int) -> str:
-    """The sentence as it is known in this step: ▢ for tokens that are predicted later, ▣ for the predicted one."""
+    """The known sentence at a step: ▢ for tokens predicted later, ▣ for the one predicted now."""
     target, later = targets.positions[step - 1], set(targets.positions[step:])
     parts: list[str] = []
     end = -1
@@ -167,7 +167,7 @@ def _context(targets: Targets, step: int) -> str:
 
 
 def _masks(view: DemoView, targets: Targets) -> None:
-    """The attention masks of the two streams."""
+    """Draw the attention masks of the two streams."""
     tokens = [token.text for token in targets.tokens]
     rank = ranks(targets.positions, len(tokens)).tolist()
     content, query = stream_masks(targets)
@@ -176,7 +176,7 @@ def _masks(view: DemoView, targets: Targets) -> None:
 
 
 def _costs_table(view: DemoView, targets: Targets) -> None:
-    """The surprisal of the same words in three orders."""
+    """Draw the surprisal of the same words in three orders."""
     orders = view.computed("adding-up", _costs, targets)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
     rows: list[dict[str, object]] = [

@@ -1,4 +1,4 @@
-"""The demo of an encoder's second objective: does B follow A, or which of the two came first."""
+"""The demo of sentence-pair objectives: next-sentence prediction and sentence order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw(view: DemoView) -> None:
 
 @session.cached("reading-the-pairs")
 def _verdicts(slug: str, first: str, second: str) -> tuple[str, tuple[PairProbability, ...]]:
-    """What the head was trained for, ``next`` or ``order``, and its answer for each line."""
+    """The objective of the head, ``next`` or ``order``, and its prediction for each pair."""
     part = session.checkpoint(slug, "pairs")
     return question(part), tuple(score_pair(part, first, line) for line in candidates(second))
 

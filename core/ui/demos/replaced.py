@@ -1,4 +1,4 @@
-"""ELECTRA's demo: mask words, let the generator fill them, see which tokens the discriminator takes for replaced."""
+"""ELECTRA's demo: the generator fills masked words, the discriminator classifies each token as original or replaced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = Text(
     hide_label=True,
 )
 OWN_SAMPLE = "The king ate a great feast for all of his trees, and they thanked him."
-"""The sentence where there is no generator that replaces tokens."""
+"""The sample sentence without a generator."""
 SEED = Seed()
 
 
@@ -50,7 +50,7 @@ def draw(view: DemoView) -> None:
 
 
 def _show(view: DemoView, detection: Detection) -> None:
-    """The corrupted text, and the discriminator's prediction for each token."""
+    """Draw the corrupted text, and the discriminator's prediction for each token."""
     spec, state = view.spec, view.state
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     guess_first, placeholder = switch(state), st.empty()
@@ -93,7 +93,7 @@ def _show(view: DemoView, detection: Detection) -> None:
 
 
 def _judge(detection: Detection, view: DemoView) -> Judge:
-    """A guess at the token with the highest probability of being replaced, and whether that one was."""
+    """The verdict on a guess at the token with the highest probability of being replaced."""
     order = sorted(
         (i for i, token in enumerate(detection.after) if not token.special), key=lambda i: -detection.probabilities[i]
     )

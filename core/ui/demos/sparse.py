@@ -1,4 +1,4 @@
-"""The demo of the efficient page: one long text through sparse and through full attention of the same live model."""
+"""The demo of sparse attention: one long text under sparse and under full attention of one live model."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _comment(view: DemoView, word: MaskedWord) -> str:
 
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:
-    """The comparison, computed under a bar with a button that stops it; None when it was stopped."""
+    """The comparison, computed with a progress bar and a Stop button; None if stopped."""
     slug = view.spec.slug
     key = ("comparison", slug, session.files(slug), long.ids, sparsity)
     waiting = st.empty()
@@ -122,7 +122,7 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
 
 
 def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int) -> str:
-    """By which kind of block, and in how many heads, the mask's block attends to the clue's block."""
+    """A sentence on which kind of block, and how many heads, let the mask's block attend to the clue's block."""
     size = sparsity.block_size
     row, column = comparison.masks[0].position // size, clue // size
     heads = [(layer, head) for layer in range(comparison.layers) for head in range(comparison.heads)]
@@ -134,7 +134,7 @@ def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int)
 
 
 def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Sparsity) -> None:
-    """Cost against length, formula, the library, how it was measured, and the text."""
+    """Draw cost against length, the formula, the library's version, the method of measurement, and the text."""
     least = 5 + 2 * sparsity.random_blocks
 
     def costs() -> None:

@@ -42,7 +42,7 @@ GUESSES = 5
 
 
 def translation_demo(view: DemoView) -> None:
-    """XLM: a sentence and its translation, words of either masked, predicted with the other sentence and without it."""
+    """XLM: masked words of a sentence pair, predicted with and without the translation."""
     sample_pills(view.state, "Samples", SAMPLES, ENGLISH, FRENCH, tag="pair")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -73,7 +73,7 @@ def translation_demo(view: DemoView) -> None:
 
 
 def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
-    """The chips of both sentences; other sentences begin with one masked word, the second of the English one."""
+    """Draw the chips of both sentences; new sentences start with the second English word masked."""
     state = view.state
     tokens, now = joined.tokens, tuple(token.id for token in joined.tokens)
     slot, read = state.key("pair.masked"), state.key("pair.tokens")
@@ -109,7 +109,7 @@ PASSES_TEXT = Text(
 
 
 def passes_demo(view: DemoView) -> None:
-    """ALBERT: one layer used over and over, the prediction after each pass, and what sharing saves."""
+    """ALBERT: one shared layer applied repeatedly, the prediction after each pass, and what sharing saves."""
     text = PASSES_TEXT.draw(view.state, tag="passes")
     passes = view.computed("predicting-after-each-pass", predictions_by_layer, view.computed("", prepare, text))[1:]
     if view.uncovered(ONE, word_judge(passes[-1]), text):
@@ -120,7 +120,7 @@ def passes_demo(view: DemoView) -> None:
 
 
 def _savings(view: DemoView) -> None:
-    """The parameters of the shared layer and of the factorized embeddings, and of what they replace."""
+    """Draw the parameters of the shared layer and the factorized embeddings, and of what they replace."""
     model = view.checkpoint.model
     layer = sum(p.numel() for p in model.base_model.encoder.albert_layer_groups.parameters())
     passes, vocabulary = model.config.num_hidden_layers, model.config.vocab_size
@@ -182,7 +182,7 @@ def parts_demo(view: DemoView) -> None:
 
 
 def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
-    """The three parts and their sum, all on one scale of colors."""
+    """Draw the three components and their sum on one color scale."""
     scores = parts.scores[layer, :, head]
     titles = [f"{view.words.label(part)} ({part})" for part in COMPONENTS]
     pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
@@ -202,7 +202,7 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, q
 
 
 def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
-    """The query's row as a table."""
+    """Draw the query's row as a table."""
     scores = parts.scores[layer, :, head, query]  # (3, n)
     rows = [
         {
@@ -219,7 +219,7 @@ def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, qu
 
 
 def _without_parts(view: DemoView, text: str, masks: int) -> None:
-    """The masked word, of the whole model and without each component; it may wait for a guess, which no score tells."""
+    """Draw the predictions of the full model and without each component; they may be covered until a guess."""
     whole, *without = view.computed("predicting-without-each-component", predict_without_components, text)
     st.markdown(f"**{view.words.label('without')}**")
     if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
@@ -250,7 +250,7 @@ PARTNER = Choice(name="beside", label="Second model", options={})
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One model's answer and its cost."""
+    """One model's predictions and costs."""
 
     name: str
     predictions: tuple[MaskPrediction, ...]
@@ -260,7 +260,7 @@ class Side:
 
 
 def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
-    """The models that a card wants its own to be held against, in its order, as far as they can run here."""
+    """The models that a card names for comparison, in its order, if they can run here."""
     named = spec.card.extra.get("beside", ()) if spec.card else ()
     ready = {other.slug: other for other in checkpoints.available() if other.ready and other.family is spec.family}
     return [ready[slug] for slug in named if slug in ready]
@@ -301,7 +301,7 @@ def beside_demo(view: DemoView) -> None:
 
 
 def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec: CheckpointSpec) -> None:
-    """Size, time and quality of both, as far as both cards state it, and the second as a share of the first."""
+    """Draw size, time and quality of both as far as both cards state them, and their ratio."""
     first, second = sides
     costs = [
         ("layers", first.layers, second.layers, "{:.0f}"),

@@ -1,4 +1,4 @@
-"""The demo of Longformer: a window and global tokens that the visitor picks, beside full attention of the model."""
+"""The demo of Longformer: sliding-window attention with selected global tokens, beside full attention."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from core.ui.page import theme
 from core.ui.param import Text, Toggle
 
 NAME = "Max"
-"""What the sample's clue tells."""
+"""The word of the sample's clue."""
 _CELLS = 64
-"""Cells that the picture has on a side, or a few more."""
+"""The approximate number of cells on a side of the figure."""
 SIDE = Menu(name="side", label="Window, each side", low=1, high=1024)
 WORDS = Text(name="words", label="Global words", most=200, width=240, placeholder="dog, lamp")
 START = Toggle(name="start", label="First token global", default=True)
@@ -94,7 +94,7 @@ def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ..
 
 
 def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: int) -> None:
-    """How many layers information from the clue needs to reach the mask."""
+    """Draw how many layers information from the clue needs to reach the mask."""
     alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
     view.say(
         "Distance" if through >= alone else "Distance: through a global token",
@@ -113,7 +113,7 @@ def _comment(view: DemoView, mask: MaskedWord) -> str:
 
 
 def _below(view: DemoView, comparison: Comparison, long: LongText, side: int, global_at: tuple[int, ...]) -> None:
-    """Cost against length, formula, and the text."""
+    """Draw cost against length, the formula, and the text."""
 
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]

@@ -1,1 +1,1 @@
-"""The page of generation: one section a file."""
+"""The page Decoding: one file per section."""

@@ -1,4 +1,4 @@
-"""Beam search as a tree: which hypotheses stay, which are pruned, and what greedy decoding finds."""
+"""Beam search as a tree: surviving and pruned hypotheses, and the text of greedy decoding."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def beam_search(view: View) -> None:
 
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
-    """The search; the latest ones are cached by what they depend on."""
+    """The search tree, cached."""
     with st.spinner(session.waiting("searching"), show_time=True):
         return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),
@@ -60,7 +60,7 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
 
 
 def _results(view: View, tree: Tree, greedy: Tree) -> None:
-    """The texts that the search ranks, beside the greedy one."""
+    """Draw the finished texts in order of rank, beside the greedy one."""
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in tree.results]
     title = view.words.label("results")
     st.markdown(f"**{title}**")

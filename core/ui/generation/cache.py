@@ -33,7 +33,7 @@ GROW = Integer(
 
 
 def kv_cache(view: View) -> None:
-    """Draw the controls, the curves and the formula; measure where nothing was measured."""
+    """Draw the controls, the curves and the formula; measure if nothing was measured yet."""
     state, chosen = view.state, setup(view, length=False)
     checkpoint, start = session.checkpoint(chosen.spec.slug), chosen.start()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -75,7 +75,7 @@ def _measure(
     picture: DeltaGenerator,
     most: int,
 ) -> None:
-    """Measure point by point, each drawn as it comes."""
+    """Measure point by point and draw each at once."""
 
     def show(share: float, doing: str) -> None:
         progress.progress(share, text=doing)
@@ -98,7 +98,7 @@ def _measure(
 
 
 def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) -> list[int]:
-    """A text of ``count`` tokens: the prompt repeated, since its words do not change the time."""
+    """``count`` token ids: the prompt repeated, since the time does not depend on the words."""
     cycle = list(source or prompt)
     return [*prompt, *(cycle[i % len(cycle)] for i in range(max(0, count - len(prompt))))][:count]
 

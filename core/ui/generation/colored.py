@@ -17,16 +17,16 @@ from core.ui.chips import text_color_on
 from core.ui.page import theme
 
 MOST_BITS = 12.0
-"""The end of the color scale; twelve bits are a probability of 1 in 4,096."""
+"""The end of the color scale: twelve bits are a probability of 1/4,096."""
 COLORS = {"surprise": "Surprisal", "entropy": "Entropy", "none": "No color"}
-"""What the color behind a token of a text shows."""
+"""Quantities that the background of a token can show."""
 LOOKS = {"rounds": "Accepted and rejected", "surprise": "Surprisal", "entropy": "Entropy"}
-"""What the color behind a drafted token shows."""
+"""Quantities that the background of a draft token can show."""
 _CARET = '<span aria-hidden="true">▏</span>'
 
 
 def shade(amount: float) -> str:
-    """The color (``#rrggbb``) of an amount from 0, the page's background, to 1."""
+    """The color (``#rrggbb``) of a value from 0, the page's background, to 1."""
     stops = theme().amounts
     amount = min(1.0, max(0.0, amount))
     for (low, color), (high, other) in pairwise(stops):
@@ -42,14 +42,14 @@ def text_html(
 
     Args:
         color: one of :data:`COLORS`.
-        room: the least height.
+        room: the minimum height.
     """
     spans = "".join(_step_span(step, color) for step in steps)
     return _paragraph(prefix, spans, growing, f"font-size:1.05rem;line-height:1.95;min-height:{room}")
 
 
 def plain_html(prefix: str, text: str) -> str:
-    """A text that has no steps to color yet."""
+    """A text without steps to color."""
     return text_html(prefix, ()).replace("</p>", f"{html.escape(text)}{_CARET}</p>")
 
 
@@ -88,7 +88,7 @@ def _span(token: str, title: str, style: str, line_break: str) -> str:
 
 
 def bits_legend(color: str) -> None:
-    """The color scale from zero to its end, with a text alternative; nothing where the color shows no bits."""
+    """The color scale with its text alternative; nothing if the color does not show bits."""
     if color not in ("surprise", "entropy"):
         return
     stops = ", ".join(shade(i / 12) for i in range(13))
@@ -109,7 +109,7 @@ def drafted_html(
     *,
     growing: bool = False,
 ) -> str:
-    """The text: accepted tokens colored and underlined, the target model's own in a frame, rejected ones struck.
+    """The text: accepted tokens colored and underlined, the target model's own framed, rejected ones struck out.
 
     Args:
         look: one of :data:`LOOKS`; the last two color each checked token by its ``bits``.
@@ -154,7 +154,7 @@ def _drafted_span(token: str, kind: str, title: str, coloring: str, bits: Bits |
 
 
 def drafted_legend(coloring: str) -> str:
-    """The four kinds of token; where the background shows bits, lines and frames alone distinguish the kinds."""
+    """The legend of the four kinds of token; if the background shows bits, only lines and frames distinguish them."""
     bare = "" if coloring == "rounds" else ";background:none;color:inherit"
     kinds = {
         "accepted": "accepted",

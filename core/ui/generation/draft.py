@@ -40,7 +40,7 @@ TURNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Speculation:
-    """A draft model beside its target model, and how both decode."""
+    """A draft model with its target model, and their decoding settings."""
 
     target: Checkpoint
     draft: Checkpoint
@@ -55,7 +55,7 @@ class Speculation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the text depends on."""
+        """A cache key of the text."""
         slug = self.target.spec.slug
         how = (self.length, self.ahead, self.temperature, self.seed, self.common)
         return (slug, session.files(slug), self.prompt, *how)
@@ -68,7 +68,7 @@ class Speculation:
         )
 
     def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
-        """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
+        """Seconds for ``tokens`` tokens of the target model alone, of both, and of the draft model alone."""
         steps, turns = count(1), FIRST + TURNS
 
         def step() -> None:
@@ -149,7 +149,7 @@ def _about(chosen: Setup, run: Speculation) -> None:
 
 
 def _text(chosen: Setup, run: Speculation, placeholder: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:
-    """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
+    """The text, drawn round by round unless cached; None if the visitor stopped it before the first round."""
     state, wording, key = chosen.state, Wording(run.target.tokenizer), ("draft", *run.key)
     known: Drafted | None = session.results.get(key)
     part = state.key("draft.part")
@@ -200,7 +200,7 @@ def _counts(view: View, drafted: Drafted, ahead: int) -> None:
 
 
 def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerator) -> None:
-    """Both ways by turns, on request: a few seconds of computing."""
+    """Measure decoding with and without a draft in alternation, on request; takes seconds."""
     state, key = view.state, ("draft seconds", *run.key)
     slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(key)
     if known is None and st.session_state.get(slot) != key:
@@ -231,7 +231,7 @@ def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerato
 
 
 def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: int) -> None:
-    """Both times, and the speedup that the formula predicts from the draft model's time."""
+    """Draw both times, and the speedup predicted by the formula from the draft model's time."""
     alone, both, small = seconds
     faster, cost = both < alone, small / alone
     view.say(

@@ -54,7 +54,7 @@ class Setup:
     task: str | None
     """The task of an encoder-decoder; None for a decoder."""
     common: Decoding
-    """Length, seed, penalties and stop strings; the strategies stand elsewhere."""
+    """Length, seed, penalties and stop strings, without a strategy."""
 
     @property
     def state(self) -> PageState:
@@ -63,19 +63,19 @@ class Setup:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What a generated text depends on besides its decoding."""
+        """A cache key of a generated text, without its decoding."""
         return (self.spec.slug, session.files(self.spec.slug), self.task, self.text)
 
     @property
     def prefix(self) -> str:
-        """The text that is continued; empty for an encoder-decoder."""
+        """The prompt; empty for an encoder-decoder."""
         return "" if self.task else self.text
 
     def start(self) -> Start:
         """The prompt as the model's input.
 
         Raises:
-            AtlasError: the text does not suit the model.
+            AtlasError: the text does not fit the model.
         """
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
 
@@ -105,14 +105,14 @@ def setup(view: View, *, length: bool = True) -> Setup:
 
 
 def number_box(number: Number, value: float, key: str) -> float:
-    """The box of a strategy's number."""
+    """Draw the box of a strategy's number."""
     if number.whole:
         return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
     return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
 
 
 def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
-    """The task of an encoder-decoder, None for a decoder; and the sample text of the page."""
+    """The task of an encoder-decoder (None for a decoder), and the page's sample text."""
     if not spec.offers("rewrites"):
         if state.text("task"):
             instead(state, content("generation").part("No tasks", model=spec.name))
@@ -125,7 +125,7 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
 
 
 def _text(state: PageState, sample: str, task: str | None) -> str:
-    """The prompt; what was typed stays, and an unchanged sample is replaced by another task's."""
+    """The prompt; a typed text stays, an unchanged sample is replaced by the new task's."""
     box, shown = state.key(TEXT.name), state.key("text.sample")
     before = st.session_state.get(shown)
     if before not in (None, sample) and st.session_state.get(box) == before:
@@ -135,7 +135,7 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
 
 
 def _settings(state: PageState, length: bool) -> Decoding:
-    """A popover; its settings as a decoding without a strategy."""
+    """Draw the popover of settings; return them as a decoding without a strategy."""
     exponent: float | None = state.values.get(LENGTH_PENALTY.name)  # type: ignore[assignment]
     changed = int(exponent is not None) + sum(
         param.value(state) != param.default for param in (PENALTY, NO_REPEAT, STOP)

@@ -83,7 +83,7 @@ def one_step(view: View) -> None:
 
 
 def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
-    """The processor, its value, and the processors that run before it."""
+    """Draw the menus of the processor; return it, its value, and the processors before it."""
     state = view.state
     rule = cast(Rule, RULE.draw(state))
     name, number = PROCESSORS[rule]
@@ -99,7 +99,7 @@ def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
 
 
 def _first(view: View, rule: Rule) -> list[tuple[Rule, float]]:
-    """Processors that run before, chosen in a popover: those that transformers applies earlier, with their values."""
+    """Draw a popover of the processors that transformers applies earlier; return those selected."""
     state = view.state
     earlier = [name for name in ORDER[: ORDER.index(rule)] if name in PROCESSORS]
     wanted: dict[str, float] = {}
@@ -130,7 +130,7 @@ def _first(view: View, rule: Rule) -> list[tuple[Rule, float]]:
 
 
 def _along(state: PageState) -> Card:
-    """The strategy whose text is shown."""
+    """Draw the menu of the strategy whose text is shown."""
     cards, _ = read_all(state.words(RULES.name))
     at = min(state.number(ALONG.name, 1), len(cards)) - 1
     number = st.selectbox(
@@ -147,7 +147,7 @@ def _along(state: PageState) -> Card:
 
 
 def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
-    """The text up to the step, and a box for a guess of the next token; whether the answer may be drawn."""
+    """Draw the text up to the step and a box for a guess at the next token; return whether it is uncovered."""
     placeholder = st.empty()
     question = ("step", *chosen.key, decoding_of(card, chosen.common), at)
     label = content("generation", "step").part("Guess", token=at + 1)
@@ -157,7 +157,7 @@ def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int)
 
 
 def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
-    """The card's text, drawn while it is generated where it may be ``shown``."""
+    """The strategy's text, drawn while it is generated if ``shown``."""
     button, placeholder = st.empty(), st.empty()
 
     def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
@@ -174,7 +174,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
 
 
 def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
-    """Bars before and after the processor, and its formula; for typical sampling the surprisals, too."""
+    """Draw bars before and after the processor and its formula; for typical sampling also the surprisals."""
     view, around = chosen.view, result.summary
     names = [visible(row.text) for row in result.rows]
     what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"

@@ -90,7 +90,7 @@ def strategies(view: View) -> None:
 
 
 def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
-    """Buttons that add or remove a strategy, drawn after the cards."""
+    """Draw buttons that add or remove a strategy."""
     words, used = [write(card) for card in cards], {card.kind for card in cards}
     added = write(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
     st.button(
@@ -117,14 +117,14 @@ def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
 
 
 def _use(state: PageState, words: Sequence[str], along: int | None = None) -> None:
-    """A callback that replaces the cards; all widgets start afresh from them."""
+    """Replace the cards, and restart all widgets; a callback."""
     if along is not None:
         state.set(along=along)
     take_up(state.page, {**state.values, RULES.name: tuple(words)}, state.memory)
 
 
 def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
-    """The menu and the numbers of one card; another strategy begins with its own numbers."""
+    """Draw the menu and the numbers of one card; another strategy starts with its defaults."""
     card = cards[number]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         kind: Any = st.selectbox(
@@ -201,7 +201,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
 
 
 def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequence[GenerationStep]]) -> None:
-    """Every step of every text."""
+    """Draw a table of every step of every text."""
     records = [
         {
             "strategy": card.name,
@@ -225,7 +225,7 @@ def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequen
 
 
 def minus(value: float) -> str:
-    """Two decimals, with a minus sign that is as wide as a plus."""
+    """A number with two decimals and a typographic minus sign."""
     return f"{value:.2f}".replace("-", "−")
 
 

@@ -1,8 +1,8 @@
-"""Texts drawn while they are generated: sampled ones in one batch, beam search after them; results are cached.
+"""Texts drawn while they are generated: samples in one batch, beam search after them; results are cached.
 
-Visitors who open one link share one generation: the first one's grows, the others get it when it is complete.
+Visitors who open one link share one generation: the first sees it grow, the others get it when it is complete.
 
-The button that stops it stands above the texts: one below them would move with every line, away from under a click.
+The Stop button is above the texts: below them it would move with every new line.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Steps = tuple[GenerationStep, ...]
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Where texts are drawn: a function for a text with its steps, and one for a beam's best text so far."""
+    """Functions that draw a text with its steps, and the best hypothesis of a beam so far."""
 
     button: DeltaGenerator
-    """A place above them, for Stop and Continue."""
+    """A placeholder above the texts for Stop and Continue."""
     steps: Callable[[int, Sequence[GenerationStep], bool], None]
     text: Callable[[int, str], None]
 

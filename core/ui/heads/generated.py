@@ -1,4 +1,4 @@
-"""The heads over a prompt and what the decoder generated after it: the same generation that the demo shows."""
+"""Attention heads over a prompt and the decoder's generation, the same as in the demo."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.ui.page import plain
 from core.ui.section import View
 
 PROMPT = TEXT.with_(label="Prompt", default=DEFAULT_TEXT, resets=("forced", "step"))
-"""A path chosen by hand belongs to the text it was chosen in."""
+"""Tokens chosen by hand belong to the text in which they were chosen."""
 
 
 def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) -> None:
@@ -45,7 +45,7 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
 
 
 def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, words: View) -> None:
-    """How far back each layer of a model with local layers attends, counted in the map above."""
+    """Draw how far back each layer of a model with local layers attends, counted in the map above."""
     words.say("Local layers", before=window - 1)
     data_table(
         [

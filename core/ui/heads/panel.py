@@ -1,6 +1,6 @@
-"""One head of a live model: as a heat map, in bertviz's head view or as a table, with what stands around it.
+"""One head of a live model as a heat map, in bertviz's head view or as a table, with its controls.
 
-``text_heads`` is the whole of it, with a text of the visitor's own. Layers and heads count from 1 in
+``text_heads`` draws all of it on the visitor's text. Layers and heads count from 1 in
 links and in what is shown, from 0 inside.
 """
 
@@ -54,31 +54,31 @@ LAYER = Integer(name="layer", label="Layer", low=1, high=200, style="menu", widt
 HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=96)
 VIEW = Choice(name="view", label="View", options=VIEWS, style="row")
 Go = Callable[[int, int], None]
-"""Opens a layer and a head (from 0); to be used as a callback."""
+"""Opens a layer and a head (from 0); a callback."""
 _LINKS = 50
-"""So many links of a relation, at least, tell a head's habit from chance."""
+"""The least number of dependencies of a relation for which a head's accuracy is reported."""
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
 def text_heads(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> None:
-    """A text, and the heads of a live model over it; with ``pairs``, of two sentences where it can read two.
+    """Draw a text and the heads of a live model on it; ``pairs`` offers a second sentence if the model takes pairs.
 
     Raises:
-        AtlasError: what the text or the model does not allow, as a sentence.
+        AtlasError: the text does not fit the model.
     """
     heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch)
 
 
 def map_name(attention_map: AttentionMap) -> str:
-    """What a map is called in a menu."""
+    """The name of a map in a menu."""
     return attention_map.label or KINDS[attention_map.kind]
 
 
 def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> AttentionMap:
-    """The map to show; the question is put only where there is more than one.
+    """The map to show, from a menu if there are several.
 
     Args:
-        first: the kind that it opens with, where it is there.
+        first: the default kind, if the trace has it.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
@@ -96,7 +96,7 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
 
 
 def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
-    """Draw controls, picture, words and tabs for ``trace``; reads and writes layer, head, map and view.
+    """Draw controls, figure, text and tabs for ``trace``; reads and writes layer, head, map and view.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
@@ -155,7 +155,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
 def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.RelationCounts]:
     """Relations whose best head is more often right than the fixed distance, the clearest first.
 
-    They were counted in the map of the text that is read, which is the first.
+    They were counted in the first map, that of the input.
     """
     if attention_map is not trace.maps[0]:
         return []
@@ -173,7 +173,7 @@ def _margin(counted: relations.RelationCounts) -> float:
 
 
 def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
-    """The mean weight of this text's words on words that are no neighbors: what no diagonal and no sink shows."""
+    """The mean weight between words that are not neighbors: neither diagonal nor attention sink."""
     rows, columns = (
         np.array([i for i, token in enumerate(tokens) if i and not is_special(token)], dtype=int)
         for tokens in (attention_map.query_tokens, attention_map.key_tokens)
@@ -183,7 +183,7 @@ def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:
-    """A head with a pattern that one sees at once: the strongest on the token before, or the least spread."""
+    """A head with a striking pattern: the strongest on the previous token, or the one of lowest entropy."""
     if "previous" in measured.grids:
         return measured.strongest("previous", 1)[0][:2]
     grid = measured.grids["spread"]
@@ -192,7 +192,7 @@ def _telling(measured: HeadScores) -> tuple[int, int]:
 
 
 def _short(token: str) -> str:
-    """A token of any length as a table, or a sentence read aloud, has room for it."""
+    """A token, shortened for a table or a sentence."""
     return short(token, 60)
 
 
@@ -255,7 +255,7 @@ def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, view: 
 
 
 def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
-    """The ten largest weights, as a table that is read aloud in order."""
+    """Draw the ten largest weights as a table."""
     rows = [
         (
             f"{_short(attention_map.query_tokens[i])} ({i + 1})",
@@ -273,7 +273,7 @@ def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -
 def _about(
     measured: HeadScores, followed: Sequence[relations.RelationCounts], layer: int, head: int, view: View
 ) -> str:
-    """A sentence on what this head does: over the treebank where it is the best of a relation, else on this text."""
+    """A sentence on the head: over the treebank if it is the best of a relation, otherwise on this text."""
     words, grids = view.words, measured.grids
     for counted in followed:
         if counted.best == (layer, head):
@@ -306,7 +306,7 @@ def _about(
 
 
 def _all_heads(attention_map: AttentionMap, layer: int, head: int, color: str, view: View, go: Go) -> None:
-    """The overview; a click on a thumbnail opens that head."""
+    """Draw the overview; a click on a thumbnail opens that head."""
     few = attention_map.weights.size <= MAX_TABLE_ROWS
     layers, heads = attention_map.layers, attention_map.heads
     alt = view.words.part("Alt: overview", layers=layers, heads=heads, layer=layer + 1, head=head + 1)
@@ -330,7 +330,7 @@ def _all_heads(attention_map: AttentionMap, layer: int, head: int, color: str, v
 
 
 def _roles(measured: HeadScores, view: View, go: Go) -> None:
-    """Head scores as a grid, with the strongest heads one click away."""
+    """Draw head scores as a grid, with buttons that open the strongest heads."""
     names = list(measured.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
     key = view.state.key("heads.score")
@@ -362,7 +362,7 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
 
 
 def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
-    """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
+    """Draw downloads of this head, all heads, and bertviz's views as offline pages, created on request."""
     state, theme_slug = view.state, theme().name
     stem, title = f"{trace.checkpoint}-{attention_map.kind}", f"Attention of {trace.checkpoint}"
     stem_here, where = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"

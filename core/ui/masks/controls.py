@@ -1,4 +1,4 @@
-"""What the visitor chooses: up to three masks with their settings, what joins them, and what stands at the axes."""
+"""The controls: up to three masks with their settings, how they are combined, and the tokens of the axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from core.ui.section import View
 SENTENCE = "The king gave his daughter a golden ring."
 USUAL = "causal"
 MOST_CHARACTERS = 600
-"""As long as a text of the objectives, which the page keeps when one goes from there to the masks and back."""
+"""The limit of a text of the objectives, which this section shares."""
 PATTERN = Text(name="pattern", label="Mask", default=USUAL)
 SENTENCE_BOX = Text(name="text", label="Sentence", default=SENTENCE)
 TOKENS = Carried(name="tokens", label="Or a length", as_=link.Integer(None, 2, MOST))
@@ -45,21 +45,21 @@ QUERIES = Text(
 )
 SIDE = Integer(name="side", label="Image side", default=4, low=2, high=7, width=135)
 CAPTION = Integer(name="caption", label="Caption", default=6, low=0, high=60, width=135)
-"""Side and caption begin with the sizes of the paper's drawing of DALL-E's masks: 6 text tokens, 4 x 4 image tokens."""
+"""The defaults are the sizes of the figure in DALL-E's paper: 6 text tokens, 4 x 4 image tokens."""
 AXES = (TOKENS, QUERIES, SIDE, CAPTION)
 _ALONE = "nothing"
 _POSITION = re.compile("[0-9]{1,4}")
 
 
 def chosen(view: View) -> tuple[Choice, Axes]:
-    """Draw the rows of menus; reads and writes ``pattern`` and what stands at the axes."""
+    """Draw the rows of menus; reads and writes ``pattern`` and the parameters of the axes."""
     choice, row = _masks(view)
     with row:
         return choice, _axes(choice, view)
 
 
 def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
-    """The choice, and the last row of its menus, which has room for more."""
+    """The selected masks, and the last row of menus, for further controls."""
     state, linked = view.state, _linked(view)
     terms: list[Term] = []
     joins: list[Join] = []
@@ -87,7 +87,7 @@ def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
 
 
 def _linked(view: View) -> Choice:
-    """The choice that the link carries; the usual one, with a sentence, where it is none."""
+    """The masks of the link; the default, with a warning, if they are invalid."""
     state = view.state
     try:
         return read(state.text("pattern", USUAL))
@@ -133,7 +133,7 @@ def _number(kind: str, setting: Setting, number: int, key: str) -> int:
 
 
 def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tuple[int, ...]:
-    """Positions typed as numbers with anything between them."""
+    """Positions from typed numbers with any separator."""
     most = KINDS[kind].many
     help = view.words.part("Positions: help", most=most)
     shown = ", ".join(map(str, numbers))
@@ -145,7 +145,7 @@ def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tup
 
 
 def _axes(choice: Choice, view: View) -> Axes:
-    """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
+    """The tokens of the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     state, words = view.state, view.words
     text, count = SENTENCE_BOX.with_(help=words.label("sentence")).draw(state, tag="masks"), None
     if choice.layout == "text":

@@ -1,8 +1,8 @@
 """The section Masks of the page Objectives: which token attends to which.
 
-A mask is drawn on a board whose cells a click turns over; beside it stand what it is for, its predicate with every
-symbol named, how many pairs it leaves, who uses it, and its paper. Below: three things called a mask, reach, counts,
-and every mask with a link that draws it.
+A mask is drawn on a board whose cells a click flips. Beside it: its purpose, its predicate with every symbol named, the
+number of allowed pairs, the systems that use it, and its paper. Below: three things called a mask, reach, counts, and
+every mask with a link that draws it.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ COLOR = BLUE
 
 
 class Turned(Message):
-    """The cells that differ from the pattern, counted row by row."""
+    """Indices of the cells that differ from the pattern, row by row."""
 
     flips: Positions
 
 
 BOARD = Component("masks", Turned, saves=True)
-"""A mask as cells that a click or a key turns over; the cells that are changed come back."""
+"""A mask as cells that a click or a key flips; it sends the changed cells."""
 _LETTERS = 12
-"""Columns of a label that is drawn."""
+"""Characters of an axis label."""
 BELOW = Choice(
     name="below",
     label="More",
@@ -70,7 +70,7 @@ _SIGNS = {"and": r"\wedge", "or": r"\vee", "without": r"\wedge \neg"}
 PADDED = 3
 MASKED = "[MASK]"
 _DRAWN = 24
-"""Tokens that are drawn where three pictures share the page's width."""
+"""Tokens drawn where three figures share the page's width."""
 EXAMPLES = (
     ("causal.and.padding-3", "a decoder's batch", "Causal and padding"),
     ("causal.and.window-3-0", "Mistral, GPT-Neo's local layers", "Causal and window"),
@@ -107,7 +107,7 @@ def masks(view: View) -> None:
 
 
 def board_data(choice: Mask, board: Board) -> dict[str, Any]:
-    """The data of the component: names, the predicate's cells as a row of 0 and 1, and the changed cells."""
+    """The props of the component: names, the predicate's cells as a row of 0 and 1, and the changed cells."""
     counts: dict[str, str | int] = {"mask": choice.title(), "allowed": board.count, "pairs": board.allowed.size}
     return {
         "rows": [short(token, _LETTERS) for token in board.axes.queries],
@@ -135,7 +135,7 @@ def _try(view: View, choice: Mask) -> None:
 
 
 def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
-    """Cells changed by hand: those of the link and of clicks. They go when the mask or its size changes."""
+    """Cells changed by hand, from the link and from clicks; reset when the mask or its size changes."""
     sent = BOARD.sent(key)
     sign = f"{write(choice)} {shape}"
     before, state.memory["masks.sign"] = state.memory.get("masks.sign"), sign
@@ -166,7 +166,7 @@ def _edits_and_download(choice: Mask, board: Board, key: str, view: View) -> Non
 
 
 def _about(view: View, choice: Mask, board: Board) -> None:
-    """Draw the words beside the board."""
+    """Draw the text beside the board."""
     edits = len(board.flips)
     by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
     share = f"{100 * board.share:.0f}%"
@@ -212,13 +212,13 @@ def _papers(words: Description) -> list[str]:
 
 
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
-    """The tokens in the order in which they are predicted."""
+    """The tokens in the order of prediction."""
     order = patterns.random_order(len(tokens), term.numbers[0])
     return "Prediction order: " + ", ".join(plain(short(tokens[position], 16)) for position in order)
 
 
 def _joined(choice: Mask) -> str:
-    """How the predicates are joined, from left to right."""
+    """The combination of the predicates, from left to right."""
     formula = "M^{(1)}_{ij}"
     for number, join in enumerate(choice.joins, start=2):
         left = formula if number == 2 else f"({formula})"
@@ -227,7 +227,7 @@ def _joined(choice: Mask) -> str:
 
 
 def _three(view: View, tokens: tuple[str, ...]) -> None:
-    """Three things that are called a mask, on one sentence; the link carries ``place``, the masked position."""
+    """Draw three things called a mask on one sentence; the URL stores ``place``, the masked position."""
     tokens = tokens[:_DRAWN]
     n = len(tokens)
     view.say("Three")
@@ -293,7 +293,7 @@ _HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
 
 
 def count(view: View, choice: Mask, board: Board) -> None:
-    """Draw the part."""
+    """Draw the tab Count."""
     for term in choice.terms:
         if len(choice.terms) > 1:
             st.markdown(f"**{KINDS[term.kind].title}**")
@@ -318,7 +318,7 @@ def count(view: View, choice: Mask, board: Board) -> None:
 
 @session.cached()
 def at_length(word: str, tokens: int, padded: int) -> int:
-    """Scores of the choice that ``word`` stands for, over so many tokens, padding included."""
+    """Scores computed under the masks named by ``word`` over ``tokens`` tokens, padding included."""
     return boards.count(read(word), _text(tokens, padded))
 
 
@@ -329,7 +329,7 @@ def _at_published(index: int) -> int:
 
 
 def _published(choice: Mask) -> list[tuple[str, Axes, int]]:
-    """Published masks that share a pattern with the choice."""
+    """Title, axes and allowed pairs of published masks that share a pattern with the selected ones."""
     kinds = {term.kind for term in choice.terms}
     return [
         (

@@ -1,4 +1,4 @@
-"""Which token can depend on which after a number of layers: one token's view, all pairs, and the formula beside it."""
+"""Reach: which token can depend on which after a number of layers, for one token and for all pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAYERS = Integer(name="layers", label="Layers", default=2, low=1, high=_MOST_LAY
 
 
 def reach(view: View, choice: Choice, board: Board, color: str) -> None:
-    """Draw the part; the link carries ``layers`` and ``place``."""
+    """Draw the tab Reach; the URL stores ``layers`` and ``place``."""
     state, axes, stream = view.state, board.axes, _stream(choice)
     levels = _levels(choice, board)
     top = min(_MOST_LAYERS, max(4, boards.layers_needed(levels)))
@@ -67,7 +67,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
 
 
 def chosen_position(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
-    """A row of tokens of which one is chosen; the link carries it as ``place``."""
+    """Draw a row of tokens; return the selected position, which the URL stores as ``place``."""
     position = min(state.number("place", usual), len(tokens) - 1)
     key = state.key(f"place.{label}")
     picked = token_chips(tokens, selected=(position,), key=key, accent=color, label=label, clearable=False)
@@ -87,13 +87,13 @@ def _levels(choice: Choice, board: Board) -> Levels:
 
 
 def _stream(choice: Choice) -> int | None:
-    """The stream of a permutation that stands alone."""
+    """The stream of a permutation mask that is not combined with others."""
     alone = len(choice.terms) == 1 and choice.terms[0].kind == "permutation"
     return choice.terms[0].numbers[1] if alone else None
 
 
 def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: int) -> str:
-    """What a published formula says beside what was counted, where there is one for this mask; else what flows."""
+    """The published formula for this mask beside the count, or the general one."""
     stream, words = _stream(choice), view.words
     if stream is not None:
         text = words.part("Reach: query stream" if stream == QUERY else "Reach: content stream")
@@ -121,7 +121,7 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
 
 
 def _streams(term: Term, tokens: tuple[str, ...], view: View, color: str) -> None:
-    """Draw both masks of the order; cells that were changed by hand are not in them."""
+    """Draw both masks of the order, without cells changed by hand."""
     n = len(tokens)
     order = patterns.random_order(n, term.numbers[0])
     rank = patterns.ranks(order, n).tolist()

@@ -1,1 +1,1 @@
-"""The page of objectives: one section a file."""
+"""The page Pretraining objectives: one file per section."""

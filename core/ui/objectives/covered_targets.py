@@ -1,7 +1,7 @@
 """An example with covered targets: each target is a question mark, and no other position gives it away.
 
 In a row that predicts its own next tokens, every token is the target of the position before it. Such a row ends at the
-first open target. A row in which every position has a target shows its first half, or there would be no context to
+first open target. A row in which every position has a target shows its first half, to leave some context to
 guess from; a decoder's row has the corrupted text beside it.
 """
 
@@ -23,12 +23,12 @@ BLANK = "▢"
 
 
 def main_stage(stages: Sequence[Stage]) -> Stage:
-    """The stage whose targets are guessed: the last of those with the most targets."""
+    """The stage whose targets are guessed: the last one with the most targets."""
     return max(reversed(stages), key=lambda stage: len(_targets(stage.example)))
 
 
 def open_targets(example: Example) -> tuple[str, ...]:
-    """The targets to guess in a covered example, without sentinels and tokens of the format."""
+    """The targets to guess in a covered example, without sentinels and special tokens."""
     return tuple(cell.target for cell in _targets(example) if cell.target is not None)
 
 
@@ -53,7 +53,7 @@ def _first(example: Example) -> int:
 
 
 def covered(example: Example) -> Example:
-    """The example as it is shown before the guess."""
+    """The example as shown before the guess."""
     if _shifted(example):
         first = _first(example)
         source = _cut(example.source, first)
@@ -82,14 +82,14 @@ def _named(seen: Visible, left: tuple[str, ...], right: tuple[str, ...]) -> Visi
 
 
 def _cover(cell: Cell) -> Cell:
-    """The cell without what gives its target away."""
+    """The cell without anything that reveals its target."""
     if cell.target is None:
         return cell
     return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
 
 
 def _cut(cells: tuple[Cell, ...], first: int) -> tuple[Cell, ...]:
-    """The row up to the first covered target, with a sign that it continues."""
+    """The row up to the first covered target, with an ellipsis."""
     if not cells:
         return ()
     rest = (Cell("…", change="special"),) if len(cells) > first + 1 else ()
@@ -101,7 +101,7 @@ def _blanked(cells: tuple[Cell, ...], first: int) -> tuple[str, ...]:
 
 
 def guess_label(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:
-    """The label of the box for a guess, and its choices where the whole text has one label."""
+    """The label of the box for a guess, and its choices if the whole text has one label."""
     stage = main_stage(stages)
     labels = stage.example.labels
     if labels and not open_targets(stage.example):
@@ -110,7 +110,7 @@ def guess_label(stages: Sequence[Stage]) -> tuple[str, tuple[str, ...]]:
 
 
 def targets_judge(inputs: Inputs, stages: Sequence[Stage]) -> Judge:
-    """Compares the guessed words, in order, with the open targets; without any, with the answers about the whole."""
+    """Compares the guessed words, in order, with the open targets, or else with the labels of the whole text."""
     kind, stage = style(inputs.slug), main_stage(stages)
 
     def spelled(token: str) -> str:

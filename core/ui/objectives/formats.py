@@ -1,4 +1,4 @@
-"""Fine-tuning inputs: how a model gets each task as tokens, and at which positions its output is read."""
+"""Fine-tuning inputs: each task as tokens, and the positions at which the output is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTHS = (22, 38, 20, 20)
 
 
 def formats(view: View) -> None:
-    """Draw the section: one format as a picture, then all of them as a table."""
+    """Draw the section: one format as a figure, then all as a table."""
     front = view.words.front
     known = {entry["slug"]: entry for entry in front["formats"]}
     view.say("Intro")
@@ -45,7 +45,7 @@ def formats(view: View) -> None:
 
 
 def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
-    """Tokens between blanks as positions; ``token=label`` is one with a target, and ``notes`` names special tokens."""
+    """Tokens separated by spaces, as cells; ``token=label`` has a target, ``notes`` describes special tokens."""
     row: list[Cell] = []
     for part in tokens.split():
         token, _, label = part.partition("=")

@@ -46,7 +46,7 @@ class Moved(Message):
 
 
 ORDER_ROW = Component("order", Moved)
-"""Tokens in an order that is dragged, by pointer or by keyboard; the last ones of it are marked as asked."""
+"""Tokens in an order changed by dragging or by keyboard; the last ones are marked as targets."""
 
 
 def _next(inputs: Inputs) -> tuple[Stage, ...]:
@@ -80,7 +80,7 @@ def _unified(inputs: Inputs) -> tuple[Stage, ...]:
 
 
 def _ordinary(inputs: Inputs) -> list[int]:
-    """Positions of the tokens that are ordered: a typed token of the format is context from the start."""
+    """Positions of the tokens that are ordered; typed special tokens are always context."""
     return [position for position, token in enumerate(inputs.tokens) if not token.special]
 
 
@@ -90,7 +90,7 @@ def drawn_order(inputs: Inputs) -> tuple[int, ...]:
 
 
 def _ask(view: View, inputs: Inputs) -> Options:
-    """The row of tokens in their order, and buttons for orders with a name."""
+    """Draw the tokens in their order, and buttons for named orders."""
     state = view.state
     tokens = [inputs.tokens[position] for position in _ordinary(inputs)]
     count = len(tokens)
@@ -145,7 +145,7 @@ def _chip(token: Token, position: int) -> dict[str, str]:
 
 
 def permuted(inputs: Inputs) -> tuple[Stage, ...]:
-    """The text with targets at the end of its order; ``order`` counts ordinary tokens and is empty where none is."""
+    """The text with targets at the end of its order; ``order`` counts ordinary tokens and may be empty."""
     ordinary, whole = _ordinary(inputs), inputs.framed
     order = [ordinary[int(number)] + 1 for number in inputs.word("order").split(".")] if inputs.word("order") else []
     example = permutation.corrupt(whole, order, inputs.number("k"), inputs.fixed)
@@ -156,7 +156,7 @@ def permuted(inputs: Inputs) -> tuple[Stage, ...]:
 
 
 def _streams(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
-    """The masks of the two streams, beside each other."""
+    """Draw the masks of the two streams side by side."""
     example = stages[0].example
     tokens = [inputs.framed[0], *(token.text for token in inputs.tokens), inputs.framed[-1]]
     rank = ranks(example.order, len(tokens)).tolist()

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from core.objectives.example import Visible
 
 _FEW = 6
-"""More targets than that get a wider box for the guess."""
+"""Targets above which the box for the guess is wider."""
 ENTRIES = {
     entry.slug: entry
     for entry in (
@@ -175,7 +175,7 @@ def _entry(state: PageState) -> Entry:
 
 
 def _settings(entry: Entry, settings: Sequence[Control[Any]], view: View) -> dict[str, int | str]:
-    """Draw some settings of ``entry``; those of other objectives leave the link."""
+    """Draw settings of ``entry``; those of other objectives are removed from the URL."""
     own = {setting.name for setting in (*entry.settings, *entry.rare)}
     view.state.set(**{name: None for name in SETTINGS if name not in own})
     values = {}
@@ -186,14 +186,14 @@ def _settings(entry: Entry, settings: Sequence[Control[Any]], view: View) -> dic
 
 
 def _model(entry: Entry, names: Mapping[str, str], state: PageState) -> str:
-    """Which of the live models predicts; no menu where there is one."""
+    """The live model that predicts, from a menu if there are several."""
     here = {slug: names[slug] for slug in entry.models if slug in names} or {entry.models[0]: entry.models[0]}
     model = MODEL.with_(options=here, default="")
     return model.draw(state, tag=entry.slug) if len(here) > 1 else model.value(state)
 
 
 def _runs(entry: Entry, view: View, name: str) -> bool:
-    """Whether a live model runs: at once where it was trained with the objective, a related one on request."""
+    """Whether a live model runs: at once if trained with the objective, a related one on request."""
     if view.words.has("Relative"):
         return RELATIVE.with_(label=f"Run {name}, a related model").draw(view.state, tag=entry.slug)
     view.state.set(relative=None)
@@ -210,7 +210,7 @@ def _draw(
     unit: str,
     covered: bool,
 ) -> list[str]:
-    """Draw the stages; returns what was drawn, as HTML."""
+    """Draw the stages; return the HTML drawn."""
     color, kind, words = accent(entry.branch), style(chosen.slug), view.words
     drawn = [f"<p>{escape(words.part('Question'))}</p>"]
     for index, (stage, losses) in enumerate(zip(stages, answers, strict=False)):
@@ -236,7 +236,7 @@ def _draw(
 
 
 def _legend(stage: Stage, losses: Losses, unit: str, covered: bool, words: Callable[..., str]) -> str:
-    """What the rows show, and the mean loss, as plain text."""
+    """The legend of the rows and the mean loss, as plain text."""
     cells = (*stage.example.source, *stage.example.decoder)
     targets = sum(cell.target is not None for cell in cells)
     parts = []
@@ -257,7 +257,7 @@ def _legend(stage: Stage, losses: Losses, unit: str, covered: bool, words: Calla
 
 
 def _unknown(chosen: Inputs, page: Callable[..., str]) -> str:
-    """How many words the vocabulary cannot spell."""
+    """The number of words without tokens in the vocabulary."""
     count = sum(token.piece == chosen.frame.get("unknown") and not token.special for token in chosen.tokens)
     if not count:
         return ""
@@ -265,7 +265,7 @@ def _unknown(chosen: Inputs, page: Callable[..., str]) -> str:
 
 
 def _about(view: View, page: Callable[..., str], name: str, model: str, live: bool) -> str:
-    """Which model tokenized the text and which predicted, or why none did."""
+    """A sentence on which model tokenized the text and which predicted, or why none did."""
     part, related = view.words.part, view.words.has("Relative")
     if live:
         return f"{page('Predicted', name=name)} {part('Relative') if related else ''}"
@@ -273,7 +273,7 @@ def _about(view: View, page: Callable[..., str], name: str, model: str, live: bo
 
 
 def _masks(entry: Entry, view: View, chosen: Inputs, stages: Sequence[Stage], axes: str) -> None:
-    """The attention masks of the last stage that has any, side by side."""
+    """Draw the attention masks of the last stage that has any, side by side."""
     masks = next((stage.example.visible for stage in reversed(stages) if stage.example.visible), ())
     several = len(masks) > 2
     columns = st.columns(max(2, len(masks)), gap="large")
@@ -326,7 +326,7 @@ def _counted(
 
 
 def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
-    """One row a position, and one for each label of the whole."""
+    """A row for each position, and one for each label of the whole text."""
     example = stage.example
     table: list[dict[str, object]] = []
 

@@ -1,4 +1,4 @@
-"""Objectives of encoders over two segments: next sentence, the orders of sentences, a sentence and its translation."""
+"""Objectives of encoders over two segments: next sentence, sentence order, a sentence and its translation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from core.ui.param import Text
 OTHER = Text(name="other", label="A sentence of another text", width=340)
 SECOND = Text(name="second", label="The same in French", default="Ma sœur lit un livre dans le jardin.", width=340)
 Draw = Callable[..., Example]
-"""Given a first and a second segment, one of another text, a generator, and ``cls`` and ``sep``."""
+"""A function of the first and second segment, one of another text, a generator, and ``cls`` and ``sep``."""
 
 
 def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
-    """The two parts of the text as an example; BERT masks tokens of it as well, where the visitor wants that."""
+    """The two segments as an example; for BERT, with masked tokens if the visitor chooses so."""
 
     def build(inputs: Inputs) -> tuple[Stage, ...]:
         first, second, note = two_parts(inputs.text)
@@ -42,7 +42,7 @@ def _stage(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
 
 
 def _answers(draw: Draw, choices: Sequence[str]) -> Callable[[Inputs], tuple[Share, ...]]:
-    """How often each answer is the target, over 4,000 examples, whatever the text."""
+    """The share of each label over 4,000 examples, independent of the text."""
 
     def shares(_: Inputs) -> tuple[Share, ...]:
         counts = tally(lambda rng: draw(("a",), ("b",), ("c",), rng), 4000)

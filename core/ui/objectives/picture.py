@@ -1,7 +1,7 @@
 """The main picture: the input above the targets, token by token, with the losses as bars below.
 
-Plain HTML in columns that wrap, one column a position, read from left to right. Every text is escaped here. What was
-done to a position is said by a word and a frame as well as by color; a table below the picture has all of it.
+HTML columns that wrap, one per position, read from left to right. Every text is escaped here. What was
+done to a position is shown by a word and a frame as well as by color; a table below has all of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DONE: dict[Change, str] = {
     "moved": "moved",
     "special": "",
 }
-"""What was done to a position, in a word under its token."""
+"""The word under a token for what was done to it."""
 
 _STYLE = """<style>
 .ob{--line:color-mix(in srgb,currentColor 24%,transparent);display:flex;flex-wrap:wrap;gap:.7rem .3rem;
@@ -67,12 +67,12 @@ def picture(
     scale: float = 0.0,
     alt: str,
 ) -> str:
-    """Draw one input with its targets; returns what was drawn, as HTML.
+    """Draw one input with its targets; return the HTML drawn.
 
     :param color: ``#rrggbb``, a branch's accent.
-    :param paid: the loss by index of ``cells``, where a model ran.
+    :param paid: the loss by index of ``cells``, if a model ran.
     :param unit: ``nats`` or ``bits``.
-    :param scale: a loss, in nats, that a bar of full height stands for at least.
+    :param scale: the smallest loss, in nats, of a bar of full height.
     """
     losses = paid or {}
     full = max(1e-9, scale, *(loss.nats for loss in losses.values()))
@@ -100,7 +100,7 @@ def shown(piece: str, style: Style, special: bool = False) -> str:
 
 
 def _column(cell: Cell, style: Style, targets: bool) -> str:
-    """The token, what was done to it, and its target, where the row has ``targets``."""
+    """The token, what was done to it, and its target, if the row has ``targets``."""
     html = f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>'
     if cell.position is not None:
         html += f'<span class="p">{cell.position}</span>'
@@ -150,9 +150,9 @@ _QUESTION_STYLE = """<style>
 def answer_bars(
     label: Label, number: int, losses: Losses, color: str, unit: str, covered: bool, words: Callable[..., str]
 ) -> str:
-    """Draw one label; without probabilities of a model the choices stand alone, and ``covered`` none is marked.
+    """Draw the choices of a label with a model's probabilities, if any; if ``covered``, none is marked.
 
-    Returns what was drawn, as HTML.
+    Return the HTML drawn.
     """
     chances = None if covered else losses.choices.get(number)
     rows = []

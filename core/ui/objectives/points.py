@@ -1,4 +1,4 @@
-"""Contrastive losses on points that one drags: image and text (CLIP), and supervised."""
+"""Contrastive losses on draggable points: image and text (CLIP), and supervised."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Turned(Message):
 
 
 CIRCLE = Component("points", Turned, saves=True)
-"""Points on a circle that are dragged, by pointer or by keyboard, each with an arrow where a loss pulls it."""
+"""Points on a circle, moved by pointer or keyboard, each with an arrow along the negative gradient."""
 _SHAPES = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
 _STEP = 12.0
 _APART = 15
-"""Degrees between points that are drawn, so that none hides another."""
+"""The least angle between drawn points in degrees, so that none hides another."""
 _ARROW = 45.0
-"""Degrees of the longest arrow."""
+"""The length of the longest arrow in degrees."""
 LOSS = Choice(name="loss", label="Loss", options={"clip": "Image and text", "supervised": "By class"}, style="row")
 TAU = Real(
     name="tau",
@@ -120,7 +120,7 @@ def classes(count: int) -> list[int]:
 
 
 def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
-    """Whole degrees of the points at first: chosen by hand for seed 0, else sampled from the whole circle."""
+    """Initial angles in whole degrees: chosen by hand for seed 0, otherwise sampled from the whole circle."""
     if seed:
         angles = np.random.default_rng(seed).permutation(360 // _APART)[: 2 * count]
         return tuple(int(angle) * _APART for angle in angles)
@@ -145,7 +145,7 @@ def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, .
 
 
 def circle_data(kind: str, angles: Sequence[int], loss: Loss, label: str) -> dict[str, Any]:
-    """The data of the component: points with the lengths of their arrows, dashed ties between pairs, and a legend."""
+    """The props of the component: points with the lengths of their arrows, dashed lines between pairs, a legend."""
     count, gradients = len(angles) // 2, np.concatenate(loss.gradients)
     most = float(np.abs(gradients).max(initial=0.0))
     pulls = -gradients / most * _ARROW if most > 1e-6 else np.zeros_like(gradients)

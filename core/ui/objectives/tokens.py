@@ -41,11 +41,11 @@ WITH_MASKS = Choice(name="both", label="Masked tokens", options={"yes": "include
 
 
 Draw = Callable[[Inputs, Sequence[str], np.random.Generator], Example]
-"""One example: of the text, of the vocabulary that random tokens come from, sampled with the generator."""
+"""A function of the text, the vocabulary of random tokens and a generator that returns one example."""
 
 
 def usual(inputs: Inputs) -> dict[str, Any]:
-    """The settings that every objective on masked tokens takes."""
+    """The settings common to objectives on masked tokens."""
     return {"rate": inputs.number("rate") / 100, "mask": inputs.frame["mask"], "fixed": inputs.fixed}
 
 
@@ -55,7 +55,7 @@ def masked_example(inputs: Inputs, vocabulary: Sequence[str], rng: np.random.Gen
 
 
 def once(draw: Draw) -> Callable[[Inputs], tuple[Stage, ...]]:
-    """A single stage: one example with the visitor's seed."""
+    """A single stage with one example."""
     return lambda inputs: (Stage(draw(inputs, inputs.vocabulary, inputs.rng())),)
 
 
@@ -129,7 +129,7 @@ def _spans(inputs: Inputs, vocabulary: Sequence[str], rng: np.random.Generator) 
 
 
 def _borders(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
-    """From which tokens each masked token is predicted a second time."""
+    """The boundary tokens from which each masked token is predicted a second time."""
     cells, kind = stages[0].example.source, style(inputs.slug)
     borders = spans.boundaries(stages[0].example)
     if not borders:
@@ -171,7 +171,7 @@ def _span_shares(inputs: Inputs) -> tuple[Share, ...]:
 
 
 def _units(inputs: Inputs) -> tuple[tuple[int, ...], ...]:
-    """The positions in the framed text of each unit of the level that can be chosen."""
+    """The positions in the framed text of each unit that can be masked."""
     level = inputs.word("level")
     typed = [part.strip() for part in inputs.word("units").split(",") if part.strip()]
     if level == "basic":

@@ -1,1 +1,1 @@
-"""The sections of the results: questions with their pictures, and every figure in one table."""
+"""The sections of Published results: questions with their charts, and every figure in one table."""

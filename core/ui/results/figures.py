@@ -1,4 +1,4 @@
-"""Figures with their sources as rows of a table; all of them, filtered and page by page, with the whole as a file."""
+"""Published figures with their sources in a table: filtered, page by page, with a download of all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILTERS = tuple(
 )
 PAGE = Integer(name="page", label="Page", low=1, high=200)
 ROWS = 40
-"""On a page."""
+"""Rows per page."""
 
 
 def all_figures(view: View) -> None:
@@ -54,7 +54,7 @@ def all_figures(view: View) -> None:
 
 
 def _offered(figures: Collection[Result]) -> dict[str, dict[str, str]]:
-    """What each filter offers, with its name, in alphabetical order; baselines are not among the systems."""
+    """The options of each filter with their names, in alphabetical order; baselines are not systems."""
     known = names().systems
     return {
         "system": _sorted({row.system: known[row.system] for row in figures if row.system in known}),
@@ -69,7 +69,7 @@ def _sorted(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def filtered(figures: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]:
-    """The figures that fit every choice; a choice that is missing, or “all”, is open."""
+    """The figures that match every filter; one that is missing or “all” matches everything."""
 
     def fits(row: Result) -> bool:
         values = {
@@ -84,7 +84,7 @@ def filtered(figures: Sequence[Result], wanted: Mapping[str, str]) -> list[Resul
 
 
 def figures_table(rows: Sequence[Result]) -> Table:
-    """The figures in the columns of the data files, with the title and the address of what was read."""
+    """The figures in the columns of the data files, with the title and the URL of the source."""
     return Table((*COLUMNS, "source title", "source address"), tuple(map(_figure, rows)))
 
 
@@ -121,7 +121,7 @@ UNSTATED = "version not stated"
 
 
 def result_table(rows: Sequence[Result], caption: str) -> None:
-    """Draw the figures; a note stands under its row."""
+    """Draw the figures, each with its note below the row."""
     linker = Linker("results.table")
     drawn = [(_row(row, linker), _note(row, linker)) for row in rows]
     lines, below = zip(*drawn, strict=True)
@@ -129,7 +129,7 @@ def result_table(rows: Sequence[Result], caption: str) -> None:
 
 
 def sources_page() -> str:
-    """Where disagreeing sources are set side by side."""
+    """The path of the page that compares disagreeing sources."""
     return f"{base_path()}/sources"
 
 
@@ -153,7 +153,7 @@ def _whose(row: Result, linker: Linker) -> Cell:
 
 
 def _system(slug: str) -> Part:
-    """A link to the system's page where it has one."""
+    """A link to the system's page, if it has one."""
     try:
         branch = catalogue.get(slug).branch
     except UnknownSystem:

@@ -1,4 +1,4 @@
-"""One question: its case, its measure, the picture, what to try and to notice, and the same figures as a table."""
+"""One question: its case, its measure, the chart, what to try and to notice, and the figures as a table."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def question_panel(view: View) -> None:
 
 
 def _linked(before: str, text: str, href: str) -> None:
-    """A sentence that ends with a link to a page of this app, which opens in the same tab. ``href`` is ours."""
+    """A sentence that ends with a link to a page of the app, in the same tab. ``href`` is the app's."""
     link = f'<a style="color:inherit;text-decoration:underline" href="{escape(href)}">{escape(text)}</a>'
     st.html(f'<p style="margin:0 0 .6rem">{escape(before)} {link}.</p>')
 
 
 def _ordered(figures: tuple[Result, ...], measure: Measure) -> list[Result]:
-    """The rows of a few tables as they stand; those of many papers from the best to the worst."""
+    """The rows of a few tables in printed order; those of many papers from best to worst."""
     if len({row.table for row in figures}) <= 2:
         return list(figures)
     return sorted(figures, key=lambda row: row.value, reverse=measure.higher)
 
 
 def _picture(view: View, case: Case, measure: Measure, figures: Sequence[Result], slug: str) -> None:
-    """The picture of ``figures``, which are all of ``measure``, by the kind of the case."""
+    """The chart of ``figures``, all of one ``measure``, by the kind of the case."""
     axis = f"{measure.title}, {'higher' if measure.higher else 'lower'} is better"
     if case.kind == "scale":
         points = scale_points(figures)
@@ -86,7 +86,7 @@ def _picture(view: View, case: Case, measure: Measure, figures: Sequence[Result]
 
 
 def scale_points(figures: Sequence[Result]) -> list[Point]:
-    """One point a row; rows without parameters have no place in the picture."""
+    """A scatter plot with a point for each row that states parameters."""
     return [
         Point(name(row.system), row.size or row.variant, row.parameters, row.value, row.printed)
         for row in figures
@@ -95,7 +95,7 @@ def scale_points(figures: Sequence[Result]) -> list[Point]:
 
 
 def part_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
-    """The rows as they stand in the table, with the first that is the reference marked as such."""
+    """A dot for each row in printed order, with the first reference marked."""
     ringed = next((row for row in figures if reference(case, row)), None)
     one_system = len({row.system for row in figures}) == 1
     alike = len({row.size for row in figures}) == 1
@@ -113,7 +113,7 @@ def part_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[D
 
 
 def version_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
-    """One row for each model that both tables list."""
+    """A row for each model that both tables list."""
     former, later = ([row for row in figures if row.table == table] for table in case.tables)
     marks = []
     for row in later:
@@ -134,7 +134,7 @@ def version_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> lis
 
 
 def leader_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list[Dot]:
-    """One row a system from the best to the worst, its other figures as rings."""
+    """A row for each system from best to worst, its other figures as rings."""
     by_system: dict[str, list[Result]] = {}
     for row in figures:
         if not row.system.endswith(" best"):  # what was best before a paper is no system, and another in each paper
@@ -149,13 +149,13 @@ def leader_dots(case: Case, measure: Measure, figures: Sequence[Result]) -> list
 
 
 def _label(row: Result, *, with_system: bool, with_size: bool = True) -> str:
-    """Whose figure a row is; what is the same in every row is left out."""
+    """The label of a row, without what is the same in every row."""
     parts = (name(row.system) if with_system else "", row.variant, row.size if with_size else "")
     return ", ".join(part for part in parts if part) or row.label
 
 
 def _color(system: str) -> str:
-    """The accent of the system's branch; gray for what has no page."""
+    """The accent of the system's branch; gray without a page."""
     try:
         return accent(catalogue.get(system).branch)
     except UnknownSystem:
@@ -163,7 +163,7 @@ def _color(system: str) -> str:
 
 
 def _colors(figures: Sequence[Result]) -> dict[str, str]:
-    """The paper's own system, which is the one with most rows beside its name, in its accent; the others gray."""
+    """Colors of the rows: the paper's own system, the one with most rows, in its accent, the others gray."""
     own = {row.system for row in figures if row.system == row.paper} or {figures[0].system}
     return {name(row.system): _color(row.system) if row.system in own else theme().muted for row in figures}
 

@@ -1,1 +1,1 @@
-"""The page of sources: where they err, the five documents, and every citation of the catalogue."""
+"""The page Sources and errata: errors in the sources, the five documents, and every citation of the catalogue."""

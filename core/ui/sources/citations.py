@@ -1,4 +1,4 @@
-"""Every citation of the catalogue: its evidence and where it is used; and the five source documents."""
+"""Every citation of the catalogue with its evidence and its uses, and the five source documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVIDENCE = Choice(name="evidence", label="Evidence", options={ALL: ALL} | _MEANI
 
 
 def citations_list(view: View) -> None:
-    """The filter by evidence, and a row for each text: the same text under two keys is one row."""
+    """Draw the filter by evidence, and a row for each text, even if it has several keys."""
     grouped = _grouped()
     counts: Counter[str] = Counter(group[0].evidence for group in grouped)
     options = {ALL: "Any evidence"} | {
@@ -60,12 +60,12 @@ def _title(text: Citation) -> Cell:
 
 
 def _evidence(group: list[Citation], linker: Linker) -> Cell:
-    """How a text was read; below it what was read, once for each part."""
+    """How a text was read, and which parts of it."""
     return (group[0].evidence, *map(linker.rich, dict.fromkeys(text.read for text in group)))
 
 
 def _uses(base: str) -> dict[Citation, list[Link]]:
-    """Links to the facts, the corrections and the figures that stand on each citation."""
+    """Links to the facts, corrections and figures that rely on each citation."""
     uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
         link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
@@ -94,7 +94,7 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
 
 
 def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
-    """The links with commas between them."""
+    """The links, separated by commas."""
     used = list(dict.fromkeys(link for text in group for link in uses.get(text, [])))
     parts: list[str | Link] = []
     for link in used:
@@ -106,7 +106,7 @@ CITATIONS = Section("citations", citations_list, (EVIDENCE,))
 
 
 def documents_list(view: View) -> None:
-    """A row for each source: what it holds, who cites it, and what had to be corrected."""
+    """Draw a row for each source: its content, who cites it, and what had to be corrected."""
     every, rows = corrections(), list[Row]()
     for document in documents():
         mine = [entry for entry in every if document in entry.claimed_by]

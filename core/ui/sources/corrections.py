@@ -28,12 +28,12 @@ SOURCE = Choice(name="source", label="Source", options={}, width=230)
 SYSTEM = Choice(name="system", label="System or topic", options={}, width=230)
 KIND = Choice(name="kind", label="Kind", options={}, width=230)
 CORRECTION = Choice(name="correction", label="Correction", options={})
-"""No menu: the rows of the table have links that carry it."""
+"""Without a widget: set by links in the rows of the table."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def corrections_list(view: View) -> None:
-    """Draw the one correction that a link asks for, or the filters and all that fit them."""
+    """Draw the correction that a link names, or the filters and all matches."""
     state, entries = view.state, corrections()
     wanted = CORRECTION.with_(options={"": ALL} | {entry.id: entry.claim for entry in entries}).value(state)
     if wanted:
@@ -57,7 +57,7 @@ def corrections_list(view: View) -> None:
 
 
 def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[MergedCorrection]:
-    """Draws the filters, each option with its number of corrections; returns what passes all three."""
+    """Draw the filters, each option with its number of corrections; return those that pass all three."""
     sources = {number(document.key): f"source {number(document.key)}" for document in documents()}
     names = {slug: name for entry in entries for slug, name in zip(entry.systems, entry.names, strict=True)}
     names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
@@ -117,7 +117,7 @@ def _result(row: Sum) -> str:
 
 
 def _one(entry: MergedCorrection, state: PageState) -> None:
-    """One correction over the whole page, with its evidence."""
+    """Draw one correction with its evidence."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(item.key)}" for item in entry.claimed_by)
     st.caption(plain(f"{KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))
@@ -147,7 +147,7 @@ def _one(entry: MergedCorrection, state: PageState) -> None:
 
 
 def _way(slug: str, name: str) -> None:
-    """A link to the facts of a system, where it has a record."""
+    """A link to the facts of a system, if it has a record."""
     try:
         system = catalogue.get(slug)
     except AtlasError:
@@ -156,12 +156,12 @@ def _way(slug: str, name: str) -> None:
 
 
 def _back(state: PageState) -> None:
-    """Show the list again, with the filters as they were."""
+    """Show the list again with its filters."""
     take_up("sources", {**state.values, "correction": None})
 
 
 def _read(text: Citation) -> str:
-    """A citation in a few words, with how it was read."""
+    """A short citation, with how it was read."""
     if text.key.startswith("source-"):
         return f"source{NO_BREAK}{number(text.key)[:3]}"
     if text.evidence in ("computed here", "our own words", "from memory, unverified"):

@@ -1,4 +1,4 @@
-"""The family over the years: the picture, one line of descent in sentences, and everything as a table."""
+"""The family over the years: the picture, one line of descent in sentences, and a table of all systems."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def over_time(view: View) -> None:
 
 
 def _branches(view: View) -> tuple[str, ...]:
-    """The branches to show, in a popover that names them; a system counts wherever it is listed."""
+    """The branches to show, selected in a popover; a system counts in every branch that lists it."""
     state = view.state
     before = SHOWN.value(state)
     now = st.session_state.get(state.key(SHOWN.name), before)  # what was just chosen, so that the label keeps up
@@ -87,7 +87,7 @@ def _branches(view: View) -> tuple[str, ...]:
 
 
 def _until(view: View) -> int:
-    """The last month to show; a link may name one before or after everything, which the page says."""
+    """The last month to show; a month outside the family's range gets a warning."""
     state = view.state
     everything = family()
     year = YEAR.value(state)
@@ -103,7 +103,7 @@ def _until(view: View) -> int:
 
 
 def _keep(state: PageState, until: int) -> None:
-    """Put the last month into the link; the end of time and a year's December need no words."""
+    """Store the last month in the URL, in its shortest form."""
     if until >= family()[-1].at:
         state.set(year=None, month=None)
     else:
@@ -111,7 +111,7 @@ def _keep(state: PageState, until: int) -> None:
 
 
 def growth(shown: Sequence[Entry]) -> str:
-    """How far each year's systems went, the largest leap, what came since, and how small most stayed."""
+    """Sentences on each year's largest system, the largest increase, the systems since, and how small most are."""
     words, best, half = content("timeline", "family"), tops(shown), middle(shown)
     counted = sum(entry.largest is not None for entry in shown)
     sentences = []
@@ -131,7 +131,7 @@ def growth(shown: Sequence[Entry]) -> str:
 
 
 def _line_of_descent(view: View, line: Sequence[Entry], name: str, slug: str) -> None:
-    """The changes along the chosen system's line, one sentence or two for each step."""
+    """Draw the changes along the selected system's line of descent."""
     st.subheader(plain(f"Line of descent of {name}"), anchor=False)
     rows = steps(line, Linker("timeline.line"))
     if not rows:
@@ -143,7 +143,7 @@ def _line_of_descent(view: View, line: Sequence[Entry], name: str, slug: str) ->
 
 
 def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
-    """``BERT → RoBERTa``, its month, and what it changed, for everyone in the line with a parent."""
+    """``BERT → RoBERTa``, its month, and its changes, for each system of the line with a parent."""
     names = {entry.slug: entry.name for entry in line}
     return [
         ((_linked(entry, f"{names[entry.parent]} → {entry.name}"),), entry.date, linker.rich(entry.change))
@@ -153,7 +153,7 @@ def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
 
 
 def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
-    """The picture's systems as a table to read."""
+    """Draw the systems of the picture as a table."""
     linker = Linker("timeline.table")
     rows: list[Row] = [
         (

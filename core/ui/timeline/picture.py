@@ -1,7 +1,7 @@
-"""The family's picture as a component: links to walk by keyboard, years to play, a list where there is no room.
+"""The family's picture as a component: links for the keyboard, years to play, a list on narrow screens.
 
 The layouts are computed here for a few widths (:mod:`core.figures.timeline`); the browser takes the widest that fits
-and stretches it. Below the narrowest it shows the list. Playing happens in the browser; only where it stops comes back.
+and stretches it. Below the narrowest it shows the list. Playing runs in the browser, which sends only where it stops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.ui.component import Component, Message, Position
 from core.ui.page import BRANCH_TITLES, accent, base_path
 
 WIDTHS = {"branch": (460, 520, 600, 700, 820, 940, 1060, 1200, 1360), "size": (600, 700, 780, 860, 940, 1120, 1300)}
-"""Pixels for which a layout is computed: lanes cost nothing, and free places for names take a while to find."""
+"""Widths in pixels for which a layout is computed: lanes are quick, but free space for names takes a while to find."""
 
 
 class Stopped(Message):
@@ -34,9 +34,9 @@ FAMILY = Component("timeline", Stopped)
 def picture(
     shown: Sequence[Entry], axis: str, *, key: str, until: int, chosen: str | None, label: str, play: bool = True
 ) -> int | None:
-    """Draw ``shown`` by ``axis`` ("branch" or "size") up to the month ``until``, with the line of ``chosen`` lit.
+    """Draw ``shown`` by ``axis`` ("branch" or "size") up to the month ``until``, the line of ``chosen`` highlighted.
 
-    Returns the month where the visitor has just stopped the slider, if that is what happened.
+    Return the month where the visitor has just stopped the slider, if so.
     """
     stopped = FAMILY.sent(key)
     month = None if stopped is None else min(max(stopped.until, family()[0].at), family()[-1].at)
@@ -47,7 +47,7 @@ def picture(
 
 @lru_cache(maxsize=64)
 def component_data(shown: tuple[Entry, ...], axis: str, label: str) -> dict[str, Any]:
-    """What the browser is given for a choice of systems; nobody changes it."""
+    """The props for a selection of systems; read-only."""
     everything = family()
     span = span_of(everything)
     draw = lanes if axis == "branch" else by_size

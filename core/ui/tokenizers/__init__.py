@@ -1,1 +1,1 @@
-"""The page of tokenizers: one section per file."""
+"""The page Tokenizers: one file per section."""

@@ -21,7 +21,7 @@ SHOWN = Words(name="shown", label="Shown", options={})
 
 
 def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[TokenizerInfo, ...]:
-    """The tokenizers to show, in the page's order; never none. Those of ``checkpoints.first(opening)`` at first."""
+    """The tokenizers to show, at least one, in the page's order; by default those of ``checkpoints.first(opening)``."""
     by_slug = {info.slug: info for info in known()}
     names = {slug: label(info) for slug, info in by_slug.items()}
     default = tuple(slug for slug in by_slug if slug in checkpoints.first(opening)) or tuple(by_slug)[:1]
@@ -31,14 +31,14 @@ def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[Tokeniz
 
 
 def choose_one(state: PageState, param: Choice, offered: list[TokenizerInfo]) -> TokenizerInfo:
-    """A menu of tokenizers; the first is the default."""
+    """Draw a menu of tokenizers; the first is the default."""
     names = {info.slug: label(info) for info in offered}
     slug = param.with_(options=names, default=offered[0].slug).draw(state, tag=offered[0].slug)
     return next(info for info in offered if info.slug == slug)
 
 
 def label(info: TokenizerInfo) -> str:
-    """A tokenizer on a menu: its kind and the first model that has it."""
+    """A tokenizer's name in a menu: its kind and the first model with it."""
     return FAMILIES[info.family] if not info.models else f"{FAMILIES[info.family]}: {info.name}"
 
 
@@ -49,10 +49,10 @@ def tokenized(info: TokenizerInfo, text: str) -> Tokenization:
 
 
 def formula_of(key: str) -> None:
-    """A formula of the tokenizers with every symbol named, and where it was read."""
+    """Draw a formula of the tokenizers with its symbols and source."""
     formula(key, formulas(FORMULAS))
 
 
 def citation(key: str) -> Citation:
-    """A text that one of the formulas' file names."""
+    """A citation of the formulas' file."""
     return citations(FORMULAS)[key]

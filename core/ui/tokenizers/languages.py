@@ -1,4 +1,4 @@
-"""Languages: what the same two sentences cost in each, for every tokenizer that is shown."""
+"""Languages: tokens of the same two sentences in each, for every tokenizer shown."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ RATE = Integer(name="rate", label="Characters changed", low=0, high=100, style="
 SEED = Seed()
 _PAPER = ("drop", "repeat", "antspeak", "upper", "random-case")
 _USUAL = RATES | PUBLISHED
-"""The paper's rates, where it has any."""
+"""The paper's rates."""
 _MOST = 1_000
 
 

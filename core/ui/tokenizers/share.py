@@ -1,4 +1,4 @@
-"""Share of a model: how many of each system's parameters its vocabulary takes."""
+"""Share of a model: the vocabulary's share of each system's parameters."""
 
 from __future__ import annotations
 

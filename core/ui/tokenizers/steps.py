@@ -1,4 +1,4 @@
-"""Step by step: one word under one kind of tokenizer, with every decision that it takes.
+"""Step by step: one word under one kind of tokenizer, with every decision of the algorithm.
 
 WordPiece is drawn here: every lookup in the vocabulary, longest first. BPE and Unigram have modules of their own.
 """
@@ -29,7 +29,7 @@ STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slid
 
 
 def merges(view: View, info: TokenizerInfo, word: str) -> None:
-    """Draw the merges of ``word``, which is written in the vocabulary's own symbols."""
+    """Draw the merges of ``word``, given in the vocabulary's own symbols."""
     state = view.state
     known, units = ranks(info), "bytes" if info.family == "bpe" else "characters"
     symbols = bpe.symbols(word, end_of_word(info))
@@ -80,7 +80,7 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
 
 
 def readable(info: TokenizerInfo, piece: str) -> str:
-    """A vocabulary entry as a person reads it, its space and its mark drawn."""
+    """A vocabulary entry in readable form, with visible space and continuation mark."""
     style = DECODERS.get(type(engine(info).decoder).__name__, "plain")
     if style == "end-of-word":
         return visible(piece)  # the mark of the end decides which merges there are
@@ -126,7 +126,7 @@ def steps(view: View) -> None:
 
 
 def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
-    """The word to follow, where the text has several; the longest by default."""
+    """The word to follow, from a menu if there are several; the longest by default."""
     parts = words(info, typed)
     if len(parts) == 1:
         state.set(part=None)
@@ -147,7 +147,7 @@ def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
 
 
 def matches(view: View, info: TokenizerInfo, word: str) -> None:
-    """Draw the lookups of ``word``, as the tokenizer's own normalization left it."""
+    """Draw the lookups of ``word``, already normalized by the tokenizer."""
     vocabulary: dict[str, int] = engine(info).get_vocab(with_added_tokens=False)
     steps = wordpiece.match(word, vocabulary)
     if steps.pieces is None:

@@ -1,6 +1,6 @@
-"""A tokenized text, drawn as a row of small colored chips: what everything on the page is shown with.
+"""A tokenized text as a row of small colored chips, used by every section of the page.
 
-Two alternating tints, a gap where a new word begins, ``␣`` for the space that a token holds, ``‿`` for a continuation:
+Two alternating tints, a gap before a new word, ``␣`` for a token's leading space, ``‿`` for a continuation:
 color is never the only sign. Every text is escaped here.
 """
 
@@ -21,7 +21,7 @@ from core.ui.export import download_html, html_page
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400
-"""Tokens of one run that are drawn; counts are of all."""
+"""The most tokens drawn; counts include all."""
 
 STYLE = """
 <style>
@@ -49,7 +49,7 @@ STYLE = """
 
 
 def draw_rows(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
-    """Show HTML of :func:`token_row` or :func:`tokenizer_block`; with a ``key``, also a button that downloads it."""
+    """Draw HTML of :func:`token_row` or :func:`tokenizer_block`; with a ``key``, also a download button."""
     st.html(STYLE + "".join(parts))
     if key:
         download_html(html_page(title, [STYLE, *parts]), "runs", key)

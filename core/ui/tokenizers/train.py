@@ -1,4 +1,4 @@
-"""Train one: a vocabulary learned from a pasted text, tokenizing at any size on the way."""
+"""Train one: a vocabulary learned from a pasted text, applied at any size."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def training(view: View) -> None:
 
 
 def _size(view: View, trained: Trained) -> int:
-    """The slider; for Unigram only the sizes that were trained."""
+    """Draw the slider of vocabulary sizes; for Unigram only the sizes trained."""
     state, low, high = view.state, trained.smallest, trained.largest
     usual = (low + high) // 2
     wanted = trained.nearest(within(state, "The vocabulary", state.number("size", usual), low, high))
@@ -133,7 +133,7 @@ def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], s
 
 
 def _learned(view: View, trained: Trained, size: int) -> None:
-    """Merges with their counts, or tokens with their probabilities."""
+    """Draw merges with their counts, or tokens with their probabilities."""
     if trained.learning is not None:
         most = trained.learning.at(size)
         table = Table.from_records(

@@ -129,7 +129,7 @@ def _name(path: Path) -> str:
 
 
 def _spaced(text: str) -> str:
-    """``▁`` as the space that it stands for."""
+    """``▁`` as the space that it represents."""
     return text.replace("▁", "␣")
 
 

@@ -1,9 +1,9 @@
-"""A system's module tree to walk, draw, copy and compare. It shows stored trees, so it needs no torch.
+"""A system's module tree: walkable, drawn, as text, and compared. It shows stored trees, so it needs no torch.
 
 The walkable tree: a component that follows WAI-ARIA's tree view pattern.
 
 Arrows move, open and close, Home and End jump, letters find a name, ``*`` opens the neighbors; a search field hides
-what does not match. The browser keeps what is open; the chosen node comes back as its path.
+what does not match. The browser stores which nodes are open; it sends the path of the selected node.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from core.ui.panel import chart, table_menu
 
 
 class Chosen(Message):
-    """The path of the node that was chosen; empty for the root."""
+    """The path of the selected node; empty for the root."""
 
     node: Annotated[str, Field(pattern=r"^[\w.-]*$", max_length=300)]
 
@@ -46,11 +46,11 @@ class Chosen(Message):
 TREE = Component("tree", Chosen)
 
 _OPEN_TO = 3
-"""Levels that are open at first: enough to see the stacks, not yet the twelve layers' insides."""
+"""Levels that are open at first: enough for the stacks, without the modules of the layers."""
 
 
 def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str) -> str:
-    """Draw the tree as a keyboard-walkable tree view and return the path of the chosen node (``""`` is the root)."""
+    """Draw the tree as a tree view for the keyboard; return the path of the selected node (``""`` is the root)."""
     slot, sent = f"{key}--node", TREE.sent(key)
     if sent is not None:
         st.session_state[slot] = sent.node
@@ -59,7 +59,7 @@ def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str) -> s
 
 
 def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, Any]:
-    """What the component is given: the tree as plain data, and a sign that changes when it must be drawn anew."""
+    """The props of the component: the tree as plain data, and a value that changes when it must be redrawn."""
     return {
         "root": _item(root, root, "", None, 1),
         "selected": selected,
@@ -70,7 +70,7 @@ def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, 
 
 
 def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, copies: int) -> dict[str, Any]:
-    """What the browser needs to draw a node and all below it."""
+    """The props of a node and all below it."""
     copies *= node.repeat
     role = role_of(node.name, node.cls, inherited)
     total = node.parameters * copies
@@ -119,11 +119,11 @@ def tree_panel(
     drawing: str | None = None,
     below: Callable[[str, str], None] | None = None,
 ) -> tuple[str | None, str | None, str]:
-    """Draw everything that can be seen of a system's tree; returns (size, node path, drawing) as chosen.
+    """Draw a system's tree in all forms; return the selected (size, node path, drawing).
 
-    The arguments are what a link asks for; size and node are None for the defaults. A size that the system lacks is
-    named in a sentence and passed over; where no architecture was published, a sentence says so and nothing is drawn.
-    ``below`` draws under what is known of a node, given size and path.
+    The arguments come from the link; size and node are None for the defaults. A size that the system lacks gets
+    a warning and the default; without a published architecture, a sentence says so and nothing is drawn.
+    ``below`` draws below the details of a node, given size and path.
     """
     system = catalogue.get(slug)
     if not system.sizes:
@@ -183,7 +183,7 @@ def tree_panel(
 def _walk(
     system: System, size: str, root: ModuleNode, key: str, picked: str, below: Callable[[str, str], None] | None
 ) -> str:
-    """The walkable tree, and beside it what is known about the chosen node."""
+    """Draw the walkable tree, and beside it the details of the selected node."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         start = root.nearest(picked)
@@ -197,7 +197,7 @@ def _walk(
 
 
 def details(root: ModuleNode, path: str) -> None:
-    """What one module is: class, copies, parameters and share, what it computes, its tensors."""
+    """Draw one module: class, copies, parameters and share, what it computes, its tensors."""
     node, copies = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
     st.subheader(plain(node.name or node.cls), anchor=False)
     if path:
@@ -221,7 +221,7 @@ def details(root: ModuleNode, path: str) -> None:
 
 
 def _notice(root: ModuleNode) -> str:
-    """What the shares of this very network show, in a sentence."""
+    """A sentence on the shares of this network."""
     shares = by_role(root)
     embeddings = percent(shares[EMBEDDINGS] / root.total)
     if shares[ATTENTION]:
@@ -291,7 +291,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
 
 
 def _legend(root: ModuleNode) -> None:
-    """What the colors mean; the colors are this program's own."""
+    """Draw the legend of colors, which are the app's own."""
     chips = "".join(
         f'<span style="display:inline-flex;align-items:center;gap:.4rem;margin-right:1.1rem;white-space:nowrap">'
         f'<span style="width:.85rem;height:.85rem;border-radius:.2rem;background:{color}"></span>'
@@ -302,7 +302,7 @@ def _legend(root: ModuleNode) -> None:
 
 
 def _text(slug: str, root: ModuleNode, key: str) -> None:
-    """The tree as torch prints it, to copy; for four systems also the very tree that source 000 prints."""
+    """Draw the tree as torch prints it, to copy; for four systems also the tree printed in source 000."""
     source = anatomy.printed_tree(slug)
     if source is not None:
         which = st.radio(
@@ -323,7 +323,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
 
 
 def _counted(system: System, size: str, parameters: int) -> str:
-    """The count in full, beside the figure that was published."""
+    """A sentence on the full count and the published figure."""
     published = system.size(size)
     text = _words("Counted", architecture=published.architecture, parameters=f"{parameters:,}")
     if published.published_as:
@@ -332,7 +332,7 @@ def _counted(system: System, size: str, parameters: int) -> str:
 
 
 def _no_tree(system: System) -> None:
-    """Say why there is none, and lead to the nearest forebear that has one."""
+    """Draw the reason why there is none, with a link to the nearest ancestor that has one."""
     info(system.undisclosed, icon=":material/visibility_off:")
     known = {other.slug: other for other in catalogue.systems()}
     forebear = known.get(system.parent or "")
@@ -348,7 +348,7 @@ def _no_tree(system: System) -> None:
 
 
 def _sizes(system: System, key: str) -> None:
-    """All sizes of the system side by side, and other systems at their first size: parameters by role."""
+    """Draw parameters by role: all sizes of the system, and other systems at their first size."""
     others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
     with left:

@@ -1,1 +1,1 @@
-"""The page of vectors: one section a file."""
+"""The page Representations: one file per section."""

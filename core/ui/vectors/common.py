@@ -46,13 +46,13 @@ WIDTH = Integer(name="width", label="Dimension", low=4, high=512, default=192)
 
 
 def model_of(state: PageState, param: Model = MODEL) -> CheckpointSpec:
-    """The menu of live models, those that ``param`` fits."""
+    """Draw the menu of the live models that ``param`` admits."""
     specs = param.offered()
     return specs[param.here().draw(state, tag=str(len(specs)))]
 
 
 def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: str = "") -> int:
-    """A slider over a few ``values``; a link's number is rounded to the nearest."""
+    """Draw a slider over a few ``values``; a number from a link is rounded to the nearest."""
     wanted = state.number(param.name, param.default)
     chosen = st.select_slider(
         param.label,
@@ -68,7 +68,7 @@ def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: s
 
 
 def word_box(state: PageState) -> str:
-    """The box of the word, and examples beside it, each with its sentences."""
+    """Draw the word's text box, and examples beside it, each with its sentences."""
     word = WORD.draw(state)
     with st.popover("Examples"):
         by_title = {
@@ -88,7 +88,7 @@ def word_box(state: PageState) -> str:
 
 
 def text_for(state: PageState) -> Text:
-    """The parameter of the sentences: by default those of the word that the link names."""
+    """The parameter of the sentences; the default depends on the word."""
     return TEXT.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
 
 
@@ -96,7 +96,7 @@ def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
     """The word's vectors and those of all words; a note names the lines without the word.
 
     Raises:
-        AtlasError: what was typed, or the model, does not allow it.
+        AtlasError: the input does not fit the model.
     """
     with st.spinner(session.waiting("running-the-model")):
         vectors = session.word_vectors(spec.slug, word, text)
@@ -117,7 +117,7 @@ def line_panel(
     across: str = ACROSS,
     height: int = 430,
 ) -> None:
-    """Draw lines over distances, with the numbers of ``columns`` as their table."""
+    """Draw lines over distances, with ``columns`` as their table."""
     figure = line_chart(list(lines), y, across=across, theme=theme(), markers=False, height=height)
     Panel(slug, title, figure, alt, Table.from_columns(columns), note=note).draw(view.state)
 

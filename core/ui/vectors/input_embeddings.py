@@ -104,7 +104,7 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
 
 
 def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
-    """The components of one token, dimension by dimension."""
+    """Draw the components of one token, dimension by dimension."""
     usual = min(1, len(sums.tokens) - 1)
     wanted = view.state.number("part", usual + 1) - 1
     picked = token_chips(
@@ -139,7 +139,7 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
 
 
 def _formula(view: View, sums: InputEmbeddings) -> None:
-    """The sum as a formula, then the norm and the share."""
+    """Draw the formulas of the sum, the norm and the share."""
     symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     norm = ["Norm"] if "norm" in sums.after else []
     view.how_it_works("Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols)

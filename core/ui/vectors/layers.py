@@ -30,7 +30,7 @@ MEASURES = {
     "explained": ("Maximum explainable variance", "explained"),
     "strangers": ("Anisotropy baseline", "baseline"),
 }
-"""By the link's word: title, and field of a layer's measures."""
+"""By the word in the URL: title, and field of a layer's measures."""
 OVER = Choice(
     name="over",
     label="Sentences",
@@ -45,7 +45,7 @@ MODELS = Words(name="models", label="Models", options={}, most=8, style="menu", 
 OF = Choice(name="of", label="Of", options={}, width=300, hide_label=True)
 _SHADES = (0.0, 0.35, 0.6)
 OWN_FEWEST = 2
-"""Sentences of the visitor that a word must occur in."""
+"""The fewest of the visitor's sentences in which a word must occur."""
 Measured = dict[str, tuple[CheckpointSpec, tuple[Layer, ...]]]
 
 

@@ -1,6 +1,6 @@
-"""Positions: five ways in which a Transformer represents them, each as a picture and as similarity by distance.
+"""Positions: five position encodings of Transformers, each as a figure and as similarity by distance.
 
-Here are those that are added to the token embeddings (learned tables, and sinusoids), and the section of all five.
+This module draws those added to the token embeddings (learned and sinusoidal), and the section of all five.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def sinusoidal(view: View) -> None:
 def _table_and_distances(
     view: View, table: Numbers, picture: str, name: str, color: str, baseline: Numbers | None
 ) -> None:
-    """The table, or the cosines of its rows, and the mean cosine by distance."""
+    """Draw the table, or the cosines of its rows, and the mean cosine by distance."""
     count, width = table.shape
     similarities = cosines(table, table)
     means, spreads = by_distance(similarities)

@@ -1,4 +1,4 @@
-"""Distances that are added to the scores: T5's biases, the vectors of DeBERTa and Transformer-XL, ALiBi's slopes."""
+"""Position terms of attention scores: T5's biases, the vectors of DeBERTa and Transformer-XL, ALiBi's slopes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _SCHEMES = {"xlnet": "xlnet", "transformer-xl": "xlnet", "deberta": "deberta-v2"
 
 
 def relative(view: View) -> None:
-    """The distance terms of live scores.
+    """Draw the relative-position terms of a live model's scores.
 
     Raises:
-        AtlasError: what was typed, or the model, does not allow it.
+        AtlasError: the input does not fit the model.
     """
     state = view.state
     param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("relative positions"), first="vectors-distances")

@@ -1,4 +1,4 @@
-"""Rotary positions: pairs of dimensions that are rotated, and scores that depend on distances only."""
+"""Rotary position embeddings: rotated pairs of dimensions, and scores that depend on distance only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHIFTS = (0, 10, 100, 1000)
 
 
 def rotary(view: View) -> None:
-    """Draw the whole kind."""
+    """Draw rotary position embeddings."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = stepped(WIDTH.with_(label="Head dimension", default=32), _WIDTHS, state, tag="rotary.width")
@@ -87,7 +87,7 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
 
 
 def _live(view: View, spec: CheckpointSpec) -> None:
-    """A query and a key of a live model at all distances."""
+    """Draw the score of a live model's query and key at all distances."""
     state = view.state
     view.say("Live", name=spec.name)
     row = st.container(horizontal=True, vertical_alignment="bottom")

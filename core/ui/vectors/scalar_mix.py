@@ -1,4 +1,4 @@
-"""ELMo's scalar mix on a live model: weights to set, the mixed vectors, and the weights that tasks have learned."""
+"""ELMo's scalar mix on a live model: adjustable weights, the mixed vectors, and weights learned by tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from core.vectors.plane import components
 REACH = 4.0
 STEP = 0.1
 WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
-"""Ten times each slider's value above its lower end: whole numbers, which a link carries in few characters."""
+"""Ten times each slider's value above its minimum: whole numbers, short in a URL."""
 GAMMA = Real(name="gamma", label="scale: $\\gamma$", default=1.0, low=0.1, high=4.0, step=0.1, format="%.1f")
 NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
@@ -62,7 +62,7 @@ def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:
 
 
 def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float, ...]:
-    """w for each layer; the share that each has after the softmax stands in its label."""
+    """Draw a slider of w for each layer, labeled with its weight after the softmax."""
     slots = _slots(spec, layers, state)
     linked = state.integers("weights")
     if linked and len(linked) != layers + 1 and slots[0] not in st.session_state:
@@ -83,7 +83,7 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
 
 
 def _presets(view: View, spec: CheckpointSpec) -> None:
-    """Weights to start with."""
+    """Draw the presets of weights."""
     layers = len(precomputed.layers(spec.slug)) - 1
     with st.popover("Presets"):
         if layers < 0:
@@ -103,7 +103,7 @@ def _presets(view: View, spec: CheckpointSpec) -> None:
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
-    """Weights w with these shares, the mean of their ends at zero, as far as the sliders reach."""
+    """Raw weights w whose softmax has these shares, centered at zero and clipped to the sliders' range."""
     logs = np.log(np.maximum(shares, 1e-6))
     return [float(w) for w in np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1)]
 

@@ -1,4 +1,4 @@
-"""One word in many sentences: its vectors on a plane layer by layer, its neighbors, distances, and senses by layer."""
+"""One word in many sentences: its vectors in a plane by layer, its neighbors, distances, and senses by layer."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def one_word(view: View) -> None:
 
 
 def name_of(stop: int, layers: int) -> str:
-    """The name of a stop of the slider."""
+    """The name of a slider position."""
     if stop == STATIC:
         return "static"
     return "embeddings" if stop == 0 else f"layer {stop}" + (", the last" if stop == layers else "")
 
 
 def _stop(view: View, vectors: WordVectors) -> int:
-    """The stop of the slider, -1 for the embedding matrix itself; by default the last layer."""
+    """Draw the slider of layers: -1 is the embedding matrix itself, the default the last layer."""
     state, layers = view.state, vectors.own.layers
     stop = st.select_slider(
         LAYER.label,
@@ -136,7 +136,7 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
 
 
 def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
-    """The occurrences as they are drawn."""
+    """The occurrences as points of the figure."""
     return [
         pictures.Point(float(x), float(y), word.name, word.line.sense, around_word(word))
         for word, (x, y) in zip(vectors.own.occurrences, plane.points, strict=True)
@@ -144,7 +144,7 @@ def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
 
 
 def point_records(vectors: WordVectors, plane: Plane) -> list[dict[str, str | float]]:
-    """The same as rows."""
+    """The points as table rows."""
     return [
         {"line": word.name, "sense": word.line.sense, "sentence": word.text, "x": float(x), "y": float(y)}
         for word, (x, y) in zip(vectors.own.occurrences, plane.points, strict=True)
@@ -217,7 +217,7 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
 
 
 def _cosine_table(vectors: WordVectors) -> Table:
-    """Every pair of occurrences at every stop."""
+    """The cosine of every pair of occurrences at every layer."""
     ends = [(occurrence.name, occurrence.line.sense) for occurrence in vectors.own.occurrences]
     matrices = enumerate((cosines(layer, layer) for layer in vectors.stops), STATIC)
     return Table(
@@ -278,7 +278,7 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
 
 
 def _vectors_table(vectors: WordVectors) -> Table:
-    """Every vector of the word."""
+    """A table of every vector of the word."""
     return Table(
         ("stop", "line", *(f"n{i + 1}" for i in range(vectors.own.vectors.shape[-1]))),
         tuple(
@@ -290,7 +290,7 @@ def _vectors_table(vectors: WordVectors) -> Table:
 
 
 def _snippet(occurrence: Occurrence) -> str:
-    """A part of the sentence around its word, which stands in brackets."""
+    """The part of a sentence around its word, with the word in brackets."""
     before, word, after = around_word(occurrence)
     start = before if len(before) <= _BEFORE else "…" + before[-_BEFORE:].partition(" ")[2]
     end = after if len(after) <= _AFTER else after[:_AFTER].rpartition(" ")[0] + "…"

@@ -1,1 +1,1 @@
-"""The sections of the zoo."""
+"""The sections of the page Models."""

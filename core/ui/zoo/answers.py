@@ -1,4 +1,4 @@
-"""What two models predict for one sentence: text, chips and bars side by side on one scale, and a table of both."""
+"""The predictions of two models for one sentence: text, chips and bars on one scale, and a table of both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One set of bars."""
+    """A set of bars."""
 
     caption: str
     labels: tuple[str, ...]
@@ -40,7 +40,7 @@ class Picture:
 def draw_answers(
     view: View, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], masked: Sequence[int]
 ) -> None:
-    """Draw both; an answer that is a sentence says why there is none."""
+    """Draw both answers; a string is the reason why there is none."""
     key = view.state.key("answers")
     columns = st.columns(2, gap="large")
     for column, spec, answer, side in zip(columns, pair, answers, ("left", "right"), strict=True):
@@ -67,7 +67,7 @@ def draw_answers(
 
 
 def pictures(answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> tuple[Picture, ...]:
-    """The bars of one answer: one picture a mask; for a text, what could have come first, or each token written."""
+    """The bars of one answer: a figure for each mask; of a text, its first token's candidates or each token."""
     if isinstance(answer, Filled):
         positions = [i for i, word in enumerate(words) if word.mask or i in masked]
         return tuple(
@@ -105,7 +105,7 @@ def _title(spec: CheckpointSpec) -> None:
 
 
 def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> None:
-    """The answer as a text, and its tokens as chips."""
+    """Draw the answer as a text, and its tokens as chips."""
     color = accent(spec.branch)
     if isinstance(answer, Filled):
         shown = [
@@ -187,7 +187,7 @@ def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> Non
 
 
 def _lesson(answers: Sequence[Answer | str]) -> str:
-    """Which Try and Notice suit the kinds that answered."""
+    """The variant of Try and Notice for the kinds of the two models."""
     kinds = {type(answer) for answer in answers if not isinstance(answer, str)}
     alike = {Filled: "fill", Continued: "continue", Rewritten: "rewrite"}
     if len(kinds) == 1 and (kind := kinds.copy().pop()) in alike:

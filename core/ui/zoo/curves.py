@@ -1,8 +1,8 @@
-"""The learning curves of all live models that have one, and what each had learned after one number of tokens.
+"""The learning curves of all live models, compared at equal numbers of training tokens.
 
-A run's last value says how good a model became; two of them differ by what was read as well as by the architecture. At
-the same number of tokens only the second is left, but for the learning rate: it falls towards each run's own end, so a
-model that is still on its way is a little behind what a shorter run would have reached.
+The last values of two runs differ by their training data as well as by the architecture. At
+the same number of tokens only the second remains, except for the learning rate: it decays towards each run's end, so a
+model in the middle of its run is slightly worse than a shorter run would be.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def learning(view: View) -> None:
 
 
 def measures(learning_curves: Sequence[Curve]) -> list[str]:
-    """Texts and measure of everything that was measured, e.g. ``held-out top-1``; what most models have comes first."""
+    """Texts and measure of each learning curve, e.g. ``held-out top-1``, the most frequent first."""
     counts: dict[str, int] = {}
     for curve in learning_curves:
         for name in dict.fromkeys(f"{point.split} {point.measure}" for point in curve.points):
@@ -99,7 +99,7 @@ def lines_of(learning_curves: Sequence[Curve], name: str) -> dict[str, Line]:
 
 
 def _chosen(lines: dict[str, Line], name: str, state: PageState) -> list[Line]:
-    """The models to draw: all that have the measure, or those that the visitor keeps."""
+    """The models to draw: by default all that have the measure."""
     param = MODELS.with_(options={slug: line.name for slug, line in lines.items()}, default=tuple(lines))
     count = len(param.value(state))
     with st.popover(f"Models: {count} of {len(lines)}" if count < len(lines) else f"Models: all {count}"):
@@ -107,7 +107,7 @@ def _chosen(lines: dict[str, Line], name: str, state: PageState) -> list[Line]:
 
 
 def _tokens(lines: Sequence[Line], state: PageState) -> int:
-    """How many tokens to compare at; at first as many as the shortest of the runs had."""
+    """Draw the slider of the number of tokens to compare at; by default the shortest run's."""
     low = round(max(_STEP, _floor(min(line.tokens[0] for line in lines)) + _STEP), 1)
     high = round(max(low + _STEP, _floor(max(line.tokens[-1] for line in lines))), 1)
     usual = round(min(max(low, _floor(min(line.tokens[-1] for line in lines))), high), 1)
@@ -116,9 +116,9 @@ def _tokens(lines: Sequence[Line], state: PageState) -> int:
 
 
 def _values(view: View, lines: Sequence[Line], name: str, tokens: int | None) -> None:
-    """Each curve's first, best and last value; in order of what it had reached after ``tokens``, where that is asked.
+    """Each curve's first, best and last value, sorted by the value after ``tokens``, if given.
 
-    Models that stopped before, or that were not measured so early, come last.
+    Models without a value at that point come last.
     """
     reached = {line: None if tokens is None else value_at(line, tokens) for line in lines}
     worst = float("inf") if lower_is_better(name) else float("-inf")

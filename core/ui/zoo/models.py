@@ -1,4 +1,4 @@
-"""All models in one table: one row a model, and the time of a forward pass measured on request.
+"""All models in one table, and the time of a forward pass measured on request.
 
 The table only reads; measuring loads one model after the other, under the one memory budget, and can be stopped.
 """
@@ -40,7 +40,7 @@ _FAILED = "zoo-not-measured"
 
 @dataclass(slots=True)
 class _Plan:
-    """What is still to be measured; lives in the session, so that a click elsewhere does not lose it."""
+    """The models still to be measured, stored in the session so that it survives other clicks."""
 
     slugs: list[str]
     again: bool
@@ -48,7 +48,7 @@ class _Plan:
 
 
 def models_table(view: View) -> None:
-    """Draw the section; what is to be measured is measured when the page stands."""
+    """Draw the section; measurements run after the page is drawn."""
     state, models = view.state, live()
     branches = {str(model.spec.branch) for model in models}
     named = {branch: BRANCH_TITLES[branch] for branch in BRANCH_TITLES if branch in branches}
@@ -81,7 +81,7 @@ def models_table(view: View) -> None:
 
 
 def _buttons(view: View, shown: Sequence[Listed]) -> None:
-    """Measure, or stop measuring."""
+    """Draw the buttons that start or stop measuring."""
     if st.session_state.get(_PLANNED) is not None:
         st.button("Stop", icon=":material/stop:", key="zoo-measure", on_click=_plan, args=(None,))
         return
@@ -99,14 +99,14 @@ def _buttons(view: View, shown: Sequence[Listed]) -> None:
 
 
 def _plan(plan: _Plan | None) -> None:
-    """Begin to measure, or stop."""
+    """Start or stop measuring; a callback."""
     st.session_state[_PLANNED] = plan
     if plan is not None:
         st.session_state[_FAILED] = {}
 
 
 def _measure(plan: _Plan, known: Collection[str], placeholder: DeltaGenerator, drawn: Callable[[], None]) -> None:
-    """Measure what was asked for, the page already being complete; the table is drawn anew after each model."""
+    """Measure the planned models after the page is complete; redraw the table after each."""
     count = len(plan.slugs) + plan.done
 
     def tell(share: float, doing: str) -> None:
@@ -214,7 +214,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def _said(spec: CheckpointSpec) -> tuple[str, ...]:
-    """The first strength and the first weakness of the card; nothing where it states none."""
+    """The card's first strength and first weakness, if any."""
     card = spec.card
     if card is None:
         return (content("zoo", "models").label("uncarded"),)

@@ -78,7 +78,7 @@ def side_by_side(view: View) -> None:
 
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
-    """The two that the page opens with: the first two of one kind, else the first two, else one model twice."""
+    """The default pair: the first two of one kind, else the first two, else one model twice."""
     for first, second in combinations(specs, 2):
         if first.kind == second.kind:
             return first.slug, second.slug
@@ -86,7 +86,7 @@ def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
 
 
 def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
-    """What an encoder-decoder does; both do the same where both offer it."""
+    """The task of an encoder-decoder; the same for both models if both offer it."""
     writers = [spec for spec in pair if spec.offers("rewrites")]
     if not writers:
         return None
@@ -99,7 +99,7 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
 
 
 def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageState) -> tuple[int, ...]:
-    """The masked words: chosen on chips where one of the two fills masks, else none."""
+    """The masked words, selected on chips; none if neither model fills masks."""
     slot, before = state.key("hidden"), state.key("cut")
     now = [word.text for word in words]
     if before not in st.session_state:
@@ -130,7 +130,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
 
 
 def _asked(spec: CheckpointSpec, text: str, masked: tuple[int, ...], task: str | None) -> Answer | str:
-    """The answer of one model, or the sentence that says why there is none."""
+    """The answer of one model, or the reason why there is none."""
     with st.spinner(session.waiting("running-a-model", model=plain(spec.name))):
         try:
             return session.computed("", answer_of, spec.slug, text, masked, task if spec.offers("rewrites") else None)
@@ -146,9 +146,9 @@ def _uncovered(
     masked: Sequence[int],
     inputs: object,
 ) -> bool:
-    """Whether what the two models said may be drawn; else ask for a guess.
+    """Whether the answers may be drawn; otherwise request a guess.
 
-    :param asked: what tells this question from another: sentence and task.
+    :param asked: identifies the question: sentence and task.
     """
     there = [answer for answer in answers if not isinstance(answer, str)]
     if not switch(state) or not there:
