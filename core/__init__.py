@@ -1,4 +1,4 @@
-"""Transformer Atlas: what is known of the Transformer family, and what can be run of it.
+"""Transformer Atlas: facts about the Transformer family, and models of it to run.
 
 Plain Python that a notebook or a test can call; only ``core.session`` and ``core.ui`` know of Streamlit.
 """

@@ -154,7 +154,7 @@ class Row:
     right: tuple[Piece, ...]
     verdict: Verdict
     names: Names
-    """What the two networks are called in remarks."""
+    """The two networks' names in remarks."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ which are the only numbers that it trains here. An LSTM has c units and hands on
 
 DALL-E's transformer (Ramesh et al., 2021, arXiv 2102.12092, appendix B.1) is a decoder over one sequence: 256 text
 tokens, then the 32 x 32 = 1,024 tokens of an image. A text token is the sum of a word vector (or, past the caption's
-end, of a padding vector of its place's own) and a position; an image token the sum of a vector, a row and a column.
+end, of a padding vector for its position) and a position; an image token the sum of a vector, a row and a column.
 Every layer has one of three masks; none of them has parameters. With layers counted from i = 1:
 
     convolutional   in the last layer, 11 x 11

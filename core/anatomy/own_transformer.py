@@ -157,12 +157,12 @@ class RelativeAttention(nn.Module):
         self.r_w_bias, self.r_r_bias = biases
 
     def extra_repr(self) -> str:
-        """The heads, which the shapes do not tell."""
+        """The number of heads, which does not follow from the shapes."""
         return f"heads={self.heads}"
 
 
 class FeedForwardXL(nn.Module):
-    """Every place by itself: to the inner width and back."""
+    """Each position alone: to the feed-forward dimension and back."""
 
     def __init__(self, config: TransformerXLConfig) -> None:
         super().__init__()

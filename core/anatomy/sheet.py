@@ -31,7 +31,7 @@ class Column:
     slug: str
     heading: str
     field: str = ""
-    """The record's statement that it shows; empty for what is put together here."""
+    """The record's statement that it shows; empty for a computed column."""
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -53,7 +53,7 @@ COLUMNS: tuple[Column, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a system has in one column."""
+    """A system's entry in one column."""
 
     lines: tuple[str, ...]
     """Empty where nothing was found."""
@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """All lines in one; a sentence where there is none."""
+        """All lines joined; a sentence if there is none."""
         return "; ".join(self.lines) or MISSING
 
     @property
@@ -85,7 +85,7 @@ class SheetRow:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows are shown; nothing is left out where a field is empty."""
+    """Which rows are shown; an empty field filters nothing."""
 
     anywhere: str = ""
     """Words that must all occur somewhere in the row."""
@@ -178,7 +178,7 @@ def _statement(system: System, statement: Statement | None) -> Cell:
 
 
 def _type(system: System, kinds: list[str]) -> Cell:
-    """What the tree is, and the branches where the system is listed."""
+    """The type of the network, and the branches that list the system."""
     names = {"encoder": "encoder", "decoder": "decoder", "image": "image encoder"}
     built = " and ".join(names[kind] for kind in kinds) or system.branch.replace("-", " and ")
     listed = ", ".join(system.branches)
@@ -221,7 +221,7 @@ def sheet_table(rows: Sequence[SheetRow], columns: Sequence[str]) -> Table:
 
 
 def markdown(rows: Sequence[SheetRow], columns: Sequence[str]) -> str:
-    """A table whose cells carry numbers, and the list of sources that the numbers stand for."""
+    """A Markdown table whose cells refer by number to a list of sources."""
     numbers: dict[str, int] = {}
 
     def numbered(row: SheetRow, slug: str) -> str:
@@ -253,7 +253,7 @@ _EDGES = re.compile(r"^\W+|[^\w%]+$")
 
 
 def marked(text: str, others: Sequence[str]) -> Marked:
-    """``text`` in runs; a word is marked when none of ``others`` has it at a place that corresponds."""
+    """``text`` in spans; a word is marked if none of ``others`` has it at the corresponding position."""
     pieces = _PIECES.findall(text)
     places = [at for at, piece in enumerate(pieces) if not piece.isspace()]
     words = [_plain(pieces[at]) for at in places]

@@ -1,4 +1,4 @@
-"""Attention of live models: captured, scored, combined, exported, and shown by bertviz and by a grid of our own.
+"""Attention of live models: captured, scored, combined, exported, and drawn by bertviz and as a grid.
 
 ``attention.capture(checkpoint, text)`` is the function; what else its module holds comes by
 ``from core.attention.capture import ...``. The modules of :data:`MODULES` are read when they are first named:

@@ -57,7 +57,7 @@ class Card:
 
 
 WHOLE = "trained here, bundled"
-"""The origin of a model all of whose weights were trained here; that of a difference goes on from there."""
+"""The origin of a model all of whose weights were trained here; of a difference, the text continues."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ HEADS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a family of architectures has in common; ``data/styles.toml`` has all styles."""
+    """The common properties of a family of architectures; ``data/styles.toml`` has all styles."""
 
     name: str
     classes: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def style_of(architecture: str) -> str:
 
 
 def meaning(architecture: str) -> str:
-    """What the values stand for where a class has no component of that name; empty for most."""
+    """The meaning of the values, if a class has no component of that name; usually empty."""
     return next((text for begin, text in _DATA["meanings"].items() if architecture.startswith(begin)), "")
 
 

@@ -31,11 +31,11 @@ class Series:
     """Written at the bars' ends, or in their middle where ``inside`` is set."""
     inside: bool = False
     words: Sequence[str] = ()
-    """What each bar is called under the pointer, where it is more than the row's name and the value."""
+    """The hover text of each bar; by default the row's name and the value."""
     width: float | None = None
     opacity: float = 1.0
     base: float | None = None
-    """Where the bars begin."""
+    """The start of each bar."""
     hover: str = "%{customdata}: %{x:.4f}"
     extra: str = ""
     """What names the series under the pointer."""

@@ -29,7 +29,7 @@ _IN_LEGEND = 8
 """Lines up to which a legend names them."""
 _HEIGHT = 430
 _NAME_HEIGHT, _NAME_WIDTH = 0.05, 0.25
-"""What a name takes of the picture's height and width."""
+"""The share of the figure's height and width that a name takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _names(
     """The names to the right of the lines' ends, without those that another line would cross."""
 
     def places(line: Line) -> list[tuple[float, float]]:
-        """The line's points, as shares of the picture's width and height."""
+        """The line's points, as shares of the figure's width and height."""
         along = [log10(max(1, count)) if log else count for count in line.tokens]
         return [
             ((x - span[0]) / (span[1] - span[0]), (value - ends[0]) / (ends[1] - ends[0]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROW = 27
 _BARS = 0.7
-"""The share of the width that the bars may take; the numbers stand in the rest."""
+"""The share of the width for the bars; the rest is for the numbers."""
 _FAINT = "rgba(138,147,156,0.45)"
 
 

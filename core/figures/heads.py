@@ -39,7 +39,7 @@ class Dots:
     """From 0, the input, to 1, the output."""
     score: Sequence[float]
     names: Sequence[str]
-    """What a dot is called under the pointer."""
+    """The hover text of each dot."""
     shape: str = SHAPES[0]
 
 

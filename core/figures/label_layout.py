@@ -40,7 +40,7 @@ _RINGS = (0, 14, 26, 40, 56, 74, 94, 118, 144)
 _TURNS = 16
 _TRIES = 3
 LEADS = 10
-"""Pixels between a point and its name beyond which a line joins them."""
+"""Distance in pixels between a point and its name beyond which a line connects them."""
 
 
 def text_width(text: str, size: float = SIZE) -> float:

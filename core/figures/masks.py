@@ -23,7 +23,7 @@ Bools = npt.NDArray[np.bool_]
 DOTTED_UP_TO = 32
 """Tokens up to which each filled cell carries a dot: beyond, dots would be smaller than the gaps."""
 _NAMED_UP_TO = 34
-"""Tokens up to which each has its name beside a map; beyond, some are left out."""
+"""The most tokens whose names are all shown beside a map; beyond, some are omitted."""
 _NUMBERED_UP_TO = 24
 _FEW = 20
 """Tokens up to which a small map has names and dots."""
@@ -129,7 +129,7 @@ def levels_map(
     *,
     theme: Theme,
 ) -> go.Figure:
-    """Layers needed for information at each column to reach each row; blank beyond ``layers`` or where it never does.
+    """Layers needed for information at each column to reach each row; blank beyond ``layers`` or if it never does.
 
     :param levels: (rows, columns) as `core.attention.masks.board` counts them, -1 for never.
     :param chosen: the row that is framed.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 ROLE_COLORS: dict[str, str] = dict(zip(ROLES, FILLS, strict=True))
-"""The backbone reads by lightness alone; further hues are for what is rare."""
+"""The backbone's roles differ in lightness; other hues mark rare roles."""
 
 ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
 """Ink on those colors, at least 4.5 : 1."""
@@ -174,7 +174,7 @@ def _hierarchy(root: ModuleNode, theme: Theme) -> Trace:
 
 
 def legend_rows(root: ModuleNode) -> Sequence[tuple[str, str, int, float]]:
-    """What the colors mean in one tree: (role, color, parameters, share), only roles that occur."""
+    """The legend of a tree: (role, color, parameters, share) of each role that occurs."""
     return [
         (role, ROLE_COLORS[role], amount, amount / root.total) for role, amount in by_role(root).items() if amount > 0
     ]
@@ -191,7 +191,7 @@ class Pair:
 
 
 def pairs(comparison: Comparison, *, by_part: bool) -> tuple[Pair, ...]:
-    """A pair for each group of parts, or for each part; those without parameters on both sides are left out."""
+    """A pair for each group of modules, or for each module, if either side has parameters."""
     rows = []
     for section in comparison.sections:
         if not by_part:

@@ -26,14 +26,14 @@ EDGE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "cross", "pentagon", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 HIDDEN: Json = {"hoverinfo": "skip", "showlegend": False}
-"""A trace that is drawn and says nothing."""
+"""A trace without hover text and legend."""
 
 ABOVE: Json = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}
 """A legend above its figure."""
 BELOW: Json = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
 """A legend under the title of the axis."""
 TURNED: Json = {"autorange": "reversed"}
-"""An axis that runs down."""
+"""An axis that points down."""
 BARE: Json = {"showgrid": False}
 ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 """An axis of bars with their names, the first on top."""

@@ -73,7 +73,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def dots(rows: Sequence[Dot], axis: str, *, theme: Theme) -> go.Figure:
-    """One row a dot, from top to bottom; in each a stroke where the reference lies, if there is one.
+    """A dot per row, from top to bottom, each with a mark at the reference, if any.
 
     :param axis: what the axis measures, with its unit and which way is better.
     """

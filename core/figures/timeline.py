@@ -57,7 +57,7 @@ class Mark:
     r: float
     label: Box | None
     low: float
-    """Where its smallest size stands; ``y`` itself in lanes and where there is one size."""
+    """The height of its smallest size; ``y`` in lanes and with one size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def lanes(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawin
 def _rows(
     members: Sequence[Entry], heading: float, x0: float, step: float, width: float
 ) -> tuple[list[list[int]], list[tuple[float, float]]]:
-    """Rows of indices into ``members`` (oldest first), and for each of them its x and where its name begins."""
+    """Rows of indices into ``members`` (oldest first), and for each its x and the start of its name."""
     spots, reach = [], []
     for entry in members:
         x, r, long = x0 + entry.at * step, radius(entry.largest), text_width(entry.name)
@@ -204,7 +204,7 @@ def _axis(span: tuple[int, int], left: float, width: float) -> tuple[float, floa
 
 
 def _years(span: tuple[int, int], x0: float, step: float, width: float) -> tuple[tuple[float, str], ...]:
-    """The beginning of each year on the axis that leaves room for its number."""
+    """The start of each year on the axis that leaves room for its number."""
     years = range(-(-span[0] // 12), span[1] // 12 + 1)
     marks = ((x0 + year * 12 * step, str(year)) for year in years)
     return tuple((x, year) for x, year in marks if x + 36 <= width)

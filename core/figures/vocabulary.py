@@ -104,7 +104,7 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
 
 
 def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
-    """One bar per model: the embedding matrix, and the output matrix where it is untied."""
+    """A bar per model: the embedding matrix, and the output matrix if untied."""
     series = [
         Series(
             name,

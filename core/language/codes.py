@@ -7,7 +7,7 @@ A model of :math:`p(x \mid c)` also tells which code a text has, by Bayes' rule 
     \log p(x \mid c) = \sum_{t=1}^{n} \log p(x_t \mid c, x_{<t}), \qquad
     p(c \mid x) = \frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}
 
-Which codes a checkpoint has stands in its card, as ``[extra.codes]``: what people call a code, and its token.
+A checkpoint's card lists its codes in ``[extra.codes]``: the name of each code, and its token.
 """
 
 from __future__ import annotations

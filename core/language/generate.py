@@ -8,13 +8,13 @@ rules; its random numbers are those of its seed and the number of the step, so r
 is over leaves the batch. Beam search is no row, since its hypotheses swap places. What a step costs stands in
 `core.language.decoding.reader`.
 
-A written text in a few numbers: how probable the model found it, how sure it was, how much it repeats.
+Statistics of a generated text: its probability under the model, the entropy, and repetition.
 
 With :math:`p_t` the model's own probability of the token taken at step t of n, before any rule:
 
 .. math:: \frac1n \sum_t \ln p_t, \qquad \mathrm{perplexity} = e^{-\frac1n \sum_t \ln p_t}
 
-A run of k tokens is repeated when it stood in the text before.
+A k-gram is repeated if it occurred in the text before.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ MAX_CHARS = 600
 CONTINUES = 20
 """Tokens that a causal model adds."""
 WRITES = 60
-"""Tokens that an encoder-decoder writes at most."""
+"""The most tokens that an encoder-decoder generates."""
 BYTES = 160
 """The same for byte-level models."""
 TOP = 5

@@ -1,4 +1,4 @@
-r"""The same text again and again: masks that repeat, and masks that are sampled anew.
+r"""One text over several epochs: static masks that repeat, and dynamic masks sampled anew.
 
 BERT's masks were sampled while the data were prepared. Each text was stored 10 times with 10 masks, and training passed
 over it 40 times, so that each mask was used :math:`40 / 10 = 4` times: *static* masking. RoBERTa samples a mask

@@ -73,7 +73,7 @@ class Visible:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What one objective makes of one text."""
+    """The training example that an objective makes from a text."""
 
     original: tuple[str, ...]
     source: tuple[Cell, ...]

@@ -21,7 +21,7 @@ from core.errors import InputUnusable
 from core.objectives.example import Cell, Example, Visible
 
 K = 6.0
-"""One token in so many is predicted, as in the paper's runs."""
+"""One in K tokens is predicted, as in the paper."""
 
 
 def target_count(length: int, k: float = K) -> int:

@@ -4,7 +4,7 @@ A span has :math:`\ell` words with
 
 .. math:: P(\ell) = \frac{p (1 - p)^{\ell - 1}}{1 - (1 - p)^{10}}, \qquad \ell = 1, \dots, 10, \quad p = 0.2,
 
-a geometric distribution truncated at 10; its mean is 3.80. Spans begin at the beginning of a word and are sampled until
+a geometric distribution truncated at 10; its mean is 3.80. Spans start at the start of a word and are sampled until
 15% of the tokens are masked; the last one ends where the number is reached. Adjacent spans count as one. A whole span
 becomes masks (80%), random tokens (10%), or is unchanged (10%).
 
@@ -35,7 +35,7 @@ LONGEST = 10
 
 
 class Boundary(NamedTuple):
-    """What one token of a span is predicted from, besides its own state. All are indices of the input."""
+    """The input positions from which a token of a span is predicted, besides its own."""
 
     position: int
     left: int

@@ -1,1 +1,1 @@
-"""Vectors: what a word is to a model, layer by layer; what they are the sum of, and how they know their positions."""
+"""Representations: a word's vectors by layer, the sum of input embeddings, and position encodings."""

@@ -66,7 +66,7 @@ def mix_layers(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm
 
 
 TASKS = ("speech", "relation", "next", "position")
-"""What is predicted of a word: its part of speech, its relation, the next word's part of speech, its position."""
+"""Probing tasks: a word's part of speech, its relation, the next word's part of speech, its position."""
 SPLITS = 3
 _STEPS = 150
 _RATE = 0.02

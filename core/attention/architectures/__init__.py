@@ -1,1 +1,1 @@
-"""How each architecture computes its attention: where it stands, its shape, its queries and keys, its scores."""
+"""How each architecture computes its attention: its modules, its shape, its queries and keys, its scores."""

@@ -164,7 +164,7 @@ def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
 
 
 def _written(path: str) -> dict[str, None]:
-    """How a tree may write the path of a module, the likeliest first."""
+    """The possible paths of a module in a tree, the likeliest first."""
     return dict.fromkeys((path, path.replace(*_ADAPTED), _SEPARATE.sub(_COMBINED, path)))
 
 

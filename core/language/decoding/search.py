@@ -62,7 +62,7 @@ class Round:
 
     @property
     def running(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses that go on."""
+        """The hypotheses that continue."""
         return tuple(h for h in self.candidates if h.fate == "kept")
 
 

@@ -96,7 +96,7 @@ def rows(text: Documents, index: Ints, rngs: list[np.random.Generator], width: i
 OFFSET = 3
 """Ids before the first byte."""
 CLEAN = 8
-"""One row in so many has no noise."""
+"""One in CLEAN rows has no noise."""
 NEAR = 5.0
 """With this bias, one of forty bytes with otherwise equal scores gets four fifths of the attention weight."""
 SENTENCES = 150
