@@ -50,10 +50,10 @@ def show() -> None:
     """One run of the page that the visitor's path names, when its turn comes."""
     from core import interpreter
     from core.turns import turns
-    from core.ui.crowd import has_place, queue_status
+    from core.ui.crowd import is_admitted, queue_status
 
     begun = time.perf_counter()
-    if not has_place():
+    if not is_admitted():
         return
     with turns.run(get_run_yield_check(), queue_status(st.empty())):
         show_page(begun)

@@ -1,6 +1,6 @@
 """Attention: which tokens attend to which, in every live model, and what the prediction becomes without a head."""
 
-from core.ui.attention.ablation import SWITCH_OFF
+from core.ui.attention.ablation import HEAD_ABLATION
 from core.ui.attention.all_heads import EVERY
 from core.ui.attention.bertviz import BERTVIZ
 from core.ui.attention.block import BLOCK
@@ -13,7 +13,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "attention",
-    (ONE_HEAD, ALL, BERTVIZ, BLOCK, SWITCH_OFF, GRAMMAR, EVERY, BESIDE),
+    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, GRAMMAR, EVERY, BESIDE),
     params=(MODEL,),
     unavailable=no_model,
     below=recipe_row,

@@ -124,7 +124,7 @@ def _further(config: Configuration, style: Style, reading: list[ModuleNode]) -> 
 def _latent(config: Configuration, style: Style) -> ModuleNode:
     """Multi-head latent attention: keys and values of all heads from one latent, queries from their own, if any."""
     biased = style.attention_bias in ("all", "queries")
-    queries = config.heads * (config.dim + config.turned)
+    queries = config.heads * (config.dim + config.rope_dim)
     if config.query_latent:
         parts = [
             linear("query_down", config.query_latent, config.width, biased),
@@ -134,7 +134,7 @@ def _latent(config: Configuration, style: Style) -> ModuleNode:
     else:
         parts = [linear("query", queries, config.width, False)]
     parts += [
-        linear("latent", config.latent + config.turned, config.width, biased),
+        linear("latent", config.latent + config.rope_dim, config.width, biased),
         norm("latent_norm", config.latent, style),
         linear("key_value_up", config.heads * (config.dim + config.value_dim), config.latent, False),
         linear("output", config.width, config.heads * config.value_dim, style.attention_bias in ("all", "output")),

@@ -148,7 +148,7 @@ class Configuration:
     """Dimension of the key-value latent (MLA); 0 without latent attention."""
     query_latent: int = 0
     """Dimension of the query latent; 0 where queries are projected from the hidden state."""
-    turned: int = 0
+    rope_dim: int = 0
     """With a latent: dimensions of a query, and of the single key, that are rotated (RoPE)."""
     value: int = 0
     """With a latent: dimension of a value; 0: that of a head."""
@@ -180,7 +180,7 @@ class Configuration:
     @property
     def cached(self) -> int:
         """Values that one token adds to the cache of one layer."""
-        return self.latent + self.turned if self.latent else 2 * self.kv_heads * self.dim
+        return self.latent + self.rope_dim if self.latent else 2 * self.kv_heads * self.dim
 
     def changed(self, **values: Any) -> Configuration:
         """A checked copy with other values. Raises :class:`OutOfRange`."""

@@ -55,7 +55,7 @@ def start(slug: str, size: str | None = None) -> Configuration:
         "shared": shape.uses > 1,
         "head": _head(chosen.architecture, shape.kind, root),
         "style": style,
-        "turned": stack.head_dim // 2,
+        "rope_dim": stack.head_dim // 2,
         "adapter": _width(root, "adapter", "down"),
     }
     values |= _experts(root, shape) | _latent(root, shape) | _special(root, style)
@@ -113,12 +113,12 @@ def _latent(root: ModuleNode, shape: Shape) -> dict[str, Any]:
     if norm is None:
         return {}
     latent, stack = norm.own, shape.main
-    turned = stack.cached - latent
-    dim = stack.head_dim - turned
+    rope_dim = stack.cached - latent
+    dim = stack.head_dim - rope_dim
     return {
         "latent": latent,
         "query_latent": 0 if query is None else query.own,
-        "turned": turned,
+        "rope_dim": rope_dim,
         "head_dim": dim,
         "value": 0 if stack.value_dim == dim else stack.value_dim,
     }

@@ -122,25 +122,25 @@ def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.
     )
 
 
-def effect_grid(bits: Weights, off: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
+def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
     """The effect of ablating each head in bits: layers down, heads across; a cross marks ablated heads.
 
-    ``bits`` (L, H), ``off`` from 0. The invisible point of (layer, head) has the index layer * H + head.
+    ``bits`` (L, H), ``ablated`` (layer, head) from 0. The invisible point of a head has the index layer * H + head.
     """
     layers, heads = bits.shape
     down, across = numbers(layers, **title("layer")), numbers(heads, **title("head"))
     texts = [
         f"layer {at // heads + 1}, head {at % heads + 1}: {effect:.3f} bits"
-        + (", ablated" if divmod(at, heads) in off else "")
+        + (", ablated" if divmod(at, heads) in ablated else "")
         for at, effect in enumerate(bits.ravel().tolist())
     ]
     over = [_clicks([*across.at] * layers, [row for row in down.at for _ in range(heads)], texts, "ablate or restore")]
-    if off:
+    if ablated:
         always = {"marker": {"opacity": 1.0}}
         over.append(
             scatter(
-                [across.at[head] for _, head in off],
-                [down.at[layer] for layer, _ in off],
+                [across.at[head] for _, head in ablated],
+                [down.at[layer] for layer, _ in ablated],
                 "markers",
                 hoverinfo="skip",
                 marker={"symbol": "x-thin", "size": 15, "line": {"width": 4, "color": accent}},

@@ -51,7 +51,7 @@ def corrupt(
     if all(token in special for token in original):
         raise InputUnusable("There is no token to corrupt. Type a sentence of a few words.")
     row = [
-        Cell(token, change="special" if token in special else "kept", origin=position)
+        Cell(token, change="special" if token in special else "none", origin=position)
         for position, token in enumerate(original)
     ]
     if "permute" in kinds:

@@ -24,8 +24,8 @@ from core.patterns import mask
 Bools = NDArray[np.bool_]
 
 Kind = Literal["encoder", "decoder", "cross", "query"]
-Change = Literal["kept", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]
-"""What happened to a position. ``kept``: nothing. ``masked``: it holds a mask token or a sentinel. ``random``: another
+Change = Literal["none", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]
+"""What happened to a position. ``none``: nothing. ``masked``: it holds a mask token or a sentinel. ``random``: another
 token, sampled from the vocabulary. ``replaced``: another token, sampled from a model. ``unchanged``: chosen as a target
 but left as it was. ``inserted``: a mask token where the text has none. ``moved``: a token from another position.
 ``special``: a special token ([CLS], [SEP], <s>)."""
@@ -39,7 +39,7 @@ class Cell:
     """The token at this position, as the tokenizer spells it."""
     target: str | None = None
     """What the model must predict here; None where there is no loss."""
-    change: Change = "kept"
+    change: Change = "none"
     origin: int | None = None
     """Index of the original token that this position stands for, if any."""
     segment: int = 0

@@ -96,7 +96,7 @@ def corrupt(sentences: Sequence[Sequence[str]], chosen: Sequence[int], special: 
     for number, sentence in enumerate(sentences):
         start = sum(map(len, sentences[:number]))
         cells = [
-            Cell(token, change="special" if token in special else "kept", origin=start + i, segment=number)
+            Cell(token, change="special" if token in special else "none", origin=start + i, segment=number)
             for i, token in enumerate(sentence)
         ]
         if number in chosen:

@@ -117,7 +117,7 @@ def mask_tokens(
         replacement = mask if change == "masked" else token
         if change == "random":
             replacement = vocabulary[int(rng.integers(len(vocabulary)))]
-        usual: example.Change = "special" if index in fixed else "kept"
+        usual: example.Change = "special" if index in fixed else "none"
         group = (groups or {}).get(index)
         cells.append(Cell(replacement, token if change else None, change or usual, index, group=group))
     return Example(tuple(tokens), tuple(cells), visible=(example.full(cells),))

@@ -60,7 +60,7 @@ def corrupt(tokens: Sequence[str], order: Sequence[int], k: float = K, special: 
         Cell(
             token,
             target=token if position in predicted else None,
-            change="special" if position in special else "kept",
+            change="special" if position in special else "none",
             origin=position,
         )
         for position, token in enumerate(names)

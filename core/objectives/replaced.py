@@ -48,7 +48,7 @@ def corrupt(tokens: Sequence[str], samples: Mapping[int, str], fixed: Collection
         else Cell(
             written := samples.get(position, token),
             REPLACED if written != token else ORIGINAL,
-            "replaced" if written != token else "unchanged" if position in samples else "kept",
+            "replaced" if written != token else "unchanged" if position in samples else "none",
             position,
         )
         for position, token in enumerate(tokens)

@@ -84,7 +84,7 @@ def corrupt(
     number = -1
     for position, token in enumerate(original):
         if not removed[position]:
-            source.append(Cell(token, change="special" if token in special else "kept", origin=position))
+            source.append(Cell(token, change="special" if token in special else "none", origin=position))
             continue
         if not removed[position - 1]:
             number += 1

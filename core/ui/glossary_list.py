@@ -50,7 +50,7 @@ def terms(view: View) -> None:
         return
     view.note("Count", shown=len(shown), every=len(known))
     rows: list[Row] = [
-        ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _ways(entry)) for entry in shown
+        ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _links_of(entry)) for entry in shown
     ]
     text_table(TextTable(("Term", "Meaning", "See also, try"), rows, caption="Terms", widths=(22, 50, 28)))
 
@@ -81,7 +81,7 @@ def _close(state: PageState) -> None:
     take_up("glossary", {**state.values, "term": None})
 
 
-def _ways(entry: Term) -> Cell:
+def _links_of(entry: Term) -> Cell:
     """Related terms, and the link to try it."""
     parts: list[str | Link] = []
     for other in filter(None, map(glossary.term, entry.see)):

@@ -20,10 +20,10 @@ from core.ui.notices import error
 
 def may_enter() -> bool:
     """Whether this visitor may see pages: everybody without ``ATLAS_LOGIN``, otherwise those logged in."""
-    return not _is_asked_for() or bool(st.user.get("is_logged_in"))
+    return not _is_enabled() or bool(st.user.get("is_logged_in"))
 
 
-def _is_asked_for() -> bool:
+def _is_enabled() -> bool:
     try:
         return settings().login == "on"
     except SettingUnusable:  # a mistake in a setting must open nothing
@@ -47,5 +47,5 @@ def log_in() -> None:
 
 def log_out_button() -> None:
     """Draw the log-out button in the sidebar, if there is a log-in."""
-    if _is_asked_for():
+    if _is_enabled():
         st.sidebar.button(content("server", "login").label("out"), on_click=st.logout, icon=":material/logout:")

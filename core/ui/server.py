@@ -240,14 +240,14 @@ def _registry() -> CollectorRegistry:
     from core.checkpoints import memory
     from core.settings import settings
     from core.turns import turns
-    from core.ui.crowd import places
+    from core.ui.crowd import open_tabs
 
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     for name, text, value in (
         ("sessions", "Open tabs", lambda: get_instance()._session_mgr.num_active_sessions()),
         ("sessions_limit", "Tabs that may be open", lambda: settings().max_sessions),
-        ("refused_runs", "Runs of pages that found all tabs taken", lambda: places.refused),
+        ("refused_runs", "Runs of pages that found all tabs taken", lambda: open_tabs.refused),
         ("models_loaded", "Models in memory", lambda: len(memory.loaded())),
         ("models_bytes", "Memory of loaded models", memory.bytes_used),
         ("models_budget_bytes", "Memory that models may share", lambda: settings().model_bytes),

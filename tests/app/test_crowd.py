@@ -14,29 +14,29 @@ from core.tokenizers.samples import TALE
 from core.tokenizers.train import Kind, train
 from core.turns import turns
 from core.ui import crowd
-from core.ui.crowd import Places
+from core.ui.crowd import OpenTabs
 from tests.pages import opened, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_tab_keeps_its_place_until_it_is_closed() -> None:
-    places, opened = Places(), {"a", "b", "c"}
-    assert [places.take(tab, opened.__contains__, 2) for tab in "abcab"] == [True, True, False, True, True]
+    places, opened = OpenTabs(), {"a", "b", "c"}
+    assert [places.admit(tab, opened.__contains__, 2) for tab in "abcab"] == [True, True, False, True, True]
     assert places.refused == 1
     opened.remove("a")
-    assert [places.take(tab, opened.__contains__, 2) for tab in "cba"] == [True, True, False]
+    assert [places.admit(tab, opened.__contains__, 2) for tab in "cba"] == [True, True, False]
 
 
-def test_one_more_visitor_reads_that_all_places_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    full = Places()
-    full.take("somebody else", lambda _: True, 1)
-    monkeypatch.setattr(crowd, "places", full)
+def test_one_more_visitor_reads_that_the_server_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = OpenTabs()
+    full.admit("somebody else", lambda _: True, 1)
+    monkeypatch.setattr(crowd, "open_tabs", full)
     monkeypatch.setenv("ATLAS_MAX_SESSIONS", "1")
     settings.cache_clear()
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     settings.cache_clear()
-    assert [title.value for title in at.title] == ["All places are taken"]
+    assert [title.value for title in at.title] == ["The server is full"]
     assert "takes 1 open tabs" in at.markdown[0].value
     assert "ATLAS_MAX_SESSIONS" in at.markdown[0].value
 

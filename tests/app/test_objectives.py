@@ -261,7 +261,7 @@ def test_a_format_says_where_its_output_is_read() -> None:
         assert len(one["table"]) == len(front["columns"]) - 1
     drawn = cells("[CLS]=yes a [SEP] b [SEP]", front["notes"])
     assert [cell.segment for cell in drawn] == [0, 0, 0, 1, 1]
-    assert [(cell.target, cell.change) for cell in drawn[:2]] == [("yes", "special"), (None, "kept")]
+    assert [(cell.target, cell.change) for cell in drawn[:2]] == [("yes", "special"), (None, "none")]
     at = opened(tab="fine-tuning", format="gpt-similarity")
     assert not at.warning
     assert html_of(at).count('class="ob"') == 2

@@ -49,7 +49,7 @@ def test_one_visitor_too_many_reads_so_and_those_before_go_on(server: App) -> No
             visitor.open("glossary")
         late = tabs.enter_context(Visitor(server, heard.append))
         late.open("encoder")
-        assert b"All places are taken" in b"".join(heard)
+        assert b"The server is full" in b"".join(heard)
         assert metric(server, "atlas_refused_runs") == 1
         assert metric(server, "atlas_sessions") == PLACES + 1
         visitors[0].open("encoder")
@@ -57,7 +57,7 @@ def test_one_visitor_too_many_reads_so_and_those_before_go_on(server: App) -> No
         heard.clear()
         time.sleep(1)  # the server learns that a tab is closed
         late.open("encoder")
-        assert b"All places are taken" not in b"".join(heard)
+        assert b"The server is full" not in b"".join(heard)
 
 
 def test_who_waits_reads_how_many_are_ahead(server: App) -> None:

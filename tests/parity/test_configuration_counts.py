@@ -56,7 +56,7 @@ _NAMES = {
     "dense": "first_k_dense_replace",
     "latent": "kv_lora_rank",
     "query_latent": "q_lora_rank",
-    "turned": "qk_rope_head_dim",
+    "rope_dim": "qk_rope_head_dim",
     "value": "v_head_dim",
 }
 """What most configurations of transformers call the editor's fields."""
@@ -73,7 +73,7 @@ _LATENT = {
     "kv_heads": 6,
     "ffn": 200,
     "latent": 24,
-    "turned": 8,
+    "rope_dim": 8,
     "head_dim": 16,
     "vocabulary": 500,
 }

@@ -145,7 +145,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert float(lines["atlas_media_bytes"]) == 0
     assert float(lines["atlas_media_budget_bytes"]) == 640e6 / 16
     assert float(lines["atlas_sessions_limit"]) == 100
-    assert float(lines["atlas_refused_runs"]) == crowd.places.refused
+    assert float(lines["atlas_refused_runs"]) == crowd.open_tabs.refused
 
 
 class RUNTIME:

@@ -68,7 +68,7 @@ class Change:
 class Ablation:
     """A prediction with all heads and without some."""
 
-    off: tuple[Head, ...]
+    heads: tuple[Head, ...]
     before: MaskPrediction
     after: MaskPrediction
     changes: tuple[Change, ...]
@@ -290,14 +290,14 @@ class HeadMask:
         through: Tensor = parts * gate.view(len(gate), *(1,) * (parts.dim() - 3), -1, 1)
         return through.flatten(-2)
 
-    def ablate(self, off: Sequence[Collection[Head]]) -> None:
-        """From now on, row r of every batch is computed without the heads ``off[r]``."""
+    def ablate(self, heads: Sequence[Collection[Head]]) -> None:
+        """From now on, row r of every batch is computed without the heads ``heads[r]``."""
         import torch
 
         self._ablated.clear()
         self._calls.clear()
-        for row, heads in enumerate(off):
-            for kind, layer, head in heads:
+        for row, ablated in enumerate(heads):
+            for kind, layer, head in ablated:
                 if (kind, layer) not in self._ablated:
-                    self._ablated[kind, layer] = torch.ones(len(off), self._heads[kind, layer])
+                    self._ablated[kind, layer] = torch.ones(len(heads), self._heads[kind, layer])
                 self._ablated[kind, layer][row, head] = 0

@@ -39,7 +39,7 @@ STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Que
 """The streams of an XLNet in which a head is ablated."""
 
 
-def switch_off(view: View) -> None:
+def head_ablation(view: View) -> None:
     """Draw the section."""
     state = view.state
     spec = draw_model(state)
@@ -52,8 +52,8 @@ def switch_off(view: View) -> None:
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
     slot = _ablated(effects, kinds, spec, view)
-    off = tuple(effects[code].head for code in st.session_state[slot])
-    ablation = session.computed("running-the-model-without-them", ablate, spec.slug, text, off, task=task)
+    ablated = tuple(effects[code].head for code in st.session_state[slot])
+    ablation = session.computed("running-the-model-without-them", ablate, spec.slug, text, ablated, task=task)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         kind = "cross" if "cross" in kinds else next(iter(kinds))
@@ -61,8 +61,8 @@ def switch_off(view: View) -> None:
             help = view.words.part("Streams") if streams else None
             kind = MAP.with_(options=kinds, default=kind, help=help).draw(state, tag=f"off.{spec.slug}")
         own = {code: effect for code, effect in effects.items() if effect.head.kind == kind}
-        _grid(own, kinds[kind], off, slot, spec, view)
-        _buttons(own, off, slot, view)
+        _grid(own, kinds[kind], ablated, slot, spec, view)
+        _buttons(own, ablated, slot, view)
     with right:
         _answers(ablation, spec, view, task)
     names = {code: (f"{kinds[e.head.kind]}, " if len(kinds) > 1 else "") + _name(e.head) for code, e in effects.items()}
@@ -122,7 +122,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
         Table(("prediction", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
         note=view.words.part("Bars"),
     ).draw(view.state)
-    count = len(ablation.off)
+    count = len(ablation.heads)
     if not count:
         view.note("None ablated")
         return
@@ -134,8 +134,8 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     st.markdown(f"{sentence}.")
 
 
-def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
-    """The bits lost without each head of one kind; a click ablates a head, or restores it."""
+def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
+    """Draw the bits lost without each head of one kind; a click ablates a head, or restores it."""
     heads = [effect.head for effect in own.values()]
     bits = np.zeros((1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)), dtype=np.float32)
     for effect in own.values():
@@ -144,7 +144,7 @@ def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: Chec
     panel = Panel(
         f"{spec.slug}-effects-{kind}",
         "Bits lost without each head",
-        effect_grid(bits, [(h.layer, h.head) for h in off if h.kind == kind], accent(spec.branch), theme=theme()),
+        effect_grid(bits, [(h.layer, h.head) for h in ablated if h.kind == kind], accent(spec.branch), theme=theme()),
         view.words.part(
             "Alt: grid",
             title=title,
@@ -152,7 +152,7 @@ def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: Chec
             layer=most.layer + 1,
             head=most.head + 1,
             bits=f"{bits.max():.2f}",
-            off=", ".join(map(_code, off)) or "none",
+            off=", ".join(map(_code, ablated)) or "none",
         ),
         partial(grids_table, {"bits lost": bits}),
         heading=True,
@@ -165,20 +165,20 @@ def _grid(own: Effects, title: str, off: tuple[Head, ...], slot: str, spec: Chec
         if hit and 0 <= hit[0] < size:
             layer, head = divmod(int(hit[0]), columns)
             code, now = f"{kind[0]}{layer + 1}-{head + 1}", st.session_state[slot]
-            st.session_state[slot] = [ablated for ablated in now if ablated != code] if code in now else [*now, code]
+            st.session_state[slot] = [other for other in now if other != code] if code in now else [*now, code]
 
     panel.draw(view.state, on_select=clicked, selection_mode="points")
 
 
-def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None:
-    """Buttons that ablate exactly the heads they name."""
+def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> None:
+    """Draw buttons that ablate exactly the heads they name."""
     heads = sorted(effect.head for effect in own.values())
     most = next(iter(own.values())).head
     idle = min(own.values(), key=lambda effect: effect.bits * 20 - (effect.sharpness or 0.0))
-    rest = [head for head in heads if head not in off]
+    rest = [head for head in heads if head not in ablated]
 
-    def button(label: str, name: str, ablated: list[Head], disabled: bool = False, help: str | None = None) -> None:
-        key, change = view.state.key(f"off.{name}"), {slot: list(map(_code, ablated))}
+    def button(label: str, name: str, to_ablate: list[Head], disabled: bool = False, help: str | None = None) -> None:
+        key, change = view.state.key(f"off.{name}"), {slot: list(map(_code, to_ablate))}
         st.button(label, key=key, on_click=st.session_state.update, args=(change,), disabled=disabled, help=help)
 
     with st.container(horizontal=True):
@@ -190,7 +190,7 @@ def _buttons(own: Effects, off: tuple[Head, ...], slot: str, view: View) -> None
                 button(f"Layer {layer + 1}", f"layer.{layer}", [head for head in heads if head.layer == layer])
         help = view.words.part("All others")
         button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
-        button("Ablate none", "none", [], disabled=not off)
+        button("Ablate none", "none", [], disabled=not ablated)
 
 
 def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:
@@ -220,4 +220,4 @@ def _code(head: Head) -> str:
     return f"{head.kind[0]}{head.layer + 1}-{head.head + 1}"
 
 
-SWITCH_OFF = Section("off", switch_off, (INPUT, INPUT_SPAN, TASK, OFF, MAP))
+HEAD_ABLATION = Section("off", head_ablation, (INPUT, INPUT_SPAN, TASK, OFF, MAP))

@@ -56,46 +56,47 @@ def grammar(view: View) -> None:
     bank = TREEBANK.with_(default=banks[0]).draw(state) if len(banks) > 1 else banks[0]
     other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
     here, there = (words.part(f"Sentences: {name}", count=f"{len(_sentences()):,}") for name in (bank, other))
-    counts = rolefiles.best_relations(spec.slug, bank)
-    table = partial(_table, counts, rolefiles.relation_counts(spec.slug, other))
+    by_relation = rolefiles.best_relations(spec.slug, bank)
+    table = partial(_table, by_relation, rolefiles.relation_counts(spec.slug, other))
     left, right = st.columns([3, 2], gap="large")
     with left:
         Panel(
             f"{spec.slug}-grammar",
             f"{spec.name}: {words.label('best')}",
-            best_heads(list(counts.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
+            best_heads(list(by_relation.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
             words.part("Alt: relations", sentences=here),
             table,
         ).draw(state)
     with right:
         relation = RELATION.with_(
-            options={name: f"{name} · {meaning(name)}" for name in counts}, default="obj" if "obj" in counts else ""
+            options={name: f"{name} · {meaning(name)}" for name in by_relation},
+            default="obj" if "obj" in by_relation else "",
         ).draw(state, tag=f"{spec.slug}.{bank}")
-        count = counts[relation]
+        counts = by_relation[relation]
         numbers: dict[str, int | str] = {
-            "layer": count.best[0] + 1,
-            "head": count.best[1] + 1,
-            "right": f"{100 * count.accuracy:.0f}%",
-            "links": f"{count.n:,}",
+            "layer": counts.best[0] + 1,
+            "head": counts.best[1] + 1,
+            "right": f"{100 * counts.accuracy:.0f}%",
+            "links": f"{counts.n:,}",
         }
-        low, high = (f"{100 * end:.0f}%" for end in count.interval)
-        offset, baseline = f"{count.offset:+d}".replace("-", "−"), f"{100 * count.baseline:.0f}%"
+        low, high = (f"{100 * end:.0f}%" for end in counts.interval)
+        offset, baseline = f"{counts.offset:+d}".replace("-", "−"), f"{100 * counts.baseline:.0f}%"
         markdown(
             words.part(
-                "Best", low=low, high=high, offset=offset, baseline=baseline, direction=count.direction, **numbers
+                "Best", low=low, high=high, offset=offset, baseline=baseline, direction=counts.direction, **numbers
             )
         )
         Panel(
             f"{spec.slug}-relation",
             f"{spec.name}: {words.label('heads')} {relation}",
-            figures.score_grid((count.right / count.n).astype(np.float32), f"right on {relation}", theme=theme()),
+            figures.score_grid((counts.right / counts.n).astype(np.float32), f"right on {relation}", theme=theme()),
             words.part("Alt: heads", sentences=here, **numbers),
-            partial(grids_table, {"right": count.right / count.n}),
+            partial(grids_table, {"right": counts.right / counts.n}),
             file=f"{spec.slug}-{relation}",
         ).draw(state)
-    view.try_and_notice(other="coreference" if "coreference" in counts else "det")
-    _on_a_sentence(spec, count, view)
-    height = 38 + 35 * len(counts)
+    view.try_and_notice(other="coreference" if "coreference" in by_relation else "det")
+    _on_a_sentence(spec, counts, view)
+    height = 38 + 35 * len(by_relation)
     data_table(table(), f"{spec.slug}-grammar", alt=words.label("table"), height=height)
     with st.expander(words.label("counted")):
         if rolefiles.relation_counts(spec.slug, other):
@@ -103,24 +104,24 @@ def grammar(view: View) -> None:
         view.note("Source", sentences=here)
 
 
-def _on_a_sentence(spec: CheckpointSpec, count: RelationCounts, view: View) -> None:
+def _on_a_sentence(spec: CheckpointSpec, counts: RelationCounts, view: View) -> None:
     """Draw the selected relation in a treebank sentence: each dependency, and the key of the best head."""
-    most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, count.relation)))[:OFFERED]
-    offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, count.relation)}
+    most_links = sorted(_sentences(), key=lambda sentence: -len(_pairs(sentence, counts.relation)))[:OFFERED]
+    offered = {sentence.sent_id: sentence for sentence in most_links if _pairs(sentence, counts.relation)}
     if not offered:
         return
-    layer, head = count.best
+    layer, head = counts.best
     view.say("Sentence", layer=layer + 1, head=head + 1)
     texts = {name: sentence.text for name, sentence in offered.items()}
-    sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{count.relation}")]
+    sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{counts.relation}")]
     with st.spinner(session.waiting("running-the-model")):
         attention_map, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         weights = word_weights(attention_map.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
     np.fill_diagonal(weights, 0)
-    if count.direction == "head to dependent":
+    if counts.direction == "head to dependent":
         weights = weights.T
     rows = []
-    for query, targets, candidates in _pairs(sentence, count.relation):
+    for query, targets, candidates in _pairs(sentence, counts.relation):
         row = weights[query, candidates]
         key = candidates[int(row.argmax())] if row.max() > 0 else None
         rows.append(
@@ -135,7 +136,7 @@ def _on_a_sentence(spec: CheckpointSpec, count: RelationCounts, view: View) -> N
     data_table(
         rows,
         f"{spec.slug}-links",
-        alt=view.words.part("Alt: links", relation=count.relation),
+        alt=view.words.part("Alt: links", relation=counts.relation),
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
     )
 
@@ -153,27 +154,27 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
     return tuple(treebank.read(treebank.SHIPPED))
 
 
-def _table(counts: dict[str, RelationCounts], other: Sequence[RelationCounts]) -> Table:
+def _table(by_relation: dict[str, RelationCounts], other: Sequence[RelationCounts]) -> Table:
     """The table of each relation's best head, its accuracy on held-out sentences, and BERT-base's."""
-    published, elsewhere = rolefiles.published(), {(count.relation, count.direction): count for count in other}
+    published, elsewhere = rolefiles.published(), {(counts.relation, counts.direction): counts for counts in other}
     rows: list[dict[str, str | int | float | None]] = []
-    for name, count in counts.items():
-        same_head = elsewhere.get((name, count.direction))
+    for name, counts in by_relation.items():
+        same_head = elsewhere.get((name, counts.direction))
         accuracy, layer, head = published.get(name, (None, None, None))
-        same = {"same head elsewhere %": round(100 * count.best_in(same_head), 1) if same_head else None}
+        same = {"same head elsewhere %": round(100 * counts.best_in(same_head), 1) if same_head else None}
         rows.append(
             {
                 "relation": name,
-                "right %": round(100 * count.accuracy, 1),
-                "95% interval": "{:.0f}% to {:.0f}%".format(*(100 * end for end in count.interval)),
-                "fixed distance %": round(100 * count.baseline, 1),
-                "at": f"{count.offset:+d}",
-                "head": f"{count.best[0] + 1}-{count.best[1] + 1}",
+                "right %": round(100 * counts.accuracy, 1),
+                "95% interval": "{:.0f}% to {:.0f}%".format(*(100 * end for end in counts.interval)),
+                "fixed distance %": round(100 * counts.baseline, 1),
+                "at": f"{counts.offset:+d}",
+                "head": f"{counts.best[0] + 1}-{counts.best[1] + 1}",
                 **(same if elsewhere else {}),
                 "BERT-base %": accuracy,
                 "its head": f"{layer}-{head}" if layer else None,
-                "links": count.n,
-                "direction": count.direction,
+                "links": counts.n,
+                "direction": counts.direction,
                 "meaning": meaning(name),
             }
         )

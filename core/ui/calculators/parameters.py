@@ -90,7 +90,7 @@ def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
     with right, st.popover("Latent", width="stretch"):
         draw("latent")
         if values["latent"]:
-            draw("query_latent", "turned", "value")
+            draw("query_latent", "rope_dim", "value")
         else:
             view.note("No latent")
     return values
@@ -120,7 +120,7 @@ def _answer(
             experts=f"{config.experts:,}",
         )
     if config.latent:
-        numbers = config.heads * (config.dim + config.turned + config.value_dim)
+        numbers = config.heads * (config.dim + config.rope_dim + config.value_dim)
         view.say("Latent", kept=f"{config.cached:,}", heads=f"{config.heads:,}", numbers=f"{numbers:,}")
 
 

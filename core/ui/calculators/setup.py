@@ -53,7 +53,7 @@ BOXES: dict[str, Control[Any]] = {
     "dense": Integer(name="dense", label="Dense layers before experts", low=0, high=10_000),
     "latent": Integer(name="latent", label="KV latent (0: none)", low=0, high=200_000),
     "query_latent": Integer(name="queries", label="Query latent (0: none)", low=0, high=200_000),
-    "turned": Integer(name="turned", label="Rotated part of a query (RoPE)", low=0, high=200_000),
+    "rope_dim": Integer(name="turned", label="Rotated part of a query (RoPE)", low=0, high=200_000),
     "value": Integer(name="value", label="Value dimension (0: that of a head)", low=0, high=200_000),
 }
 """Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets."""

@@ -135,7 +135,7 @@ class DemoView(View):
                     prediction_bars(
                         top.tokens, top.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
                     ),
-                    key=self.state.key(f"guesses.{slug}.{number}"),
+                    key=self.state.key(f"predictions.{slug}.{number}"),
                     alt=bars_alt(top.tokens, top.probabilities, title),
                 )
                 if note:

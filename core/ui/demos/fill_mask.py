@@ -27,7 +27,7 @@ TEXT = Text(
     height=68,
     hide_label=True,
 )
-GUESSES = 6
+TOP_K = 6
 _IN_A_ROW = 3
 
 
@@ -53,7 +53,7 @@ def draw(view: DemoView) -> None:
         )
         state.set(mask=masked)
         sentence = view.computed("", prepare, text, masked)
-        predictions = view.computed("predicting", predict, sentence, GUESSES)
+        predictions = view.computed("predicting", predict, sentence, TOP_K)
         for note in sentence.notes:
             st.caption(plain(note))
         judge = judge_of(sentence.tokens, predictions)
@@ -97,7 +97,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
         name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
         columns: dict[str, object] = {"mask": number, "token": prediction.position, "original": original}
         shown.append(Prediction(f"{name} (token {prediction.position})", prediction, columns))
-    view.predictions("guesses", shown, max(2, min(_IN_A_ROW, len(shown))))
+    view.predictions("predictions", shown, max(2, min(_IN_A_ROW, len(shown))))
 
 
 def _all_probes(view: DemoView) -> None:

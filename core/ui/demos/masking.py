@@ -66,14 +66,14 @@ def judge_of(tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> 
 
     def judge(guess: str) -> str:
         if len(gaps) == 1:
-            return _said(guess, gaps[0], tokens)
+            return _verdict(guess, gaps[0], tokens)
         parts = zip(guess.replace(",", " ").split(), gaps, strict=False)
-        return " ".join(f"“{part}”: {_said(part, gap, tokens)}" for part, gap in parts)
+        return " ".join(f"“{part}”: {_verdict(part, gap, tokens)}" for part, gap in parts)
 
     return judge
 
 
-def _said(guess: str, gap: Sequence[MaskPrediction], tokens: Sequence[Token]) -> str:
+def _verdict(guess: str, gap: Sequence[MaskPrediction], tokens: Sequence[Token]) -> str:
     originals = [tokens[prediction.position] for prediction in gap]
     truth = "" if originals[0].special else "".join(token.text for token in originals)
     if len(gap) == 1:

@@ -47,7 +47,7 @@ FED = Choice(
     options={"truth": "The original token", "own": "The model's own prediction"},
     style="row",
 )
-GUESSES = 5
+TOP_K = 5
 _IN_A_ROW = 3
 
 
@@ -60,7 +60,7 @@ def draw(view: DemoView) -> None:
         chosen = _choose(view, view.computed("", tokens_of, text))
         fed = FED.draw(state)
         targets = view.computed("", prepare, text, chosen)
-        steps = view.computed("predicting-the-words", follow, targets, GUESSES, own=fed == "own")
+        steps = view.computed("predicting-the-words", follow, targets, TOP_K, own=fed == "own")
         shown = _uncovered(view, text, targets, steps, fed)
         if shown:
             _pictures(view, targets, steps)

@@ -38,7 +38,7 @@ SAMPLES = (
 )
 ENGLISH = Text(name="first", label="English", default=SAMPLES[0][0])
 FRENCH = Text(name="second", label="French translation", default=SAMPLES[0][1])
-GUESSES = 5
+TOP_K = 5
 
 
 def translation_demo(view: DemoView) -> None:
@@ -51,7 +51,7 @@ def translation_demo(view: DemoView) -> None:
         second = FRENCH.draw(view.state, tag="pair")
     masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
     joined = view.computed("", bilingual.prepare, first, second, masked)
-    predictions = view.computed("predicting", bilingual.predict, joined, GUESSES)
+    predictions = view.computed("predicting", bilingual.predict, joined, TOP_K)
     originals = [
         "" if (token := joined.tokens[prediction.position]).special else token.text for prediction in predictions
     ]
@@ -228,7 +228,7 @@ def _without_parts(view: DemoView, text: str, masks: int) -> None:
     for guess in without:
         name = f"Without {view.words.label(guess.component).lower()}"
         shown.append(Prediction(name, guess, {"left out": guess.component}))
-    view.predictions("guesses-without-parts", shown, len(shown))
+    view.predictions("predictions-without-parts", shown, len(shown))
     view.try_and_notice("without")
 
 
@@ -294,7 +294,7 @@ def beside_demo(view: DemoView) -> None:
         for number in range(masks)
         for side in sides
     ]
-    view.predictions("guesses-beside", shown, 2, most=6)
+    view.predictions("predictions-beside", shown, 2, most=6)
     _costs(view, sides, partner, spec)
     view.note("Costs")
     view.try_and_notice("smaller" if sides[1].parameters < 0.95 * sides[0].parameters else "alike")
@@ -329,7 +329,7 @@ def _costs(view: DemoView, sides: Sequence[Side], partner: CheckpointSpec, spec:
 @session.cached("running-both-models")
 def _both_answers(first: str, second: str, text: str) -> tuple[Side, ...]:
     loaded = [session.checkpoint(slug) for slug in (first, second)]
-    runs = [partial(predict, checkpoint, prepare(checkpoint, text), GUESSES) for checkpoint in loaded]
+    runs = [partial(predict, checkpoint, prepare(checkpoint, text), TOP_K) for checkpoint in loaded]
     answers = [run() for run in runs]
     return tuple(
         Side(c.spec.name, answer, c.model.num_parameters(), c.model.config.num_hidden_layers, 1000 * seconds)

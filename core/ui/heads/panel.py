@@ -107,9 +107,11 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         measured = scores(attention_map)
         tag = f"{trace.checkpoint}.{attention_map.kind}"
         followed = _followed(trace, attention_map)
-        usual = _telling(measured)
+        usual = _striking_head(measured)
         if followed:
-            usual = max(followed, key=lambda counted: _margin(counted) * _afar(attention_map, *counted.best)).best
+            usual = max(
+                followed, key=lambda counted: _margin(counted) * _distant_weight(attention_map, *counted.best)
+            ).best
         layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
         shown = VIEW.draw(state)
@@ -172,7 +174,7 @@ def _margin(counted: relations.RelationCounts) -> float:
     return counted.interval[0] - counted.baseline
 
 
-def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
+def _distant_weight(attention_map: AttentionMap, layer: int, head: int) -> float:
     """The mean weight between words that are not neighbors: neither diagonal nor attention sink."""
     rows, columns = (
         np.array([i for i, token in enumerate(tokens) if i and not is_special(token)], dtype=int)
@@ -182,7 +184,7 @@ def _afar(attention_map: AttentionMap, layer: int, head: int) -> float:
     return float((weights * (abs(rows[:, None] - columns[None, :]) > 1)).sum() / max(1, len(rows)))
 
 
-def _telling(measured: HeadScores) -> tuple[int, int]:
+def _striking_head(measured: HeadScores) -> tuple[int, int]:
     """A head with a striking pattern: the strongest on the previous token, or the one of lowest entropy."""
     if "previous" in measured.grids:
         return measured.strongest("previous", 1)[0][:2]

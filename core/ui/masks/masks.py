@@ -42,13 +42,13 @@ from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 COLOR = BLUE
 
 
-class Turned(Message):
+class FlippedCells(Message):
     """Indices of the cells that differ from the pattern, row by row."""
 
     flips: Positions
 
 
-BOARD = Component("masks", Turned, saves=True)
+BOARD = Component("masks", FlippedCells, saves=True)
 """A mask as cells that a click or a key flips; it sends the changed cells."""
 _LETTERS = 12
 """Characters of an axis label."""
@@ -153,7 +153,7 @@ def _edits_and_download(choice: Mask, board: Board, key: str, view: View) -> Non
             "Undo edits",
             key=state.key("masks.undo"),
             on_click=BOARD.put,
-            args=(key, Turned(flips=[])),
+            args=(key, FlippedCells(flips=[])),
             disabled=not board.flips,
             help=view.words.label("undo"),
         )

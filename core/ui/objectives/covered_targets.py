@@ -35,7 +35,7 @@ def open_targets(example: Example) -> tuple[str, ...]:
 def _targets(example: Example) -> tuple[Cell, ...]:
     if example.decoder:
         after = (*example.decoder[1:], Cell("", change="special"))  # the last target ends the text
-        own = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("kept", "moved")]
+        own = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("none", "moved")]
         return (*(cell for cell in example.source if cell.target is not None), *own)
     return tuple(cell for cell in example.source[_first(example) :] if cell.target is not None)
 
@@ -85,7 +85,7 @@ def _cover(cell: Cell) -> Cell:
     """The cell without anything that reveals its target."""
     if cell.target is None:
         return cell
-    return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
+    return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "none")
 
 
 def _cut(cells: tuple[Cell, ...], first: int) -> tuple[Cell, ...]:

@@ -53,7 +53,7 @@ def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
             Cell(
                 token,
                 target=label or None,
-                change="special" if token in notes else "kept",
+                change="special" if token in notes else "none",
                 segment=int("[SEP]" in {cell.token for cell in row}),
                 note=notes.get(token, ""),
             )

@@ -19,7 +19,7 @@ from core.objectives.example import Cell, Change, Label
 from core.ui.chips import text_color_on
 
 DONE: dict[Change, str] = {
-    "kept": "",
+    "none": "",
     "masked": "masked",
     "random": "random",
     "replaced": "replaced",
@@ -80,7 +80,7 @@ def picture(
     columns = []
     for index, cell in enumerate(cells):
         before = cells[index - 1] if index else cell
-        joined = index and cell.token.startswith("##") and cell.change == before.change == "kept"
+        joined = index and cell.token.startswith("##") and cell.change == before.change == "none"
         names = f"c {cell.change}{' j' if joined else ''}{' s1' if cell.segment == 1 else ''}"
         parts = _column(cell, style, targets) + _loss_bar(losses.get(index), style, unit, full)
         title = escape(_describe(cell, losses.get(index), index, style), quote=True)

@@ -33,13 +33,13 @@ _STARTS = {
 """The angles of either set with seed 0, of medium loss."""
 
 
-class Turned(Message):
+class MovedPoints(Message):
     """The angles of all points, in whole degrees."""
 
     angles: Annotated[list[Annotated[int, Field(ge=0, lt=360)]], Field(max_length=MOST)]
 
 
-CIRCLE = Component("points", Turned, saves=True)
+CIRCLE = Component("points", MovedPoints, saves=True)
 """Points on a circle, moved by pointer or keyboard, each with an arrow along the negative gradient."""
 _SHAPES = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
 _STEP = 12.0

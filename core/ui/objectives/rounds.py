@@ -282,14 +282,14 @@ def _reveal(view: View, turn: Turn, name: str, slug: str, current: Round) -> Non
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown(f"{_MARKS[turn.right]} **You:** {plain(question.in_words(turn.response))}")
-        st.markdown(f"{_MARKS[answer.right]} **{plain(name)}:** {plain(_model_said(question, answer))}")
+        st.markdown(f"{_MARKS[answer.right]} **{plain(name)}:** {plain(_model_answer(question, answer))}")
         st.markdown(f"**Original:** {plain(question.solution)}")
         current.draw_buttons()
     with right:
         _bars(view, question, answer, name, slug)
 
 
-def _model_said(question: Question, answer: Answer) -> str:
+def _model_answer(question: Question, answer: Answer) -> str:
     """The model's answer in words, with its probability."""
     word = opening(answer.text) if question.kind == "order" else answer.text.strip()
     return f"{word}, {percent(answer.probabilities[answer.choice])}"
@@ -356,7 +356,7 @@ def _finish(view: View, turns: Sequence[Turn], name: str, current: Round) -> Non
     records, rows = [], []
     for number, turn in enumerate(turns, 1):
         question, answer = turn.question, cast(Answer, turn.answer)
-        text, answers = question.text, (question.in_words(turn.response), _model_said(question, answer))
+        text, answers = question.text, (question.in_words(turn.response), _model_answer(question, answer))
         if question.kind == "order":
             text = " ".join(f"{letter}: {part}" for letter, part in zip(LETTERS, question.choices, strict=True))
         marks = (f"{_MARKS[turn.right]} {answers[0]}", f"{_MARKS[answer.right]} {answers[1]}")

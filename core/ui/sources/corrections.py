@@ -37,7 +37,7 @@ def corrections_list(view: View) -> None:
     state, entries = view.state, corrections()
     wanted = CORRECTION.with_(options={"": ALL} | {entry.id: entry.claim for entry in entries}).value(state)
     if wanted:
-        _one(next(entry for entry in entries if entry.id == wanted), state)
+        _draw_one(next(entry for entry in entries if entry.id == wanted), state)
         return
     fitting = _filtered(state, entries)
     every = len(entries)
@@ -116,7 +116,7 @@ def _result(row: Sum) -> str:
     return f"{value(row.expression):,.{row.digits}f}".replace("-", "−")
 
 
-def _one(entry: MergedCorrection, state: PageState) -> None:
+def _draw_one(entry: MergedCorrection, state: PageState) -> None:
     """Draw one correction with its evidence."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(item.key)}" for item in entry.claimed_by)
@@ -143,10 +143,10 @@ def _one(entry: MergedCorrection, state: PageState) -> None:
             "All corrections", icon=":material/arrow_back:", key=state.key("back"), on_click=partial(_back, state)
         )
         for slug, name in zip(entry.systems, entry.names, strict=True):
-            _way(slug, name)
+            _system_link(slug, name)
 
 
-def _way(slug: str, name: str) -> None:
+def _system_link(slug: str, name: str) -> None:
     """A link to the facts of a system, if it has a record."""
     try:
         system = catalogue.get(slug)

@@ -62,7 +62,7 @@ def over_time(view: View) -> None:
     unbuilt()
     if stopped is not None:
         until = stopped
-        _keep(state, until)
+        _store_month(state, until)
     seen = tuple(entry for entry in shown if entry.at <= until)
     view.try_and_notice(growth=plain(growth(seen)))
     if line:
@@ -98,11 +98,11 @@ def _until(view: View) -> int:
     until = min(max(wanted, everything[0].at), everything[-1].at)
     if year < everything[0].year or year > everything[-1].year:
         view.note("Span", first=everything[0].date, last=everything[-1].date)
-    _keep(state, until)
+    _store_month(state, until)
     return until
 
 
-def _keep(state: PageState, until: int) -> None:
+def _store_month(state: PageState, until: int) -> None:
     """Store the last month in the URL, in its shortest form."""
     if until >= family()[-1].at:
         state.set(year=None, month=None)

@@ -130,7 +130,7 @@ def _measure(plan: _Plan, known: Collection[str], placeholder: DeltaGenerator, d
 def _draw(placeholder: DeltaGenerator, models: Sequence[Listed]) -> None:
     failed: Mapping[str, str] = st.session_state.get(_FAILED, {})
     rows: list[Row] = [_row(model, session.timed(model.spec.slug), failed.get(model.spec.slug)) for model in models]
-    below = [_said(model.spec) for model in models]
+    below = [_strength_and_weakness(model.spec) for model in models]
     with placeholder.container():
         text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
 
@@ -213,7 +213,7 @@ def milliseconds(seconds: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def _said(spec: CheckpointSpec) -> tuple[str, ...]:
+def _strength_and_weakness(spec: CheckpointSpec) -> tuple[str, ...]:
     """The card's first strength and first weakness, if any."""
     card = spec.card
     if card is None:

@@ -70,7 +70,7 @@ def side_by_side(view: View) -> None:
     text = TEXT.draw(state)
     words = split(clean(text, MAX_CHARS))
     masked = _masked(words, pair, state)
-    answers = [_asked(spec, text, masked, task) for spec in pair]
+    answers = [_answer_or_reason(spec, text, masked, task) for spec in pair]
     if _uncovered(state, pair, answers, words, masked, (text, task)):
         draw_answers(view, pair, answers, words, masked)
     if others := [spec.name for spec in models if not spec.family.does]:
@@ -129,7 +129,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
     return masked
 
 
-def _asked(spec: CheckpointSpec, text: str, masked: tuple[int, ...], task: str | None) -> Answer | str:
+def _answer_or_reason(spec: CheckpointSpec, text: str, masked: tuple[int, ...], task: str | None) -> Answer | str:
     """The answer of one model, or the reason why there is none."""
     with st.spinner(session.waiting("running-a-model", model=plain(spec.name))):
         try:
