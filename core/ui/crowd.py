@@ -1,8 +1,8 @@
 """The limit of open tabs, and the queue of runs as a visitor sees it.
 
-An accepted tab stays accepted until it is closed; above the limit, a new tab gets a sentence and costs the server nothing
-else. A run that waits for its turn (`core.turns`) for over a second shows how many visitors are ahead of it, in a corner
-over the page, so that nothing moves.
+An accepted tab stays accepted until it is closed; above the limit, a new tab gets a sentence and costs the server
+nothing else. A run that waits for its turn (`core.turns`) for over a second shows how many visitors are ahead of it, in
+a corner over the page, so that nothing moves.
 """
 
 from __future__ import annotations

@@ -109,9 +109,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
         followed = _followed(trace, attention_map)
         usual = _striking_head(measured)
         if followed:
-            usual = max(
-                followed, key=lambda counted: _margin(counted) * _distant_weight(attention_map, *counted.best)
-            ).best
+            usual = max(followed, key=lambda head: _margin(head) * _distant_weight(attention_map, *head.best)).best
         layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
         shown = VIEW.draw(state)
