@@ -47,12 +47,10 @@ def files(slug: str) -> State:
     """
     from core import checkpoints
     from core.checkpoints.loading import fingerprint
-    from core.checkpoints.sizes import state_of
     from core.errors import AtlasError
 
     try:
-        spec = checkpoints.get(slug)
-        return fingerprint(spec) if spec.source == "directory" else state_of(spec)
+        return fingerprint(checkpoints.get(slug))
     except (AtlasError, OSError):
         return ()
 

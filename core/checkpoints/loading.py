@@ -156,10 +156,14 @@ def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ..
 
 
 def fingerprint(spec: CheckpointSpec) -> State:
-    """The state of a checkpoint's files: when a host replaces them, the cached model is not used any more."""
+    """The state of the files of a checkpoint and its base: the cache key of the model and of its results.
+
+    Raises :class:`AtlasError` or ``OSError`` where one is missing.
+    """
     if spec.source == "directory":  # its configuration or its tokenizer may be replaced alone
         return signature(Path(spec.location))
-    return state_of_files(weight_files(spec)[0])
+    own, base = weight_files(spec)
+    return (*state_of_files(own), *state_of_files(base))
 
 
 def _inspected(spec: CheckpointSpec) -> Inspected:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.checkpoints import loading, package
-from core.checkpoints.folder import State, StoredTensor, missing_files_reported, opened, state_of_files, stored_tensors
+from core.checkpoints.folder import State, StoredTensor, opened, state_of_files, stored_tensors
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 
@@ -52,13 +52,6 @@ def size_of(spec: CheckpointSpec) -> Size | None:
         return _size(state_of_files(own), state_of_files(base))
     except (AtlasError, OSError):
         return None
-
-
-def state_of(spec: CheckpointSpec) -> State:
-    """The state of the files of ``spec`` and its base, a cache key. Raises :class:`AtlasError` where one is missing."""
-    with missing_files_reported():
-        own, base = loading.weight_files(spec)
-        return (*state_of_files(own), *state_of_files(base))
 
 
 @lru_cache(maxsize=256)
@@ -124,7 +117,8 @@ class Weights:
 def weights_of(spec: CheckpointSpec) -> tuple[Weights, ...]:
     """The weight files of a checkpoint and its base; empty where they cannot be read. Cached by their state."""
     try:
-        return _weights(state_of(spec))
+        own, base = loading.weight_files(spec)
+        return _weights((*state_of_files(own), *state_of_files(base)))
     except (AtlasError, OSError):
         return ()
 
@@ -134,7 +128,7 @@ def revision_of(spec: CheckpointSpec) -> str | None:
     if spec.source != "hub":
         return None
     try:
-        parts = Path(state_of(spec)[0][0]).parts
+        parts = loading.weight_files(spec)[0][0].parts
     except (AtlasError, OSError, IndexError):
         return None
     return parts[parts.index("snapshots") + 1] if "snapshots" in parts[:-1] else None

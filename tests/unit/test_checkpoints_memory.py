@@ -17,6 +17,7 @@ import pytest
 from core import checkpoints, interpreter
 from core.checkpoints import memory, package, sizes
 from core.checkpoints.folder import State
+from core.checkpoints.loading import fingerprint
 from core.checkpoints.memory import Memory
 from core.checkpoints.sizes import Size, count_parameters
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -263,7 +264,7 @@ def test_the_hosts_folders_are_counted(checkpoint_dir: Path) -> None:
 
 
 def test_the_state_changes_with_the_files(tmp_path: Path, checkpoint_dir: Path) -> None:
-    state = sizes.state_of(checkpoints.get("dir-tiny-gpt2"))
-    assert [Path(name).name for name, _, _ in state] == ["model.safetensors"]
-    bigbird = {Path(name).parent.name for name, _, _ in sizes.state_of(checkpoints.get("atlas-bigbird"))}
+    state = fingerprint(checkpoints.get("dir-tiny-gpt2"))
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {Path(name).name for name, _, _ in state}
+    bigbird = {Path(name).parent.name for name, _, _ in fingerprint(checkpoints.get("atlas-bigbird"))}
     assert {"atlas-bigbird", "minilm", "model"} == bigbird

@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.checkpoints.sizes import state_of
 from core.efficiency.growth import Point, bytes_a_token, lengths, measure
 from core.figures.labels import in_bytes
 from core.figures.lines import timing_alt, timing_lines
@@ -42,7 +41,7 @@ def kv_cache(view: View) -> None:
     if start.room is not None:
         most = min(most, start.room + len(start.prompt) - 1)
     at = lengths(most)
-    key = ("growth", state_of(chosen.spec), chosen.task, at)
+    key = ("growth", session.files(chosen.spec.slug), chosen.task, at)
     ids = _ids(start.prompt, start.source, most + 1)
     stream = measure(checkpoint, ids, at, source=start.source)
     progress, picture = st.empty(), st.empty()
