@@ -112,3 +112,4 @@ else:
     app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()
     server.warm_up()
+    server.return_memory_when_idle()

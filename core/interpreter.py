@@ -48,10 +48,15 @@ def settle() -> None:
         elif _run_count % _FULL_COLLECTION_EVERY:
             gc.collect(1)
         else:
-            gc.collect()
-            return_memory()
+            collect_all()
     finally:
         _lock.release()
+
+
+def collect_all() -> None:
+    """Collect all generations and return the freed memory to the system."""
+    gc.collect()
+    return_memory()
 
 
 def return_memory() -> None:

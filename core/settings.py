@@ -72,8 +72,12 @@ class Settings(BaseSettings):
 
     @property
     def result_bytes(self) -> int:
-        """The share of the memory budget for cached results, traces and texts: an eighth, at most 256 MiB."""
-        return min(self.memory_mb * 125_000, 256 * 2**20)
+        """The share of the memory budget for cached results, traces and texts: a thirty-second, at most 64 MiB.
+
+        Some minutes of a class fit. More would hold texts that nobody asks for again, whose objects each full garbage
+        collection traverses.
+        """
+        return min(self.memory_mb * 31_250, 64 * 2**20)
 
     @property
     def media_bytes(self) -> int:
@@ -81,7 +85,7 @@ class Settings(BaseSettings):
 
         A sixteenth each, at most 128 MiB.
         """
-        return self.result_bytes // 2
+        return min(self.memory_mb * 62_500, 128 * 2**20)
 
     @property
     def model_bytes(self) -> int:

@@ -69,6 +69,8 @@ PRIVATE = ("/metrics", "/_stcore/metrics")
 _warm = Event()
 _UPLOADS = 4
 """Uploaded files that the server keeps for one tab."""
+_IDLE = 600.0
+"""Seconds for which no tab is open before the server returns what visitors left."""
 _LARGE = 100_000
 """Bytes from which a message to a browser counts against the budget."""
 
@@ -195,6 +197,39 @@ def _load_default_models() -> None:
                 logging.getLogger("atlas").warning(str(error))
     finally:
         _warm.set()
+
+
+def return_memory_when_idle() -> None:
+    """Drop results and closed tabs each time that no tab has been open for :data:`_IDLE` seconds; models stay loaded.
+
+    Otherwise both would stay until the next visitor comes, since they expire when something is stored beside them.
+    """
+
+    def watch() -> None:
+        idle_since: float | None = None
+        while True:
+            time.sleep(_IDLE / 10)
+            idle_since = _drop_if_idle(idle_since)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _drop_if_idle(idle_since: float | None) -> float | None:
+    """When the server became idle: ``inf`` after its memory was returned, ``None`` while a tab is open."""
+    from streamlit.runtime import exists, get_instance
+
+    if not exists() or get_instance()._session_mgr.num_active_sessions():
+        return None
+    now = time.monotonic()
+    if idle_since is None or now - idle_since < _IDLE:
+        return now if idle_since is None else idle_since
+    from core import interpreter
+    from core.session import results
+
+    results.clear()
+    get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+    interpreter.collect_all()
+    return float("inf")
 
 
 def leave_texts_out_of_logs() -> None:

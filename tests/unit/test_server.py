@@ -19,7 +19,7 @@ from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
-from core import checkpoints
+from core import checkpoints, session
 from core.settings import settings
 from core.ui import crowd, server
 
@@ -137,7 +137,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert status == 200
     assert headers["content-type"].startswith("text/plain")
     assert float(lines["atlas_sessions"]) == 3
-    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 3 / 4
+    assert float(lines["atlas_models_budget_bytes"]) == 640e6 * 27 / 32
     assert float(lines["atlas_waiting_runs"]) == 0
     assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
     assert float(lines['atlas_run_seconds_sum{page="encoder"}']) >= 100, "the wait for a turn counts"
@@ -256,3 +256,32 @@ def checkpoints_unavailable() -> Exception:
     from core.errors import CheckpointUnavailable
 
     return CheckpointUnavailable("It is not here.")
+
+
+def test_results_and_closed_tabs_leave_once_the_server_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_tabs: list[int] = [1]
+    expired: list[float] = []
+    moment = [0.0]
+    storage = SimpleNamespace(_cache=SimpleNamespace(expire=lambda: expired.append(moment[0])))
+    manager = SimpleNamespace(num_active_sessions=lambda: len(open_tabs), _session_storage=storage)
+    monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(_session_mgr=manager))
+    monkeypatch.setattr(server.time, "monotonic", lambda: moment[0])
+    session.results.put("a text's result", 1)
+
+    assert server._drop_if_idle(None) is None
+    open_tabs.clear()
+    since = server._drop_if_idle(None)
+    moment[0] = server._IDLE - 1
+    assert server._drop_if_idle(since) == since
+    assert session.results.get("a text's result") == 1
+    moment[0] = server._IDLE
+    dropped = server._drop_if_idle(since)
+    assert session.results.get("a text's result") is None
+    assert expired == [moment[0]]
+
+    moment[0] *= 3
+    assert server._drop_if_idle(dropped) == dropped
+    assert len(expired) == 1
+    open_tabs.append(2)
+    assert server._drop_if_idle(dropped) is None
