@@ -65,26 +65,28 @@ def show_page(begun: float) -> None:
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core.content import page_title
     from core.ui.login import log_in, log_out_button, may_enter
-    from core.ui.page import BRANCH_ICONS
+    from core.ui.page import BRANCH_ICONS, bare
     from core.ui.search import search_box
     from core.ui.server import timed
 
     # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its
     # tab.
-    st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state="auto")
+    st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state=240)
     home = st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)
     groups = {
         group: [st.Page(f"pages/{name}.py", title=page_title(name), icon=icon) for name, icon in pages.items()]
         for group, pages in {"Branches": BRANCH_ICONS, **GROUPS}.items()
     }
     enters = may_enter()
-    page = st.navigation({"": [home], **groups}, expanded=True, position="sidebar" if enters else "hidden")
+    sidebar = enters and not bare()
+    page = st.navigation({"": [home], **groups}, expanded=True, position="sidebar" if sidebar else "hidden")
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
     if not enters:
         log_in()
         return
-    search_box(page.url_path or "home")
-    log_out_button()
+    if sidebar:
+        search_box(page.url_path or "home")
+        log_out_button()
     with timed(page.url_path or "home", begun):
         page.run()
 

@@ -7,7 +7,7 @@ Hues are Okabe and Ito's color-blind-safe palette; sequential scales are cividis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -83,6 +83,11 @@ class Theme:
         """Whether the ground is dark."""
         return self.name == "dark"
 
+    @property
+    def strong(self) -> Theme:
+        """The same for a projector: what is secondary has the contrast of the text."""
+        return replace(self, muted=self.ink, line=mixed(self.ink, self.ground, 0.4))
+
     def accent(self, branch: str | None) -> str:
         """The color of a branch; gray for ancestors and others."""
         return ACCENTS.get(branch or "", self.muted)
@@ -121,8 +126,8 @@ LIGHT = Theme(
     unseen="#D3DAE1",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#767676"),
     blocks=("#F3F5F7", SKY, "#1F4E79", PURPLE),
-    # reversed: it opens with cividis's bright yellow, which needs a later start to show on white
-    amounts=_amounts("#FFFFFF", 0.18, _CIVIDIS[::-1]),
+    # reversed, without the two brightest yellows: they cannot be told from white, and small weights have to be seen
+    amounts=_amounts("#FFFFFF", 0.1, _CIVIDIS[-3::-1]),
     differences=((0.0, "#8F3B00"), (0.25, "#E69A4F"), (0.5, "#FFFFFF"), (0.75, "#5B94CF"), (1.0, "#0A3D7A")),
 )
 
@@ -140,7 +145,7 @@ DARK = Theme(
     unseen="#39424D",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#8B96A2"),
     blocks=("#1D232B", "#2F7FB0", "#A8D8F5", "#E39AC4"),
-    amounts=_amounts("#12161B", 0.06, _CIVIDIS),
+    amounts=_amounts("#12161B", 0.1, _CIVIDIS[2:]),
     differences=((0.0, "#FFC582"), (0.25, "#B3651C"), (0.5, "#12161B"), (0.75, "#2F6DB3"), (1.0, "#9CCBFF")),
 )
 

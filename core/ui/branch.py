@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -28,12 +28,15 @@ from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
 from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
 from core.ui.notices import info, sentences
-from core.ui.page import BRANCH_TITLES, base_path, plain
+from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
 from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The default system of each branch: its best known one."""
@@ -43,9 +46,9 @@ MODEL = Choice(
     name="model",
     label="Live model",
     options={},
-    width=460,  # room for the longest name and source
+    width=400,  # room for the longest name and source
 )
-DEMO = Choice(name="demo", label="Demo", options={}, style="row", hide_label=True)
+DEMO = Choice(name="demo", label="Demo", options={}, width=250)
 TEXT = Text(name="text", label="Text")
 HEADS = (LAYER, HEAD, VIEW, MAP, COUNT, WINDOW, TASK)
 TREE = (
@@ -63,6 +66,8 @@ class BranchView(View):
     system: System = field(kw_only=True)
     spec: CheckpointSpec | None = field(kw_only=True)
     """The live model; None if none can run here."""
+    row: DeltaGenerator = field(kw_only=True)
+    """The row of menus above the sections."""
 
 
 def branch_page(branch: Branch, *demos: Demo) -> Page:
@@ -93,10 +98,10 @@ def _live_section(
             _no_model(view, slug)
         else:
             _relative(view.system, view.spec)
-            if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
-                st.caption(f"{plain(view.spec.name)}: {plain_terms(view.spec.card.weaknesses[0])}")
             with sentences():
                 draw(view, view.spec)
+            if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
+                st.caption(f"{plain(view.spec.name)}: {plain_terms(view.spec.card.weaknesses[0])}")
         _foot(view, view.spec)
 
     return Section(slug, drawn, params, folder="branch")
@@ -109,13 +114,14 @@ def _choose(view: View) -> BranchView:
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
     _elsewhere(state.text(SYSTEM.name), systems)
-    with st.container(horizontal=True, vertical_alignment="bottom"):  # wraps on a narrow screen
+    row = st.container(horizontal=True, vertical_alignment="bottom")  # wraps on a narrow screen
+    with row:
         names = {slug: f"{system.name} ({system.year})" for slug, system in systems.items()}
         menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems))
         system = systems[menu.draw(state)]
         spec = _model(system, specs, state)
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
-    return BranchView(state, view.words, view.later, system=system, spec=spec)
+    return BranchView(state, view.words, view.later, system=system, spec=spec, row=row)
 
 
 def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System]) -> str:
@@ -176,11 +182,12 @@ def _relative(system: System, spec: CheckpointSpec) -> None:
 
 
 def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None:
-    """Draw the demo of the live model, and a menu if it has several."""
+    """Draw the demo of the live model; if it has several, a menu beside that of the models."""
     state = view.state
     offered = {demo.slug: demo for demo in demos if demo.fits(spec)}
     choice = DEMO.with_(options={slug: demo.words.title for slug, demo in offered.items()}, default="")
-    demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
+    with view.row:
+        demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
     with sentences():
         demo.draw(DemoView(state, demo.words, view.later, spec=spec))
     if more := _other_demos(demos, offered, view.system.slug, spec):
@@ -265,6 +272,8 @@ def _facts(view: BranchView) -> None:
 
 def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
     """Draw the model's card, and what can be downloaded."""
+    if bare() or presenting():
+        return
     st.divider()
     if spec is not None:
         with sentences():

@@ -11,6 +11,7 @@ count: an answer to an older click must not undo a newer one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -22,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from core.attention.views.page import data_url
 from core.errors import InputTooLong
 from core.settings import ASSETS, raised_with, settings
+from core.ui.page import NEWS
 
 MOST = 20_000
 """The longest list in a message."""
@@ -38,6 +40,10 @@ class Message(BaseModel):
 
 
 Sent = TypeVar("Sent", bound=Message)
+
+
+_FONT_SIZE = re.compile(r"font-size:\s*([\d.]+r?em|[\d.]+px)")
+"""A size of type, which the frame of a presentation does not let fall below ``--atlas-least``."""
 
 
 class Component(Generic[Sent]):
@@ -58,6 +64,7 @@ class Component(Generic[Sent]):
             for ending in ("html", "css", "js")
         )
         html, css, js = self.files
+        css = _FONT_SIZE.sub(r"font-size: max(\1, var(--atlas-least, 0px))", css)
         self.name, self.message = name, message
         self._mount = st.components.v2.component(f"atlas_{name}", html=html, css=css or None, js=js)
 
@@ -117,5 +124,6 @@ def framed(page: str, height: int, alt: str) -> None:
     contains the page itself, up to 16 MB, so the cache is cleared.
     """
     check_page(page)
+    st.session_state.setdefault(NEWS, alt)
     st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

@@ -161,7 +161,7 @@ def computed_panel(system: System) -> None:
     computed_table(system, system.default_size.name)
     with st.expander("Formulas"):
         for key in dict.fromkeys(line.formula for line in lines(system.slug, system.default_size.name)):
-            st.markdown(f"**{plain_terms(formulas()[key].name)}**")
+            st.subheader(plain_terms(formulas()[key].name), anchor=False)
             formula(key)
     deviations = differences([system])
     if not deviations:
@@ -169,6 +169,6 @@ def computed_panel(system: System) -> None:
     rows: list[Row] = [
         (row.size.name, row.size.published_as, f"{row.counted:,}", f"{row.share:+.1%}", row.why) for row in deviations
     ]
-    st.markdown(f"**{content('branch', 'costs').label('differences')}**")
+    st.subheader(content("branch", "costs").label("differences"), anchor=False)
     headings = ("Size", "Published", "Counted", "Difference", "Why")
     text_table(TextTable(headings, rows, caption="Differences", widths=(13, 15, 18, 13, 41), numeric=(2, 3)))

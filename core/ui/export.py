@@ -17,6 +17,7 @@ import streamlit as st
 from core.table import Table, cell_text
 from core.theme import THEMES, Name
 from core.ui.component import Component, Message
+from core.ui.page import presenting
 from core.ui.page import theme as page_theme
 
 MAX_ROWS, MAX_COLUMNS = 400, 45
@@ -47,6 +48,8 @@ def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip
         of: distinguishes several files of this kind side by side.
         tip: the button's tooltip.
     """
+    if presenting():
+        return
     ending, mime = _KINDS[kind]
     st.download_button(
         f"Download {kind}" + (f": {of}" if of else ""),
@@ -83,6 +86,8 @@ def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[
         alt: the text alternative; plain text.
         table: creates the table on request; None if the page offers it as a file of its own.
     """
+    if presenting():
+        return
     menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")
     if menu.open:
         with menu:

@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -29,7 +30,7 @@ from core import links
 from core.content import content
 from core.links import Value
 from core.ui.component import Component, Message
-from core.ui.page import plain, through_page_table
+from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -104,15 +105,49 @@ class PageState:
         return tuple(str(part) for part in value) if isinstance(value, tuple) else None
 
 
+class Presented(Message):
+    """Whether to present."""
+
+    on: bool
+
+
+PRESENTATION: Component[Presented] = Component("present", Presented)
+
+
+def read_mode(page: str) -> None:
+    """Take over from the visitor, or from an address that speaks, whether ``page`` is presented; before all else."""
+    asked = PRESENT in st.query_params
+    elsewhere = st.session_state.get(_PAGE) != page
+    said = PRESENTATION.sent(PRESENT + ".keys")
+    if said is not None:
+        st.session_state[PRESENT] = said.on
+    elif by_history() or (asked and (elsewhere or _LINKED in st.query_params)):
+        st.session_state[PRESENT] = asked
+    for slot in (MAIN_PICTURE, NEWS):
+        st.session_state.pop(slot, None)
+
+
+def mode_button() -> None:
+    """The button that begins or ends a presentation, with the keys that do the same.
+
+    The same component says to screen readers what the main picture shows, when that has changed.
+    """
+    on = presenting()
+    data = {"on": on, "label": "Exit (Esc)" if on else "Present", "news": st.session_state.get(NEWS, "")[:400]}
+    with st.container(key="atlas-present"):
+        PRESENTATION.draw(PRESENT + ".keys", data)
+
+
 def open_page(page: str) -> PageState:
     """The page's state for this run; a warning names each value of the link that was refused."""
     through_page_table()
-    query = st.query_params.to_dict()
-    linked = query.pop(_LINKED, None) is not None
+    address = st.query_params.to_dict()
+    linked = address.pop(_LINKED, None) is not None
+    query = {name: value for name, value in address.items() if name != PRESENT}  # that says how, not what is shown
     stored: _Stored | None = st.session_state.get(_slot(page))
     elsewhere = st.session_state.get(_PAGE) != page
     if stored is not None and elsewhere:
-        stored.sent = query
+        stored.sent = address
     if stored is not None and stored.shortest is None:
         stored.shortest = stored.link  # the run that read the link did not finish
     # A page opened from the sidebar has no query: the visitor returns to the last view of it.
@@ -124,7 +159,7 @@ def open_page(page: str) -> PageState:
             values,
             epoch=shown or st.session_state.get(_EPOCH, 0) + 1,
             link=query,
-            sent=query if stored is None else stored.sent,
+            sent=address if stored is None else stored.sent,
             # Where the browser shows the page already, its widgets may be ahead of its URL.
             shortest=None if shown is None else query,
             refused=tuple(refusal.sentence for refusal in refused),
@@ -150,9 +185,10 @@ def close_page(state: PageState) -> None:
         stored.shortest = query
     if stored.shortest != query:
         stored.link, stored.shortest, stored.refused = query, query, ()
-    if not stored.link == stored.sent == st.query_params.to_dict():
-        stored.sent = stored.link
-        st.query_params.from_dict(stored.link)
+    link = stored.link | ({PRESENT: "1"} if presenting() else {})
+    if not link == stored.sent == st.query_params.to_dict():
+        stored.sent = link
+        st.query_params.from_dict(link)
     _forget_older(state.page, state.epoch)
 
 
@@ -161,8 +197,13 @@ def page_link(
 ) -> None:
     """Draw a link to a view of the app, on another page or on this one; the session continues.
 
-    ``here`` is the page that the link is on, where :func:`open_page` has not run yet.
+    ``here`` is the page that the link is on, where :func:`open_page` has not run yet. In another page's frame the link
+    opens in a tab of its own, as links in Markdown do.
     """
+    if bare():
+        path = f"{base_path()}/{'' if page == 'home' else page}"
+        st.markdown(f"[{label}]({path}?{urlencode(query)})")
+        return
     mark = {_LINKED: ""} if page == (here or st.session_state.get(_PAGE)) else {}
     st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark})
 
@@ -265,11 +306,17 @@ def _older(key: str, page: str, epoch: int) -> bool:
 COPY: Component[Message] = Component("copy")
 
 
-def link_row(state: PageState) -> None:
-    """Draw the buttons that copy the link to this view and that reset the page."""
+def link_row(state: PageState, *, whole: bool = True) -> None:
+    """Draw the buttons that copy the link to this view, present it, and reset the page.
+
+    Args:
+        whole: whether a link can carry anything; else there is nothing to copy or to reset.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        COPY.draw(state.key("copy"))
-        if st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
+        if whole:
+            COPY.draw(state.key("copy"))
+        mode_button()
+        if whole and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
             st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
                 del st.session_state[name]  # also what survives links and Back, such as guesses

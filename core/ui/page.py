@@ -32,7 +32,29 @@ def accent(branch: str) -> str:
 
 def theme() -> Theme:
     """The theme of the visitor's page."""
-    return theme_of(st.context.theme.type == "dark")
+    own = theme_of(st.context.theme.type == "dark")
+    return own.strong if presenting() else own
+
+
+def bare() -> bool:
+    """Whether another page shows this one in a frame of its own, by Streamlit's ``?embed=true``: a section alone."""
+    return bool(st.context.is_embedded)
+
+
+PRESENT = "present"
+"""The parameter of a link that opens a view for a lecture hall, and the session's slot for it."""
+
+
+MAIN_PICTURE = "present.main"
+"""The session's slot for which of a presented section's figures is drawn: the first of a run."""
+
+NEWS = "frame.news"
+"""The session's slot for what the main picture of the run shows, in words."""
+
+
+def presenting() -> bool:
+    """Whether the section is drawn for a lecture hall: its picture and controls alone, in type of 28 pixels or more."""
+    return bool(st.session_state.get(PRESENT)) and not bare()
 
 
 def base_path() -> str:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.figures.enlarge import enlarged
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.links import PageState
+from core.ui.page import MAIN_PICTURE, NEWS, presenting
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -26,6 +28,9 @@ def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | Non
         alt: the text alternative.
         config: plotly's; by default without its toolbar.
     """
+    st.session_state.setdefault(NEWS, alt)
+    if presenting():
+        figure = enlarged(figure)
     return st.plotly_chart(figure, theme=None, key=key, alt=alt, config=config or {"displayModeBar": False}, **select)
 
 
@@ -57,9 +62,14 @@ class Panel:
 
     def draw(self, state: PageState, **select: Any) -> Any:
         """Draw heading, figure, note, downloads and the table; return the selection, if ``on_select`` is given."""
-        if self.heading:
-            st.markdown(f"**{self.title}**")
         key = self.key(state)
+        if presenting():
+            # A fragment that runs again draws the section's main picture, or another, as the whole run did.
+            main = st.session_state.setdefault(MAIN_PICTURE, self.slug) == self.slug
+            with st.container(key=f"atlas-{'main' if main else 'rest'}-{self.slug}"):
+                return chart(self.figure, width="stretch", key=key, alt=self.alt, **select)
+        if self.heading:
+            st.subheader(self.title, anchor=False)
         with st.container() if self.width is None else _scrolling(self.slug):
             selected = chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt, **select)
         if self.note:
@@ -86,6 +96,8 @@ def table_menu(table: Table | Callable[[], Table], title: str, key: str, file: s
     Args:
         file: names its download, if no figure beside it offers one.
     """
+    if presenting():
+        return
     menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
     if menu.open:
         with menu:

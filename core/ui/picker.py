@@ -44,7 +44,7 @@ def card_panel(spec: CheckpointSpec) -> None:
 def _card(spec: CheckpointSpec, card: Card) -> None:
     st.markdown(plain_terms(card.summary))
     if card.measures:
-        st.markdown("**Measured quality**")
+        st.subheader("Measured quality", anchor=False)
         rows = [
             {"measure": m.name, "value": with_unit(_digits(m.value), m.unit), "measured on": m.on}
             for m in card.measures
@@ -52,7 +52,7 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
         data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")
     for title, lines in (("Strengths", card.strengths), ("Weaknesses", card.weaknesses)):
         if lines:
-            st.markdown(f"**{title}**")
+            st.subheader(title, anchor=False)
             st.markdown("\n".join(f"- {plain_terms(line)}" for line in lines))
     _facts_table(
         spec,
@@ -81,7 +81,7 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
     points = read_curve(folder)
     if not points:
         return
-    st.markdown("**Learning curve**")
+    st.subheader("Learning curve", anchor=False)
     measures = list(dict.fromkeys(point.measure for point in points))
     measure = measures[0]
     if len(measures) > 1:

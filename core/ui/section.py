@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import runpy
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -24,14 +25,17 @@ from core.links import register
 from core.links.parameters import Choice, Parameter
 from core.settings import ROOT, settings
 from core.ui.glossary import begin_page, markdown, terms
-from core.ui.links import PageState, close_page, link_row, open_page, sections
+from core.ui.links import PageState, close_page, link_row, mode_button, open_page, read_mode, sections
 from core.ui.notices import error, sentences
-from core.ui.page import accent, theme, through_page_table
+from core.ui.page import accent, bare, presenting, theme, through_page_table
 from core.ui.param import Param
 
 _STYLE = """<style>
 :root { VARIABLES }
-[data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 3rem; max-width: 92rem; }
+[data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
+[data-testid="stApp"]:has([data-testid="stSidebar"][aria-expanded="true"]) [data-testid="stMainBlockContainer"] {
+  padding-top: 1.2rem; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
@@ -43,16 +47,44 @@ _STYLE = """<style>
 [data-testid="stColumn"]:has([data-testid="stMarkdownContainer"] table) { min-width: min(100%, 19rem); }
 [data-testid="stMarkdownContainer"]:has(> table) { overflow-x: auto; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
+:is(a, button, summary, [tabindex]):focus-visible {
+  outline: 2px solid var(--atlas-primary) !important; outline-offset: 2px; }
+[data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
+.st-key-atlas-title { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
-"""Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
+"""Beside the frame: a title for screen readers over each section, whose name the row of sections shows; a focus that
+one sees; small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
 of the dark theme, and page links, formulas and rows of choices that break where the screen ends. A column that holds a
 table goes below the one before it rather than become narrower than the table. The file of a table's own
 toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_table` makes text."""
+_BARE = """<style>
+[data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
+[data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
+  position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+.st-key-atlas-above { display: none; }
+</style>"""
+"""A section in another page's frame: the title is there for screen readers, the choices above keep their values."""
+_PRESENTED = """<style>
+html { font-size: max(32px, 2.5vw) !important; }
+:root { --atlas-least: 28px; --atlas-zoom: 2.25; }
+[data-testid="stMainBlockContainer"] { padding: .4rem 1.25rem 1rem; max-width: none; }
+[data-testid="stMain"] h2 { padding: 0; font-size: 1.1rem; }
+:is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"]),
+[data-testid="stMain"] :is([data-testid="stCaptionContainer"], [data-testid="stPageLink"], [data-testid="stExpander"],
+  [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], hr),
+[class*="st-key-atlas-rest"] { display: none !important; }
+[data-testid="stHtml"] * { font-size: 28px !important; }
+[data-testid="stMain"] :is(button, [role="radio"], [role="slider"]) { min-height: 44px; min-width: 44px; }
+.st-key-atlas-present { position: fixed; top: .3rem; right: .6rem; width: auto; z-index: 99; }
+.st-key-atlas-title { position: static; width: auto; height: auto; clip-path: none; }
+.st-key-atlas-line p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+</style>"""
+"""A section in a lecture hall: its picture and controls alone, legible from the last row."""
 
 
 def header(title: str, sentence: str, branch: str | None = None) -> None:
@@ -66,7 +98,10 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
     st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
     st.title(title, anchor=False)
-    markdown(sentence)
+    if bare() or presenting():
+        st.html(_BARE + _PRESENTED * presenting())
+    else:
+        markdown(sentence)
     try:
         settings()
     except SettingUnusable as fault:
@@ -87,6 +122,14 @@ _HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
 """A heading, to which Markdown would give an anchor that no link of the app uses."""
 
 
+_SENTENCE = re.compile(r"\A.*?[.?!][*_”)]*(?=\s|\Z)", re.DOTALL)
+
+
+def _first_sentence(text: str) -> str:
+    first = _SENTENCE.match(text)
+    return first[0] if first else text
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The page's state and the section's content, passed to the function that draws it."""
@@ -97,7 +140,12 @@ class View:
     """A slow task, run after the whole page is drawn, its link included."""
 
     def say(self, part: str, /, **values: str | int | float) -> None:
-        """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app."""
+        """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app.
+
+        Nothing in a presentation: it has room for one line, and the presenter can say the rest.
+        """
+        if presenting() and self.state.page != "about":
+            return
         text = terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values)))
         for number, piece in enumerate(_HEADING.split(text)):
             if number % 2:
@@ -111,6 +159,8 @@ class View:
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
         """Draw the formulas with their symbols and the paper, in a closed expander; ``how`` may label it."""
+        if presenting():
+            return
         with st.expander(self.words.front.get("how", "How it works")):
             for part in parts or ("How it works",):
                 self.say(part, **values)
@@ -124,6 +174,11 @@ class View:
             for name in ("Try", "Notice")
             if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
         ]
+        if presenting():
+            with st.container(key="atlas-line"):
+                for name, part in shown[:1]:
+                    st.markdown(terms(f"**{name}** {_first_sentence(self.words.part(part, **values))}"))
+            return
         for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
             column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
 
@@ -175,25 +230,32 @@ class Page:
     def run(self) -> None:
         """Draw the page for this run."""
         words = content(self.slug)
+        read_mode(self.slug)
+        framed = not (bare() or presenting())
         header(words.title, words.label("line"), self.branch)
         state = open_page(self.slug)
         later: list[Callable[[], None]] = []
         if not self.unavailable():
-            view = self.above(View(state, words))
-            first = self.opens(state) if self.opens else self.sections[0].slug
-            titles = {section.slug: section.words(self.slug).title for section in self.sections}
-            chosen = sections(state, titles, first) if len(titles) > 1 else first
+            with nullcontext() if framed else st.container(key="atlas-above"):
+                view = self.above(View(state, words))
+                first = self.opens(state) if self.opens else self.sections[0].slug
+                titles = {section.slug: section.words(self.slug).title for section in self.sections}
+                chosen = sections(state, titles, first) if len(titles) > 1 else first
             state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
             view = replace(view, words=section.words(self.slug))
+            with st.container(key="atlas-title"):
+                st.header(view.words.title, anchor=False)
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)
-            if self.below is not None:
+            if self.below is not None and framed:
                 self.below(view, section)
             later = view.later
-        if self.carried():
-            link_row(state)
+        if framed:
+            link_row(state, whole=bool(self.carried()))
+        elif presenting():
+            mode_button()
         close_page(state)
         for do in later:
             do()

@@ -71,6 +71,7 @@ def test_zero_is_the_ground_of_both_scales(look: Theme) -> None:
         assert dict(scale)[zero] == look.ground
         assert scale[-1][0] == 1.0
         assert [position for position, _ in scale] == sorted(position for position, _ in scale)
+    assert contrast(look.amounts[1][1], look.ground) >= 1.9, "a tenth of the scale cannot be told from zero"
 
 
 @BOTH

@@ -13,15 +13,15 @@ function drawn(kind, attributes, text) {
 
 const wide = (text) => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? 2 : 1), 0);
 
-function measure(data, room) {
-  const size = 12;
+function measure(data, room, least) {
+  const size = Math.max(12, least); // of a presentation's type
   const longest = (labels) => Math.max(1, ...labels.map(wide)) * size * LETTER;
-  const [left, slant] = [longest(data.rows) + 28, longest(data.cols)];
-  const [top, right] = [slant * Math.sin(TURN) + 30, Math.max(6, slant * Math.cos(TURN))];
-  const side = Math.max(3, Math.min(40, Math.floor((Math.min(room, 640) - left - right) / data.cols.length)));
+  const [left, slant] = [longest(data.rows) + size + 16, longest(data.cols)];
+  const [top, right] = [slant * Math.sin(TURN) + size + 18, Math.max(6, slant * Math.cos(TURN))];
+  const side = Math.max(3, Math.min(44, Math.floor((Math.min(room, 54 * size) - left - right) / data.cols.length)));
   return {
     size, left, top, side, width: left + side * data.cols.length + right, height: top + side * data.rows.length + 4,
-    every: Math.max(1, Math.ceil(13 / side)), // labels that would stand on each other are thinned out
+    every: Math.max(1, Math.ceil((size + 1) / side)), // labels that would stand on each other are thinned out
   };
 }
 
@@ -29,7 +29,8 @@ const allowed = (state, cell) => (state.data.bits[cell] === "1") !== state.flips
 
 function draw(state) {
   const { data, svg } = state;
-  const room = measure(data, state.root.clientWidth || 560);
+  const least = parseFloat(getComputedStyle(state.root).getPropertyValue("--atlas-least")) || 0;
+  const room = measure(data, state.root.clientWidth || 560, least);
   const { side, left, top, size } = room;
   const [rows, cols] = [data.rows.length, data.cols.length];
   state.room = room;
@@ -85,7 +86,7 @@ function draw(state) {
       class: i === k ? "here" : "", transform: `translate(${x} ${y}) rotate(-60)`, "font-size": size,
     }, name));
   });
-  parts.push(drawn("text", { class: "axis", x: left, y: 13, "font-size": size }, data.across + " →"));
+  parts.push(drawn("text", { class: "axis", x: left, y: size + 1, "font-size": size }, data.across + " →"));
   const down = `translate(4 ${top}) rotate(90)`;
   parts.push(drawn("text", { class: "axis", transform: down, "font-size": size }, data.down + " →"));
   svg.replaceChildren(...parts);

@@ -111,7 +111,7 @@ def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view
 
 def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None) -> None:
     """Draw the predictions with all heads and without the ablated ones."""
-    st.markdown(f"**{plain(question_of(spec, task))}**")
+    st.subheader(plain(question_of(spec, task)), anchor=False)
     changes = ablation.changes[:8]
     tokens, before, after = ([getattr(change, name) for change in changes] for name in ("token", "before", "after"))
     Panel(

@@ -64,7 +64,7 @@ def every_head(view: View) -> None:
     part = "Halves" if low and high else "One half"
     halves = view.words.part(part, count=len(scored), low=low_mean, high=high_mean)
     view.try_and_notice(score, halves=halves)
-    st.markdown("**Highest scores**")
+    st.subheader("Highest scores", anchor=False)
     text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
     _whole_table(score, heads, len(every), view)
     shown = {row.slug for row in heads}
@@ -170,7 +170,7 @@ def href(row: HeadRow) -> str:
 
 
 def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) -> None:
-    st.markdown(f"**{'All' if len(rows) == total else f'{len(rows)} of'} {total} heads**")
+    st.subheader(f"{'All' if len(rows) == total else f'{len(rows)} of'} {total} heads", anchor=False)
     table = heads_table(rows)
     columns: dict[str, Sequence[Any]] = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
     columns |= {

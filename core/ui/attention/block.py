@@ -210,7 +210,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
             _answers(lens, names),
         ).draw(state)
     with right:
-        st.markdown(f"**Probability and rank of “{plain(lens.answer)}”**")
+        st.subheader(f"Probability and rank of “{plain(lens.answer)}”", anchor=False)
         Panel(
             f"{spec.slug}-layer-path",
             f"{spec.name}: probability and rank of “{lens.answer}” after each layer",

@@ -62,7 +62,7 @@ def _run(view: DemoView, text: str, info: TaskInfo) -> TaskPrediction:
 def _chosen_task(view: DemoView, text: str, info: TaskInfo) -> bool:
     """Draw the predictions and the adapters' updates by layer; False while they are covered."""
     verdict = _run(view, text, info)
-    st.markdown(f"**{plain(info.question)}**")
+    st.subheader(plain(info.question), anchor=False)
     if info.without_mark:
         st.caption(f"Model input: {plain(verdict.read)}")
     if not view.uncovered(
@@ -104,7 +104,7 @@ def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
             adapters = alone = "covered"
         rows.append({"task": info.name, "adapters": adapters, "head alone": alone})
     if answered:  # else why not has been said above
-        st.markdown("**All tasks on this text**")
+        st.subheader("All tasks on this text", anchor=False)
         view.data_table("answers-of-all-tasks", rows)
 
 

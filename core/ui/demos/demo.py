@@ -259,10 +259,10 @@ def sample_pills(
     *boxes: Text,
     tag: str = "",
 ) -> str | None:
-    """Draw the pills above the boxes; return the name of the sample in the boxes, if any.
+    """Draw the menu of samples; return the name of the sample in the boxes, if any.
 
     :param samples: a text for each box, by the name on the pill; without names, the pill shows the first text.
-    :param boxes: the parameters of the boxes below, and the ``tag`` with which they are drawn.
+    :param boxes: the parameters of the boxes beside it, and the ``tag`` with which they are drawn.
     """
     named = samples if isinstance(samples, Mapping) else {plain(texts[0]): texts for texts in samples}
     slots = {f"{box.name}.{tag}" if tag else box.name: box for box in boxes}
@@ -276,9 +276,10 @@ def sample_pills(
             for slot, text in zip(slots, named[name], strict=True):
                 st.session_state[state.key(slot)] = text
 
-    st.pills(
-        label, list(named), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
-    )
+    with st.popover("Examples"):
+        st.pills(
+            label, list(named), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
+        )
     return marked
 
 

@@ -13,6 +13,7 @@ from core.figures.predictions import percent
 from core.language.fill_mask import MaskedText, predict, prepare, refill
 from core.language.probes import PROBES, ProbeResult, probabilities, run_probe
 from core.language.types import MaskPrediction, Token
+from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
 from core.ui.demos.masking import MASK, judge_of, label, mask_chips
 from core.ui.links import PageState
@@ -36,10 +37,12 @@ def draw(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if spec.offers("languages"):
         view.note("Languages")
-    marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = TEXT.with_(placeholder=view.words.label("placeholder")).draw(state, tag="mask")
+        marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
+        covered = switch(state)
     if marked is not None:
         view.note("Probe", probe=marked, asks=next(probe.asks for probe in PROBES if probe.name == marked))
-    text = TEXT.with_(placeholder=view.words.label("placeholder")).draw(state, tag="mask")
     with sentences():
         tokens = view.computed("", prepare, text).tokens
         mask = str(view.checkpoint.tokenizer.mask_token)
@@ -57,7 +60,7 @@ def draw(view: DemoView) -> None:
         for note in sentence.notes:
             st.caption(plain(note))
         judge = judge_of(sentence.tokens, predictions)
-        if view.uncovered(label(predictions), judge, sentence.text, sentence.positions):
+        if view.uncovered(label(predictions), judge, sentence.text, sentence.positions, on=covered):
             _pictures(view, sentence, predictions)
             view.try_and_notice()
             _all_probes(view)

@@ -58,13 +58,12 @@ def draw(view: DemoView) -> None:
         label, token = next(iter(codes.items()))
         others = ", ".join(other for other in codes.values() if other != token)
         view.note("Code", code=plain(label), others=plain(others))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Prompts", width="content")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        prompt = TEXT.draw(state, tag="prompt")
         samples = {name: (text,) for name, text in SAMPLES.items()}
         sample_pills(state, "Prompts to try", samples, TEXT, tag="prompt")
-    prompt = TEXT.draw(state, tag="prompt")
+        covered = switch(state)
     decoding = decoding_controls(state, LONG if spec.branch == "efficient" else LENGTH)
-    covered = switch(state)
     forced = by_hand(state, (spec.slug, prompt))
     with sentences():
         try:

@@ -127,7 +127,7 @@ def _by_position(view: DemoView, reading: Reading) -> None:
 def _reach(view: DemoView, reading: Reading) -> None:
     """Draw the distance of the farthest key, and the reach of information through several layers."""
     count = len(reading.furthest_influence)
-    st.markdown(f"**{view.words.label('reach')}**")
+    st.subheader(view.words.label("reach"), anchor=False)
     rows = [
         {
             "layers combined": "the top layer" if n == 1 else f"the top {n}",

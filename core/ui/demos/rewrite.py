@@ -138,7 +138,7 @@ def attention_panel(view: DemoView, alignment: Alignment, step: int) -> tuple[in
     """
     layers, heads = alignment.weights.shape[:2]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown(f"**{view.words.label('alignment')}**", width="stretch")
+        st.subheader(view.words.label("alignment"), anchor=False, width="stretch")
         layer = LAYER.with_(options=range(layers + 1), high=layers).draw(view.state)
         head = HEAD.with_(options=range(heads + 1), high=heads).draw(view.state)
     weights = figures.choose(alignment.weights, layer - 1 if layer else None, head - 1 if head else None)
@@ -335,7 +335,7 @@ def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: 
     if tasks is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
-    st.markdown(f"**{view.words.label('pivot')}**")
+    st.subheader(view.words.label("pivot"), anchor=False)
     with sentences():
         pivoted = view.computed(
             "translating-with-english-as-pivot", translate.translate_through_pivot, source_text, tasks, decoding

@@ -199,7 +199,7 @@ def continue_from(
     taken = next(i for i, option in enumerate(options) if option.id == now.token.id)
     sampling = decoding.strategy == "sample"
     processed = [option.processed for option in options] if sampling else None
-    st.markdown(f"**Step {step + 1}: candidates**")
+    st.subheader(f"Step {step + 1}: candidates", anchor=False)
     chart(
         prediction_bars(labels, chances, accent(branch), processed=processed, chosen=taken, theme=theme()),
         key=f"{key}.bars",
@@ -229,7 +229,7 @@ def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
         return
     now = steps[min(step, len(steps) - 1)]
     what = "Finished hypotheses" if now.finished else f"Hypotheses after step {now.index + 1}"
-    st.markdown(f"**{what}, best first**")
+    st.subheader(f"{what}, best first", anchor=False)
     data_table(
         [{"text": text, "sum of log-probabilities": score} for text, score in now.beams],
         "beams",

@@ -126,7 +126,7 @@ def _savings(view: DemoView) -> None:
     passes, vocabulary = model.config.num_hidden_layers, model.config.vocab_size
     narrow, wide = model.config.embedding_size, model.config.hidden_size
     factorized = vocabulary * narrow + narrow * wide
-    st.markdown(f"**{view.words.label('savings')}**")
+    st.subheader(view.words.label("savings"), anchor=False)
     full = "without sharing and factorization"
     rows = [
         {"": "layers", "here": f"1 × {layer:,}", full: f"{passes} × {layer:,} = {passes * layer:,}"},
@@ -190,7 +190,7 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, q
     numbers = {"layer": layer + 1, "head": head + 1, "tokens": len(parts.tokens)}
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
-            st.markdown(f"**{name}**")
+            st.subheader(name, anchor=False)
             ends = {"low": f"{values.min():.2f}", "high": f"{values.max():.2f}"}
             alt = view.words.part("Alt", name=name, **numbers, **ends)
             chart(
@@ -221,7 +221,7 @@ def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, qu
 def _without_parts(view: DemoView, text: str, masks: int) -> None:
     """Draw the predictions of the full model and without each component; they may be covered until a guess."""
     whole, *without = view.computed("predicting-without-each-component", predict_without_components, text)
-    st.markdown(f"**{view.words.label('without')}**")
+    st.subheader(view.words.label("without"), anchor=False)
     if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
         return
     shown = [Prediction("All three components", whole, {"left out": "nothing"})]

@@ -63,7 +63,7 @@ def _results(view: View, tree: Tree, greedy: Tree) -> None:
     """Draw the finished texts in order of rank, beside the greedy one."""
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in tree.results]
     title = view.words.label("results")
-    st.markdown(f"**{title}**")
+    st.subheader(title, anchor=False)
     text_table(TextTable(("Text", "Sum", "Rank"), rows, title, (42, 29, 29), (1, 2)))
     if tree.ids == greedy.ids:
         view.say("Greedy")

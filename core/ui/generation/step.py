@@ -238,7 +238,7 @@ def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
         for around in results
     ]
     title = view.words.part("Every", step=at + 1)
-    st.markdown(terms(f"**{title}**"))
+    st.subheader(terms(title), anchor=False)
     headings = ("Logits processor", "Candidates left", "Their probability before", "Entropy")
     text_table(TextTable(headings, rows, title, (34, 22, 22, 22), (1, 2, 3)))
     records = [

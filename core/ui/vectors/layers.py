@@ -135,7 +135,7 @@ def _words(view: View, measured: Measured) -> None:
     names = {slug: spec.name for slug, (spec, _) in measured.items() if precomputed.word_similarity(slug)}
     if not names:
         return
-    st.markdown(f"**{view.words.label('words')}**")
+    st.subheader(view.words.label("words"), anchor=False)
     slug = OF.with_(options=names).draw(view.state, tag=".".join(names))
     words = sorted(precomputed.word_similarity(slug), key=lambda word: word[2][-1])
     rows = [

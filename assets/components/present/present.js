@@ -1,0 +1,31 @@
+// The button that begins or ends a presentation, and its keys: P, and Escape while nothing else is open that it closes.
+
+const FIELDS = "textarea, select, [contenteditable=true], input:not([type=radio], [type=checkbox], [type=range])";
+const OPEN = "[role=dialog], [role=listbox][id], [data-testid=stPopoverBody], [data-baseweb=popover]";
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const button = parentElement.querySelector("button");
+  const state = parentElement.atlas || (parentElement.atlas = {});
+  Object.assign(state, { on: data.on, send: setTriggerValue });
+  button.textContent = data.label;
+  button.setAttribute("aria-keyshortcuts", data.on ? "Escape" : "p");
+  const said = parentElement.querySelector("[role=status]");
+  // What a page shows first is read with the page; news is what has changed.
+  if (state.news !== undefined && state.news !== data.news) said.textContent = data.news;
+  state.news = data.news;
+  button.onclick = () => state.send("sent", { on: !state.on });
+  if (state.listen) return;
+  state.listen = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
+    if (event.composedPath()[0].matches?.(FIELDS)) return;
+    const key = state.on ? event.key === "Escape" && !document.querySelector(OPEN) : event.key.toLowerCase() === "p";
+    if (key) state.send("sent", { on: !state.on });
+  };
+  // Before what the page itself closes with Escape has gone.
+  window.addEventListener("keydown", state.listen, true);
+  return () => {
+    window.removeEventListener("keydown", state.listen, true);
+    state.listen = null;
+  };
+}

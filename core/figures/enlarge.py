@@ -1,0 +1,102 @@
+"""A finished figure for a lecture hall: type of 28 pixels or more, and all that is measured in pixels grown with it.
+
+The figures themselves know nothing of it, so what is cached of them serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from core.figures.plot import Json
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+TYPE = 28
+"""Pixels of the smallest type."""
+_SCALE = TYPE / 13
+"""13 pixels is what the template writes."""
+SCREEN = 480
+"""Pixels of a screen of 1280 x 720 that title, line and controls leave to the picture."""
+_ROW, _LETTER, _ACROSS = 34, 17, 1_000
+"""Pixels that a line of type takes, a letter, and all names along the screen."""
+_PIXELS = frozenset(
+    (
+        *("standoff", "ticklabelstandoff", "xshift", "yshift", "ax", "ay", "borderpad", "thickness", "xpad", "ypad"),
+        *("l", "r", "t", "b", "pad", "arrowsize", "xgap", "ygap", "ticklen", "tracegroupgap", "entrywidth"),
+    )
+)
+"""Lengths in pixels, by the names that plotly has for them."""
+
+
+def enlarged(figure: go.Figure) -> go.Figure:
+    """A copy of ``figure`` in type of :data:`TYPE` pixels; a height that only spreads it out ends with the screen.
+
+    Named rows of bars stay as far apart as their names need. On an axis of a heat map as many names are left out as
+    overlap, and so are numbers that are wider than their cells.
+    """
+    import plotly.graph_objects as go
+
+    whole = _grown(figure.to_dict(), "")
+    layout = whole["layout"]
+    maps = any(trace["type"] == "heatmap" for trace in whole["data"])
+    rows = 0 if maps else len(_names(layout, whole["data"], "y"))
+    if "height" in layout:
+        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, 120 + _ROW * rows))
+    layout.pop("width", None)
+    if maps:
+        _thin(layout, "yaxis", (layout.get("height") or SCREEN) - 120)
+        _thin(layout, "xaxis", _ACROSS)
+        whole["data"] = [trace for trace in whole["data"] if _fits(trace, _ACROSS)]
+    return go.Figure(whole, skip_invalid=True)
+
+
+def _grown(node: Any, name: str) -> Any:
+    if isinstance(node, Mapping):
+        grown = {key: _size(value, name) if key == "size" else _grown(value, key) for key, value in node.items()}
+        if name == "line" and isinstance(node.get("width"), int | float):  # that of bars is in units of their axis
+            grown["width"] = node["width"] * _SCALE
+        return grown
+    if name in _PIXELS and isinstance(node, int | float) and not isinstance(node, bool):
+        return node * _SCALE
+    if isinstance(node, list | tuple) and node and isinstance(node[0], Mapping):
+        return [_grown(part, name) for part in node]
+    return node
+
+
+def _size(size: Any, owner: str) -> Any:
+    """Of a font, at least that of the hall; of a marker, as much larger as all else."""
+    if isinstance(size, Sequence) and not isinstance(size, str):
+        return [_size(one, owner) for one in size]
+    if not isinstance(size, int | float):
+        return size
+    return max(TYPE, size * _SCALE) if owner.endswith("font") else size * _SCALE
+
+
+def _names(layout: Json, traces: Sequence[Json], axis: str) -> Sequence[Any]:
+    """What stands along an axis, where those are names."""
+    ticks = layout.get(f"{axis}axis", {}).get("ticktext")
+    if ticks is not None:
+        return list(ticks)
+    return list(dict.fromkeys(one for trace in traces for one in _texts(trace.get(axis))))
+
+
+def _texts(values: Any) -> list[str]:
+    return [one for one in values if isinstance(one, str)] if isinstance(values, list | tuple) else []
+
+
+def _thin(layout: Json, axis: str, room: float) -> None:
+    """Leave out names of an axis that has ``room`` pixels."""
+    own = layout.get(axis, {})
+    if (at := own.get("tickvals")) is not None:
+        every = -(-len(at) * _ROW // int(room)) or 1
+        own |= {part: list(own[part])[::every] for part in ("tickvals", "ticktext") if own.get(part) is not None}
+
+
+def _fits(trace: Json, room: float) -> bool:
+    """Whether the texts of a trace, where that is all it draws, fit between their neighbors."""
+    if trace.get("mode") != "text":
+        return True
+    longest = max((len(str(text)) for text in trace.get("text") or ()), default=0)
+    return longest * _LETTER * len(set(trace["x"])) <= room

@@ -1,0 +1,22 @@
+"""axe-core on a page as it stands: what keeps somebody from reading or using it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from tests.browser.conftest import ROOT
+
+_SCRIPT = ROOT / "tests/vendor/axe-core-4.10.3/axe.min.js"
+_RUN = """
+async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+  .filter((found) => found.impact === "serious" || found.impact === "critical")
+  .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().join(" ")}: ${node.html.slice(0, 99)}`))
+"""
+
+
+def findings(page: Page) -> list[str]:
+    """The serious and critical findings, each with its element."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(_SCRIPT.read_text(encoding="utf-8"))
+    found: list[str] = page.evaluate(_RUN)
+    return found

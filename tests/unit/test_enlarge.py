@@ -1,0 +1,32 @@
+"""Figures for a lecture hall: their type and what is measured in pixels, and names that would overlap."""
+
+from __future__ import annotations
+
+from core.figures.enlarge import SCREEN, TYPE, enlarged
+from core.figures.plot import figure, scatter
+from core.theme import LIGHT
+
+
+def test_type_and_marks_grow_and_values_do_not() -> None:
+    small = figure(
+        LIGHT,
+        [
+            scatter([10, 20], [2, 3], "markers+text", text=["a", "b"], marker={"size": 10}, textfont={"size": 9}),
+            {"type": "bar", "x": [1, 2], "y": [3, 4], "width": 0.5},
+        ],
+        height=200,
+    )
+    large = enlarged(small)
+    assert (large.data[0].textfont.size, large.layout.template.layout.font.size) == (TYPE, TYPE)
+    assert large.data[0].marker.size == 10 * TYPE / 13
+    assert (list(large.data[0].x), large.data[1].width) == ([10, 20], 0.5)
+    assert large.layout.height == 200 * TYPE / 13
+    assert small.data[0].textfont.size == 9, "the figure itself stays as it is"
+
+
+def test_a_picture_ends_with_the_screen_unless_its_rows_have_names() -> None:
+    tall = figure(LIGHT, [scatter([1], [2], "markers")], height=900)
+    rows = [f"row {number}" for number in range(30)]
+    bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": rows}], height=900)
+    assert enlarged(tall).layout.height == SCREEN
+    assert enlarged(bars).layout.height >= 30 * TYPE
