@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -106,9 +106,9 @@ class PageState:
 
 
 class Presented(Message):
-    """Whether to present."""
+    """Which way the visitor wants the view from now on."""
 
-    on: bool
+    to: Literal["hall", "page"]
 
 
 PRESENTATION: Component[Presented] = Component("present", Presented)
@@ -120,7 +120,7 @@ def read_mode(page: str) -> None:
     elsewhere = st.session_state.get(_PAGE) != page
     said = PRESENTATION.sent(PRESENT + ".keys")
     if said is not None:
-        st.session_state[PRESENT] = said.on
+        st.session_state[PRESENT] = said.to == "hall"
     elif by_history() or (asked and (elsewhere or _LINKED in st.query_params)):
         st.session_state[PRESENT] = asked
     for slot in (MAIN_PICTURE, NEWS):

@@ -33,8 +33,10 @@ from core.ui.param import Param
 _STYLE = """<style>
 :root { VARIABLES }
 [data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
-[data-testid="stApp"]:has([data-testid="stSidebar"][aria-expanded="true"]) [data-testid="stMainBlockContainer"] {
+[data-testid="stApp"]:not(:has([data-testid="stExpandSidebarButton"])) [data-testid="stMainBlockContainer"] {
   padding-top: 1.2rem; }
+[data-testid="stHeader"] { background: transparent; pointer-events: none; }
+[data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
@@ -50,7 +52,8 @@ _STYLE = """<style>
 :is(a, button, summary, [tabindex]):focus-visible {
   outline: 2px solid var(--atlas-primary) !important; outline-offset: 2px; }
 [data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
-.st-key-atlas-title { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
@@ -66,14 +69,13 @@ _BARE = """<style>
 [data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
 [data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
   position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
-.st-key-atlas-above { display: none; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-above) { display: none; }
 </style>"""
 """A section in another page's frame: the title is there for screen readers, the choices above keep their values."""
 _PRESENTED = """<style>
 html { font-size: max(32px, 2.5vw) !important; }
 :root { --atlas-least: 28px; --atlas-zoom: 2.25; }
 [data-testid="stMainBlockContainer"] { padding: .4rem 1.25rem 1rem; max-width: none; }
-[data-testid="stMain"] h2 { padding: 0; font-size: 1.1rem; }
 :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"]),
 [data-testid="stMain"] :is([data-testid="stCaptionContainer"], [data-testid="stPageLink"], [data-testid="stExpander"],
   [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], hr),
@@ -81,7 +83,9 @@ html { font-size: max(32px, 2.5vw) !important; }
 [data-testid="stHtml"] * { font-size: 28px !important; }
 [data-testid="stMain"] :is(button, [role="radio"], [role="slider"]) { min-height: 44px; min-width: 44px; }
 .st-key-atlas-present { position: fixed; top: .3rem; right: .6rem; width: auto; z-index: 99; }
-.st-key-atlas-title { position: static; width: auto; height: auto; clip-path: none; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
+  position: static; width: auto; height: auto; overflow: visible; clip-path: none; }
+[data-testid="stMain"] h2 { margin: 0; padding: 0; font-size: 1.1rem; line-height: 1.2; }
 .st-key-atlas-line p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 </style>"""
 """A section in a lecture hall: its picture and controls alone, legible from the last row."""

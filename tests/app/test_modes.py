@@ -11,7 +11,8 @@ from tests.pages import ROOT, link, opened, protos, shown
 
 def framed(page: str, **query: str) -> AppTest:
     """A page as another one embeds it."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120, context={"is_embedded": True})
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.context = {"is_embedded": True}
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value
@@ -49,7 +50,7 @@ def test_a_presentation_lasts_until_it_is_ended() -> None:
         assert not at.get("download_button")
         assert link(at)["present"] == "1"
         at.text_area[0].set_value(text).run()
-    at.session_state["present.keys--sent"] = Presented(on=False)
+    at.session_state["present.keys--sent"] = Presented(to="page")
     at.run()
     assert "present" not in link(at)
     assert "Reset" in buttons(at)

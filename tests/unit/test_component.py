@@ -25,6 +25,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "masks": {"flips": [5, 35], "count": 3},
     "order": {"order": [2, 0, 1], "count": 1},
     "points": {"angles": [0, 359], "count": 7},
+    "present": {"to": "hall"},
     "timeline": {"until": 2019 * 12, "count": 3},
     "tree": {"node": "bert.encoder.layer.0-11.attention"},
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.figures.enlarge import SCREEN, TYPE, enlarged
 from core.figures.plot import figure, scatter
 from core.theme import LIGHT
@@ -18,9 +20,9 @@ def test_type_and_marks_grow_and_values_do_not() -> None:
     )
     large = enlarged(small)
     assert (large.data[0].textfont.size, large.layout.template.layout.font.size) == (TYPE, TYPE)
-    assert large.data[0].marker.size == 10 * TYPE / 13
+    assert large.data[0].marker.size == pytest.approx(10 * TYPE / 13)
     assert (list(large.data[0].x), large.data[1].width) == ([10, 20], 0.5)
-    assert large.layout.height == 200 * TYPE / 13
+    assert large.layout.height == pytest.approx(200 * TYPE / 13)
     assert small.data[0].textfont.size == 9, "the figure itself stays as it is"
 
 

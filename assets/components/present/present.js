@@ -8,19 +8,20 @@ export default function (component) {
   const button = parentElement.querySelector("button");
   const state = parentElement.atlas || (parentElement.atlas = {});
   Object.assign(state, { on: data.on, send: setTriggerValue });
+  const turn = () => state.send("sent", { to: state.on ? "page" : "hall" });
   button.textContent = data.label;
   button.setAttribute("aria-keyshortcuts", data.on ? "Escape" : "p");
   const said = parentElement.querySelector("[role=status]");
   // What a page shows first is read with the page; news is what has changed.
   if (state.news !== undefined && state.news !== data.news) said.textContent = data.news;
   state.news = data.news;
-  button.onclick = () => state.send("sent", { on: !state.on });
+  button.onclick = () => turn();
   if (state.listen) return;
   state.listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
     if (event.composedPath()[0].matches?.(FIELDS)) return;
     const key = state.on ? event.key === "Escape" && !document.querySelector(OPEN) : event.key.toLowerCase() === "p";
-    if (key) state.send("sent", { on: !state.on });
+    if (key) turn();
   };
   // Before what the page itself closes with Escape has gone.
   window.addEventListener("keydown", state.listen, true);
