@@ -22,6 +22,7 @@ net_util.get_external_ip = lambda: None
 
 GROUPS = {
     "Live": {
+        "transformer": ":material/hub:",
         "attention": ":material/grid_on:",
         "objectives": ":material/quiz:",
         "tokenizers": ":material/content_cut:",

@@ -27,6 +27,7 @@ TASKS = frozenset(
         "attention.capture": "capture capture_ids continued rewritten",
         "attention.inside.block": "block",
         "attention.inside.lens": "predictions_by_layer trajectory",
+        "attention.inside.overview": "overview",
         "attention.word_maps": "generate_answer maps_over_words word_attention",
         "efficiency.buckets": "compute_buckets",
         "language.adapters": "classify",

@@ -51,7 +51,7 @@ def test_what_a_link_asks_for_in_vain_is_said() -> None:
     assert widget(at.selectbox, "Layer").value == 1
     at = page(model="atlas-bert", step="no-such-step")
     assert "There is no step “no\\-such\\-step” in this block" in at.warning[0].value
-    assert title(at) == "Weights"
+    assert title(at) == "Token"
     at = page(model="atlas-bert", layer="2", step="embedding-position")
     assert "It shows “embedding\\-input”" in at.warning[0].value
     assert title(at) == "Input"
@@ -101,7 +101,7 @@ def test_the_lens_has_a_text_of_its_own() -> None:
     assert "**“france”**" in shown(at)
     widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
     assert "There is no mask in this text\\." in at.warning[0].value
-    assert title(at) == "Weights"  # the block is still there
+    assert title(at) == "Token"  # the block is still there
 
 
 def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_task() -> None:

@@ -12,7 +12,7 @@ from tests.words import words
 
 PAGES = (
     *("tokenizers", "calculators", "zoo", "compare", "timeline", "results", "sources", "glossary", "search"),
-    *("attention", "vectors", "generation", "objectives"),
+    *("attention", "vectors", "generation", "objectives", "transformer"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
 NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}}

@@ -95,7 +95,7 @@ def test_names_are_text(alone: Page) -> None:
 
 
 def test_a_block_is_walked_by_keyboard_and_leads_to_the_tree_and_back(visitor: Visitor) -> None:
-    page = visitor.open("/attention?tab=block&model=atlas-bert&layer=2&text=The+cat+sat")
+    page = visitor.open("/attention?tab=block&model=atlas-bert&layer=2&text=The+cat+sat&step=attention-weights")
     title = page.get_by_role("heading", level=3).first
     expect(title).to_have_text("Weights", timeout=4 * WAIT_MS)
     box = page.get_by_role("listbox", name="Steps of layer 2 of 4, Atlas BERT, encoder")

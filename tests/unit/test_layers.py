@@ -46,7 +46,8 @@ READS = {
     "trace": "import core.attention.trace",
     "looking inside": (
         "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
-        "import core.attention.architectures.recording, core.attention.architectures.vectors"
+        "import core.attention.architectures.recording, core.attention.architectures.vectors\n"
+        "import core.attention.inside.overview"
     ),
     "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.roles.headroles, core.attention.roles.relations",

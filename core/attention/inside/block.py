@@ -15,7 +15,7 @@ its lane until all steps that depend on it are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -92,8 +92,6 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
         NoAttentionMatrix: an architecture without a blueprint.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences, as usual.
     """
-    import torch
-
     layers = attention_layers(checkpoint)
     side = side or ("encoder" if "encoder" in layers else "decoder")
     own = layers.get(side, ())
@@ -101,40 +99,52 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
         raise OutOfRange(
             f"The {side} of {checkpoint.spec.name} has {len(own)} layers, counted from 0; there is no layer {layer}."
         )
-    plan = blueprint_of(own[layer])
-    inputs = inputs_of(checkpoint, text, task)
+    return blocks(checkpoint, inputs_of(checkpoint, text, task), side, (layer,), task)[0]
+
+
+def blocks(
+    checkpoint: Checkpoint, inputs: Mapping[str, Tensor], side: Side, numbers: Sequence[int], task: str | None = None
+) -> tuple[Block, ...]:
+    """The layers ``numbers`` (from 0) of one side, recorded in one forward pass over ``inputs`` (:func:`inputs_of`).
+
+    Raises:
+        NoAttentionMatrix, InputTooLong: as :func:`block`.
+    """
+    import torch
+
+    layers = attention_layers(checkpoint)
+    own, across = layers[side], layers.get("cross") if side == "decoder" else None
+    plan = blueprint_of(own[numbers[0]])
     names = {
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
     }
     check_size(checkpoint, max(map(len, names.values())))
-    attn = own[layer]
-    count = sum(1 for before in own[:layer] if before.module == attn.module)
-    crossing = layers["cross"][layer] if side == "decoder" and "cross" in layers else None
     recorder = Recorder(private_twin(checkpoint))
     adapted = task if checkpoint.spec.offers("classifies texts") else None
+    scenes = []
     with through(checkpoint, adapted, recorder.model):
-        scene = Scene(recorder, plan, attn, count, adapted)
-        _record_layer(scene, crossing)
+        for attn in (own[number] for number in numbers):
+            count = sum(1 for before in own[: attn.layer] if before.module == attn.module)
+            scenes.append((Scene(recorder, plan, attn, count, adapted), across[attn.layer] if across else None))
+            _record_layer(*scenes[-1])
         run_as_drawn(recorder, inputs)
+    reads = names["decoder_input_ids"] if across else names["input_ids"]
+    source = names["input_ids"] if across else ()
     with torch.inference_mode():
-        steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1))
-    reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
-    return Block(
-        attn.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps, plan.pre_norm
+        steps = [_steps(*scene, last=scene[0].attn.layer == len(own) - 1) for scene in scenes]
+    return tuple(
+        Block(scene.attn.stack.type, side, scene.attn.layer, len(own), reads, source, tuple(own_steps), plan.pre_norm)
+        for (scene, _), own_steps in zip(scenes, steps, strict=True)
     )
 
 
 def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dict[str, Tensor]:
     """The arguments of the forward pass for one text, with or without masks."""
-    import torch
-
     if checkpoint.spec.offers("rewrites"):
         task = task or tasks(checkpoint)[0].slug
         request = translate.prepare(checkpoint, text, task)
         steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_GENERATED)))
-        read = [*request.prompt, *(steps[-1].ids[:-1] if steps else ())]  # the last token is predicted, but not read
-        source = row_of(request.source)
-        return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
+        return pair_inputs(request, steps[-1].ids if steps else ())
     if checkpoint.spec.offers("continues"):
         ids = row_of(prompt_ids(checkpoint, text))
     elif checkpoint.spec.offers("detects replaced tokens"):
@@ -142,6 +152,15 @@ def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dic
     else:
         ids = row_of(prepare(checkpoint, text).ids)
     return {"input_ids": ids, **own_language(checkpoint.model, ids)}
+
+
+def pair_inputs(request: translate.Request, ids: Sequence[int]) -> dict[str, Tensor]:
+    """The arguments of an encoder-decoder's forward pass, whose output is ``ids``."""
+    import torch
+
+    source = row_of(request.source)
+    read = [*request.prompt, *ids[:-1]]  # the last token is predicted, but not read
+    return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
 
 
 def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:

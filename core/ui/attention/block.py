@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from core.attention.inside.block import Side
     from core.attention.inside.lens import LensTrajectory
 
-START = "attention-weights"
-"""The default step: every block has it, and it is the best known."""
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
 _SPARSE = ("sliding_window", "block_sparse")
@@ -105,7 +103,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     slugs = [wire.slug for wire in hang]
     slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
     if slot not in st.session_state:
-        wanted = state.text(STEP.name, START)
+        wanted = state.text(STEP.name, slugs[0])
         if wanted not in slugs:
             instead(state, f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
         st.session_state[slot] = wanted
@@ -113,7 +111,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     if click is not None and click.step in slugs:
         st.session_state[slot] = click.step
     shown = _nearest(str(st.session_state[slot]), slugs)
-    state.set(step=None if shown == START else shown)
+    state.set(step=None if shown == slugs[0] else shown)
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:
         label = f"Steps of layer {block.layer + 1} of {block.layers}, {spec.name}, {block.side}"
@@ -142,7 +140,7 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
     if wanted.startswith("end-"):
         return slugs[-1]
     near = wanted.removeprefix("cross-")
-    return near if near in slugs else START
+    return near if near in slugs else slugs[0]
 
 
 def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, label: str) -> dict[str, Any]:

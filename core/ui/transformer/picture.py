@@ -1,0 +1,226 @@
+"""The Transformer as one picture: a live model's run from tokens to the output distribution, stepped or played.
+
+The run is computed once for each model and text; steps, depth, layers, heads and tokens are chosen in the browser,
+which sends only where it stopped, for the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+import streamlit as st
+from pydantic import Field
+
+from core import checkpoints, session
+from core.attention.inside.overview import MAX_TOKENS, Lane, Overview, overview
+from core.checkpoints.spec import CheckpointSpec
+from core.links import parameters as link
+from core.ui.component import Component, Message, Position
+from core.ui.heads.text import TASK, WINDOW, draw_task, text_part
+from core.ui.links import instead, within
+from core.ui.page import BRANCH_TITLES, accent, base_path, theme
+from core.ui.param import Carried, Choice, Text
+from core.ui.picker import no_models
+from core.ui.section import Section, View
+from core.ui.transformer.data import first_head, first_position, run_data
+
+Slug = Annotated[str, Field(pattern=r"^[a-z-]+$", max_length=40)]
+Depth = Literal["idea", "tensors", "numbers"]
+Number = Annotated[int, Field(ge=1, le=1_000)]
+
+
+class Moved(Message):
+    """Where the visitor stopped; all numbers but positions from 1."""
+
+    step: Slug
+    depth: Depth
+    layer: Number
+    head: Number
+    position: Position
+    source: Position
+
+
+PICTURE = Component("transformer", Moved)
+SIDES = {side: BRANCH_TITLES[side] for side in ("encoder", "decoder", "encoder-decoder")}
+ARCHITECTURE = Choice(
+    name="architecture",
+    label="Architecture",
+    options=SIDES,
+    style="row",
+    width="stretch",
+    resets=("task", "window", "layer", "head", "position", "source"),
+)
+TEXT = Text(name="text", label="Text", resets=("window", "head", "position", "source"))
+DEPTHS: tuple[Depth, ...] = ("idea", "tensors", "numbers")
+DEPTH = Carried(name="depth", label="Depth", as_=link.Choice(None, DEPTHS))
+STEP = Carried(name="step", label="Step", as_=link.Choice())
+LAYER = Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 1_000))
+HEAD = Carried(name="head", label="Head", as_=link.Integer(None, 1, 1_000))
+POSITION = Carried(name="position", label="Position", as_=link.Integer(None, 1, MAX_TOKENS))
+SOURCE = Carried(name="source", label="Position in the source", as_=link.Integer(None, 1, MAX_TOKENS))
+
+_INPUT = ("tokens", "embeddings", "positions")
+_BLOCK = ("stream", "qkv", "scores", "mask", "weights", "mix", "add", "feed-forward", "blocks")
+_OUTPUT = ("output", "objective")
+STEPS = {
+    "encoder": ((*_INPUT, *_BLOCK, *_OUTPUT),),
+    "decoder": ((*_INPUT, *_BLOCK, *_OUTPUT),),
+    "encoder-decoder": ((*_INPUT, *_BLOCK), ("target", "causal", "cross", "decoder", *_OUTPUT)),
+}
+"""The steps of each lane of a picture, in order."""
+
+
+def models() -> dict[str, CheckpointSpec]:
+    """For each architecture the live model that the picture runs, as ``first.toml`` orders them."""
+    order = {slug: number for number, slug in enumerate(checkpoints.first("transformer"))}
+    fitting = [spec for spec in checkpoints.available() if spec.ready and _fits(spec)]
+    fitting.sort(key=lambda spec: order.get(spec.slug, len(order)), reverse=True)
+    chosen = {spec.family.side: spec for spec in fitting}
+    return {side: chosen[side] for side in SIDES if side in chosen}  # type: ignore[index]
+
+
+def _fits(spec: CheckpointSpec) -> bool:
+    """Dense attention and one stream."""
+    predicts = any(spec.offers(what) for what in ("predicts masked tokens", "continues", "rewrites"))
+    return predicts and spec.branch != "efficient" and not spec.offers("two streams")
+
+
+def no_model() -> bool:
+    """Whether no model is available; then say so."""
+    if missing := not models():
+        no_models()
+    return missing
+
+
+def transformer(view: View) -> None:
+    """Draw the section."""
+    state, here = view.state, models()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        side = ARCHITECTURE.with_(options={side: SIDES[side] for side in here}).draw(state)
+        spec = here[side]
+        with st.spinner(session.waiting("loading-the-model")):
+            session.checkpoint(spec.slug)
+        task = draw_task(spec, state) if side == "encoder-decoder" else None
+        text = TEXT.with_(default=view.words.front["samples"][side]).draw(state, tag=side)
+    shown = text.partition("[MASK]")[0] if side == "decoder" else text
+    if not shown.strip():
+        shown = text
+    part = text_part(spec, state, shown, task=task or "", answered=True, most=MAX_TOKENS)
+    run = session.computed("running-the-model", overview, spec.slug, part, task)
+    _draw(view, spec, side, run, part)
+    if shown != text:
+        view.note("Cut at the mask")
+    if run.masked_here:
+        view.note("Word masked")
+    lane = run.lanes[-1]
+    view.note("Model", model=spec.name, layers=lane.layers, heads=lane.heads, width=f"{_width(lane):,}")
+
+
+def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> None:
+    state, key = view.state, view.state.key(f"picture.{side}")
+    steps = [slug for lane in STEPS[side] for slug in lane]
+    if moved := PICTURE.sent(key):
+        places = {"step": moved.step, "depth": moved.depth, "layer": moved.layer, "head": moved.head}
+        state.set(**places, position=moved.position + 1, source=moved.source + 1)
+    step, lane = state.text(STEP.name, steps[0]), run.lanes[-1]
+    if step not in steps:
+        if not any(step in slugs for lanes in STEPS.values() for slugs in lanes):
+            instead(state, view.words.part("Unknown step"))
+        step = steps[0]
+    usual = {"layer": 1, "head": first_head(run) + 1, "position": first_position(run) + 1, "source": 1}
+    highest = {
+        "layer": max(lane.layers for lane in run.lanes),
+        "head": max(lane.heads for lane in run.lanes),
+        "position": len(lane.tokens),
+        "source": len(run.lanes[0].tokens),
+    }
+    now = {
+        name: within(state, name, state.number(name, usual[name]), 1, high, usual[name])
+        for name, high in highest.items()
+    }
+    depth = state.text(DEPTH.name, DEPTHS[0])
+    state.set(
+        step=None if step == steps[0] else step,
+        depth=None if depth == DEPTHS[0] else depth,
+        **{name: None if number == usual[name] else number for name, number in now.items()},
+    )
+    PICTURE.draw(
+        key,
+        component_data(view, spec, side, run, text)
+        | {
+            "now": now | {"step": step, "depth": depth},
+        },
+    )
+
+
+def component_data(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> dict[str, Any]:
+    """What the browser is given of a run, except what is chosen in it."""
+    colors = theme()
+    names = {"model": spec.slug, "text": text, "system": spec.system or "", "branch": spec.branch, "side": side}
+    return {
+        **run_data(run),
+        "architecture": side,
+        "steps": [
+            _step(view, slug, number, run, side, names) for number, slugs in enumerate(STEPS[side]) for slug in slugs
+        ],
+        "depths": view.words.front["depths"],
+        "label": view.words.part("Picture", model=spec.name),
+        "accent": accent(spec.branch),
+        "colors": {"differences": colors.differences, "amounts": colors.amounts},
+        "sign": f"{spec.slug} {side} {text} {colors.name} {[answer.ids for answer in run.answers]}",
+    }
+
+
+def _step(view: View, slug: str, number: int, run: Overview, side: str, names: Mapping[str, str]) -> dict[str, Any]:
+    words, lane = view.words, run.lanes[number]
+    sizes = _sizes(run, lane)
+    norm = "norm first" if lane.pre_norm else "norm last"
+    positions = any(name.endswith("position") for name in lane.embedding)
+    variants = [side, norm, *([] if positions else ["relative"])]
+    part = next((found for one in variants if words.has(found := f"{slug}: {one}")), slug)
+    shapes = f"{slug}: shapes relative" if part.endswith("relative") else f"{slug}: shapes"
+    return {
+        "slug": slug,
+        "lane": number,
+        "title": words.front["titles"][slug],
+        "text": words.part(part, **sizes),
+        "shapes": words.part(shapes, **sizes),
+        "doors": [
+            {"label": door["label"], "href": _href(door, names)}
+            for door in words.front["doors"].get(slug, ())
+            if names["system"] or "{system}" not in str(door)
+        ],
+    }
+
+
+def _href(door: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """The link of a door; ``names`` replace what stands in braces."""
+    query = {name: value.format_map(names) for name, value in door["query"].items()}
+    path = f"{base_path()}/{door['page'].format_map(names)}"
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _sizes(run: Overview, lane: Lane) -> dict[str, str]:
+    heads, inner = lane.block["attention-queries"].shape, lane.block["feed-forward-inner"].shape
+    numbers = {
+        "n": len(lane.tokens),
+        "source": len(run.lanes[0].tokens),
+        "width": _width(lane),
+        "heads": lane.heads,
+        "size": heads[-1],
+        "inner": inner[-1],
+        "layers": lane.layers,
+        "vocabulary": run.vocabulary,
+    }
+    return {name: f"{number:,}" for name, number in numbers.items()}
+
+
+def _width(lane: Lane) -> int:
+    return lane.block["attention-projected"].shape[-1]
+
+
+SECTION = Section(
+    "picture", transformer, (ARCHITECTURE, TEXT, TASK, WINDOW, DEPTH, STEP, LAYER, HEAD, POSITION, SOURCE)
+)

@@ -1,0 +1,93 @@
+"""The Transformer page: each architecture opens filled and bounded, links choose, and what cannot be is said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import links
+from core.content import content
+from core.ui.transformer.picture import STEPS, Moved
+from tests.pages import FEW, link, opened, protos, shown, widget
+
+MOST_BYTES = 200_000
+LONG = "The old man and the young girl went to the river because it was warm."
+
+
+def data(at: AppTest) -> dict[str, Any]:
+    """What the browser is given."""
+    (found,) = [proto for proto in protos(at, "bidi_component") if "architecture" in proto.json]
+    return dict(json.loads(found.json))
+
+
+@pytest.mark.parametrize("architecture", STEPS)
+def test_each_architecture_opens_filled_and_bounded(architecture: str) -> None:
+    at = opened("transformer", architecture=architecture)
+    assert not at.warning
+    assert not at.exception
+    run = data(at)
+    assert [step["slug"] for step in run["steps"]] == [slug for lane in STEPS[architecture] for slug in lane]
+    assert len(run["lanes"]) == len(STEPS[architecture])
+    assert run["answers"]
+    mask = run["lanes"][-1]["block"]["attention-mask"]["allowed"]
+    assert ("0" in mask) is (architecture != "encoder")
+    assert ("cross-attention-weights" in run["lanes"][-1]["block"]) is (architecture == "encoder-decoder")
+    for step in run["steps"]:
+        assert step["text"]
+        for door in step["doors"]:
+            page, _, query = door["href"].lstrip("/").partition("?")
+            values = {name: value for name, _, value in (pair.partition("=") for pair in query.split("&") if query)}
+            assert links.read(page, values)[1] == ()
+    widget(at.text_input, "Text").set_value(LONG).run()
+    assert not at.exception
+    assert len(json.dumps(data(at))) < MOST_BYTES
+
+
+def test_a_link_chooses_and_what_it_asks_in_vain_is_said() -> None:
+    at = opened("transformer", architecture="decoder", step="mask", depth="numbers", layer="2", head="3", position="4")
+    assert data(at)["now"] == {"step": "mask", "depth": "numbers", "layer": 2, "head": 3, "position": 4, "source": 1}
+    assert link(at)["step"] == "mask"
+    at = opened("transformer", step="no-such-step", layer="77", position="18")
+    said = " ".join(warning.value for warning in at.warning)
+    assert "begins at the first one" in said
+    assert "77" in said
+    assert data(at)["now"]["layer"] == 1
+
+
+def test_what_the_browser_sends_is_in_the_link() -> None:
+    at = opened("transformer")
+    key = next(key for key in at.session_state.filtered_state if "picture.encoder" in key).partition("--")[0]
+    at.session_state[f"{key}--sent"] = Moved(
+        step="weights", depth="tensors", layer=3, head=2, position=1, source=0, count=4
+    )
+    at.run()
+    assert link(at) == {"step": "weights", "depth": "tensors", "layer": "3", "head": "2", "position": "2"}
+
+
+def test_hostile_texts_get_a_picture_or_a_sentence() -> None:
+    at = opened("transformer")
+    for architecture in STEPS:
+        widget(at.get("button_group"), "Architecture").set_value(architecture).run()
+        for text in FEW.values():
+            widget(at.text_input, "Text").set_value(text).run()
+            assert not at.exception, text
+            assert at.warning or data(at)["answers"], text
+
+
+def test_a_text_without_a_mask_and_one_with_a_mask_for_a_decoder() -> None:
+    at = opened("transformer", text="The cat sat on the mat.")
+    assert "its last word is masked here" in shown(at)
+    assert data(at)["lanes"][0]["tokens"][-3] == "[MASK]"
+    at = opened("transformer", architecture="decoder", text="The cat sat on the [MASK] and slept.")
+    assert "reads only what comes before the mask" in shown(at)
+    assert data(at)["lanes"][0]["tokens"][-1] == "␣the"
+
+
+def test_every_step_has_its_words() -> None:
+    words = content("transformer", "picture")
+    slugs = {slug for lanes in STEPS.values() for lane in lanes for slug in lane}
+    assert slugs == set(words.front["titles"])
+    assert slugs >= set(words.front["doors"])
