@@ -14,7 +14,7 @@ from core.ui.transformer.picture import STEPS, Moved
 from tests.pages import FEW, link, opened, protos, shown, widget
 
 MOST_BYTES = 200_000
-LONG = "The old man and the young girl went to the river because it was warm."
+LONG = "The old man and the young girl went to the river because of it."
 
 
 def data(at: AppTest) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_a_link_chooses_and_what_it_asks_in_vain_is_said() -> None:
     at = opened("transformer", architecture="decoder", step="mask", depth="numbers", layer="2", head="3", position="4")
     assert data(at)["now"] == {"step": "mask", "depth": "numbers", "layer": 2, "head": 3, "position": 4, "source": 1}
     assert link(at)["step"] == "mask"
-    at = opened("transformer", step="no-such-step", layer="77", position="18")
+    at = opened("transformer", step="no-such-step", layer="77", position="16")
     said = " ".join(warning.value for warning in at.warning)
     assert "begins at the first one" in said
     assert "77" in said
@@ -59,8 +59,7 @@ def test_a_link_chooses_and_what_it_asks_in_vain_is_said() -> None:
 
 def test_what_the_browser_sends_is_in_the_link() -> None:
     at = opened("transformer")
-    key = next(key for key in at.session_state.filtered_state if "picture.encoder" in key).partition("--")[0]
-    at.session_state[f"{key}--sent"] = Moved(
+    at.session_state["transformer.1.picture.encoder--sent"] = Moved(
         step="weights", depth="tensors", layer=3, head=2, position=1, source=0, count=4
     )
     at.run()

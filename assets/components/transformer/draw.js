@@ -2,7 +2,7 @@
 // textContent. A part is a <g class="part"> that the step shown may light up; its place is kept for the camera.
 
 const SVG = "http://www.w3.org/2000/svg";
-const HEADER = 46; // above the rows: titles, shapes, the mask
+const HEADER = 44; // above the rows: titles, shapes, the mask
 const CELL = 4.5;
 const REACH = { norm: 20, plus: 30 };
 
@@ -70,14 +70,14 @@ function plan(view) {
     const x = {};
     let at = 4;
     const put = (name, width, gap) => { x[name] = { x: at, w: width }; at += width + (gap ?? 8); };
-    put("tokens", 98, 8);
+    put("tokens", 94, 8);
     put("token", 8 * CELL, lane.embedding["embedding-position"] ? 18 : 14);
     if (lane.embedding["embedding-position"]) put("position", 8 * CELL, 14);
     const begin = at;
     at += 12;
     if (lane.prenorm) put("norm1", REACH.norm, 6);
     put("qkv", 3 * 4 * CELL + 12, 6);
-    put("fan", pair ? 100 : 150, 2);
+    put("fan", pair ? 100 : 138, 2);
     put("mix", 4 * CELL, 2);
     put("add", REACH.plus, 2);
     if (!lane.prenorm) put("norm1", REACH.norm, 6);
@@ -88,19 +88,19 @@ function plan(view) {
       if (!lane.prenorm) put("normx", REACH.norm, 4);
     }
     if (lane.prenorm) put("norm2", REACH.norm, 4);
-    put("ffn", 84, 2);
+    put("ffn", 78, 2);
     put("add2", REACH.plus, lane.prenorm ? 0 : 2);
     if (!lane.prenorm) put("norm2", REACH.norm, 2);
     at += 6;
     x.frame = { x: begin, w: at - begin };
     at += 18;
     put("states", 8 * CELL, 14);
-    if (number === view.lanes.length - 1) put("output", 156, 0);
+    if (number === view.lanes.length - 1) put("output", 152, 0);
     return { lane, number, x, end: at };
   });
   const count = view.lanes.reduce((sum, lane) => sum + lane.tokens.length, 0);
   const pair = lanes.length > 1;
-  const row = Math.min(24, Math.max(pair ? 15 : 18, (pair ? 300 : 280) / count));
+  const row = Math.min(26, Math.max(pair ? 14.5 : 17, (pair ? 270 : 235) / count));
   let top = 4;
   lanes.forEach((one) => {
     one.top = top;
@@ -181,16 +181,17 @@ function fan(view, one, group, kind, box, keyY, mode, head, chosen) {
         const score = scores.at(layer, head, i, j);
         group.append(drawn("path", "link", { d: line(i, j), "stroke-width": (0.8 + 4 * Math.abs(score) / peak).toFixed(2),
           style: `stroke:${shade(view.data.colors.differences, 0.5 + score / (2.2 * peak))}` }));
-      } else if (strong && mode === "mask") {
-        group.append(drawn("path", "link", { d: line(i, j), "stroke-width": 1.4, "stroke-opacity": 0.9 }));
+      } else if (mode === "mask") {
+        group.append(drawn("path", "link", { d: line(i, j), "stroke-width": strong ? 1.8 : 1, "stroke-opacity": strong ? 1 : 0.2 }));
       } else if (strong ? weight > 0.002 : weight > 0.06 && mode === "weights") {
-        group.append(drawn("path", strong ? "link run" : "link", { d: line(i, j),
-          "stroke-width": (strong ? 0.7 + 5 * weight : 1).toFixed(2), "stroke-opacity": (strong ? 0.35 + 0.65 * weight : 0.22 * weight).toFixed(3) }));
+        group.append(drawn("path", "link", { d: line(i, j),
+          "stroke-width": (strong ? 0.8 + 6 * weight : 1).toFixed(2), "stroke-opacity": (strong ? 0.5 + 0.5 * weight : 0.3 * weight).toFixed(3) }));
       }
-      if (strong && view.depth === "numbers") {
+      const told = view.depth === "numbers" || (mode === "weights" && weight >= 0.1);
+      if (strong && told) {
         const text = mode === "mask" ? (may(i, j) ? "0" : "−∞") : !may(i, j) ? "0" : mode === "scores"
           ? number(scores.at(layer, head, i, j)) : share(weight);
-        if (mode !== "weights" || weight >= 0.005) group.append(drawn("text", "value", { x: left + 3, y: keyY(j) + 4 }, text));
+        if (mode !== "weights" || weight >= 0.005) group.append(drawn("text", "value", { x: left + 5, y: keyY(j) + 4 }, text));
       }
     }
   });
@@ -213,11 +214,11 @@ function maskOf(view, one, group, x, y, side, kind, text) {
   const step = one.lane.block[`${kind}-mask`];
   const keys = step.shape[step.shape.length - 1], queries = step.shape[step.shape.length - 2];
   cells(group, x, y, side, queries, keys, (i, j) => (step.allowed[i * keys + j] === "1" ? "var(--accent)" : "var(--back)"));
-  group.append(drawn("text", "small", { x: x + side + 5, y: y + side / 2 + 4 }, text));
+  text.forEach((line, i) => group.append(drawn("text", i ? "title" : "small", { x: x + side + 6, y: y + side / 2 - 3 + 15 * i }, line)));
 }
 
 function maskName(one, kind) {
-  if (kind === "cross-attention") return "all of the source";
+  if (kind === "cross-attention") return "all";
   return one.lane.block["attention-mask"].allowed.includes("0") ? "causal" : "bidirectional";
 }
 
@@ -234,7 +235,7 @@ function headsOf(view, one, group, kind, x, y, side, perRow) {
     mark.append(drawn("rect", "back", { x: at[0], y: at[1], width: side, height: side, fill: "transparent" }));
     cells(mark, at[0], at[1], side, queries, keys, (i, j) => {
       const weight = weights.at(Math.min(view.layer, one.lane.layers - 1), h, i, j);
-      return weight > 0.02 ? shade(view.data.colors.amounts, weight) : "";
+      return weight > 0.02 ? `color-mix(in srgb, var(--accent) ${Math.round(100 * weight ** 0.6)}%, var(--back))` : "";
     });
     group.append(mark);
   }
@@ -244,7 +245,7 @@ function chip(view, one, i, group) {
   const { lane, x } = one, token = lane.tokens[i];
   const main = one.number === view.lanes.length - 1;
   const chosen = i === (main ? view.position : view.source);
-  const predicted = main && view.data.answers.some((answer) => answer.position === i);
+  const predicted = view.lanes.length === 1 && view.data.answers.some((answer) => answer.position === i);
   const special = /^[<[].*[\]>]$/.test(token);
   const mark = drawn("g", ["clickable token", chosen && "selected", predicted && "predicted", special && "special"].filter(Boolean).join(" "), {
     role: "button", tabindex: chosen ? 0 : -1, "aria-pressed": String(chosen), "aria-label": `${token}, position ${i + 1}`,
@@ -293,7 +294,7 @@ function lane(view, one, root, parts, layout) {
   }
 
   const tokens = part("tokens", x.tokens);
-  title(view, one, tokens, x.tokens, main && layout.lanes.length > 1 ? "Output so far" : layout.lanes.length > 1 ? "Source" : "Tokens",
+  title(view, one, tokens, x.tokens, main && layout.lanes.length > 1 ? "Output" : layout.lanes.length > 1 ? "Source" : "Tokens",
     main && layout.lanes.length > 1 ? "target" : "tokens", `${n}`);
   for (let i = 0; i < n; i += 1) chip(view, one, i, tokens);
 
@@ -360,7 +361,7 @@ function lane(view, one, root, parts, layout) {
   const ended = Object.values(own.end);
   const within = active && (view.step === "blocks" || view.step === "decoder");
   const shown = within || !ended.length ? outOf(own, within ? layer : own.layers - 1) : { step: ended[ended.length - 1], layer: 0 };
-  title(view, one, states, x.states, main ? "States" : "Encoder output", main ? "output" : "blocks", "");
+  title(view, one, states, x.states, main ? "States" : "Output", main ? "output" : "blocks", "");
   column(view, one, states, x.states.x, shown.step, shown.layer);
 }
 
@@ -397,16 +398,17 @@ function masks(view, layout, root, parts) {
   if (layout.lanes.length === 1) {
     const [x, y] = [end.x.tokens.x, layout.below + 2];
     parts.mask = { group, box: { x, y, w: 130, h: layout.heads } };
-    maskOf(view, end, group, x, y, layout.heads, "attention", `mask: ${maskName(end, "attention")}`);
+    maskOf(view, end, group, x, y, layout.heads, "attention", ["mask:", maskName(end, "attention")]);
     return;
   }
   const [first] = layout.lanes;
-  const x = first.end + 26, room = first.bottom - first.top - HEADER + 20;
+  const x = first.end + 24, room = first.bottom - first.top - HEADER + 20;
   const side = Math.min(46, (room - 20) / 3);
   parts.mask = { group, box: { x, y: first.top, w: 190, h: room } };
-  group.append(drawn("text", "title", { x, y: first.top + 24 }, "Attention masks"));
-  [[first, "attention", "source"], [end, "attention", "output"], [end, "cross-attention", "output → source"]].forEach(([one, kind, what], k) => {
-    maskOf(view, one, group, x, first.top + 34 + k * (side + 7), side, kind, `${what}: ${maskName(one, kind)}`);
+  group.append(drawn("text", "title", { x, y: first.top + 12 }, "Attention masks"));
+  group.append(drawn("text", "small", { x, y: first.top + 26 }, "query → key"));
+  [[first, "attention", "source → source"], [end, "attention", "output → output"], [end, "cross-attention", "output → source"]].forEach(([one, kind, what], k) => {
+    maskOf(view, one, group, x, first.top + 34 + k * (side + 7), side, kind, [what, maskName(one, kind)]);
   });
 }
 
@@ -424,12 +426,12 @@ function heads(view, layout, root, parts) {
     return;
   }
   const [first] = layout.lanes;
-  const x = first.end + 216, room = layout.width - x - 4;
+  const x = first.end + 204, room = layout.width - x - 4;
   parts.heads = { group, box: { x, y: first.top, w: room, h: first.bottom - first.top } };
-  const named = kind === "attention" ? `Heads, ${one.lane.side}` : "Heads, cross-attention";
-  group.append(drawn("text", "title", { x, y: first.top + 24 }, named));
+  group.append(drawn("text", "title", { x, y: first.top + 12 }, "Heads"));
+  group.append(drawn("text", "small", { x, y: first.top + 26 }, kind === "attention" ? `${one.lane.side}, attention` : kind));
   const across = Math.ceil(Math.sqrt(one.lane.heads));
-  headsOf(view, one, group, kind, x, first.top + 34, Math.min(56, room / across - 6), across);
+  headsOf(view, one, group, kind, x, first.top + 34, Math.min(54, room / across - 6), across);
 }
 
 function ties(view, layout, root, parts) {

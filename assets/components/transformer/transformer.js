@@ -17,6 +17,7 @@ const LIT = {
 
 function lit(view) {
   const step = view.data.steps[view.at];
+  if (step.slug === "overview") return new Set(Object.keys(view.parts));
   const own = view.lanes[step.lane];
   const names = [...LIT[step.slug]];
   if (step.slug === "positions" && !own.embedding["embedding-position"]) names.splice(0, names.length, "fan");
@@ -77,7 +78,7 @@ function rowsOf(view) {
   const before = intoBlock(own, layer);
   const answer = view.data.answers.find((each) => each.position === view.position) || view.data.answers[0];
   switch (step.slug) {
-    case "tokens": case "target": case "objective":
+    case "overview": case "tokens": case "target": case "objective":
       return { head: ["token", "position", "id"], rows: own.tokens.map((token, i) => [token, i + 1, own.ids[i]]), chosen };
     case "embeddings": case "positions": return vectors(Object.entries(own.embedding).map(([slug, entry]) => [slug.replace("embedding-", ""), entry, 0]));
     case "stream": return vectors([["into the block", before.step, before.layer], ["after attention", named("attention-residual"), layer], ["after feed-forward", named("feed-forward-residual"), layer]]);
@@ -128,7 +129,7 @@ function table(view) {
 function words(view) {
   const step = view.data.steps[view.at];
   const put = (place, text) => { if (place.textContent !== text) place.textContent = text; };
-  put(view.root.querySelector("h3"), `${view.at + 1}. ${step.title}`);
+  put(view.root.querySelector("h3"), `${view.at + 1} of ${view.data.steps.length}. ${step.title}`);
   put(view.root.querySelector(".text p"), step.text);
   const shapes = view.root.querySelector(".shapes");
   shapes.hidden = view.depth === "idea";
@@ -138,7 +139,6 @@ function words(view) {
     link.href = door.href;
     return link;
   }));
-  put(view.root.querySelector(".where"), `${view.at + 1} / ${view.data.steps.length}`);
   view.root.querySelector(".back").disabled = view.at === 0;
   view.root.querySelector(".next").disabled = view.at === view.data.steps.length - 1;
   put(view.root.querySelector(".play"), view.timer ? "Pause" : "Play");

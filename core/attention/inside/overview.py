@@ -34,7 +34,7 @@ from core.language.types import Decoding, MaskPrediction
 if TYPE_CHECKING:
     from torch import Tensor
 
-MAX_TOKENS = 18
+MAX_TOKENS = 16
 """The most tokens of a side."""
 FIRST, FIRST_OF_HEAD = 8, 4
 """Values kept of a vector, and of a head's vector."""

@@ -55,12 +55,11 @@ def first_position(run: Overview) -> int:
 
 def first_head(run: Overview) -> int:
     """The head (from 0) that the picture opens with: of the first block, the one whose predicting position attends most
-    to an ordinary token other than itself, so that there is something to see."""
+    to a token that is neither itself, nor its neighbor, nor at an end: there is something to see."""
     lane, row = run.lanes[-1], first_position(run)
     weights = lane.block[slug("attention", "weights")].values[0, :, row].copy()  # (H, n)
-    weights[:, row] = 0
-    if weights.shape[-1] > 2:
-        weights[:, [0, -1]] = 0
+    weights[:, max(row - 1, 0) : row + 2] = 0
+    weights[:, [0, -1]] = 0
     return int(weights.max(-1).argmax())
 
 

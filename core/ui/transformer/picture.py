@@ -18,7 +18,7 @@ from core.attention.inside.overview import MAX_TOKENS, Lane, Overview, overview
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.ui.component import Component, Message, Position
-from core.ui.heads.text import TASK, WINDOW, draw_task, text_part
+from core.ui.heads.text import TASK, WINDOW, task_names, text_part
 from core.ui.links import instead, within
 from core.ui.page import BRANCH_TITLES, accent, base_path, theme
 from core.ui.param import Carried, Choice, Text
@@ -61,7 +61,7 @@ HEAD = Carried(name="head", label="Head", as_=link.Integer(None, 1, 1_000))
 POSITION = Carried(name="position", label="Position", as_=link.Integer(None, 1, MAX_TOKENS))
 SOURCE = Carried(name="source", label="Position in the source", as_=link.Integer(None, 1, MAX_TOKENS))
 
-_INPUT = ("tokens", "embeddings", "positions")
+_INPUT = ("overview", "tokens", "embeddings", "positions")
 _BLOCK = ("stream", "qkv", "scores", "mask", "weights", "mix", "add", "feed-forward", "blocks")
 _OUTPUT = ("output", "objective")
 STEPS = {
@@ -102,7 +102,10 @@ def transformer(view: View) -> None:
         spec = here[side]
         with st.spinner(session.waiting("loading-the-model")):
             session.checkpoint(spec.slug)
-        task = draw_task(spec, state) if side == "encoder-decoder" else None
+        task = None
+        if side == "encoder-decoder":
+            with st.popover(TASK.label):
+                task = TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
         text = TEXT.with_(default=view.words.front["samples"][side]).draw(state, tag=side)
     shown = text.partition("[MASK]")[0] if side == "decoder" else text
     if not shown.strip():
