@@ -42,7 +42,7 @@ function target(view) {
   const from = Math.min(...boxes.map((box) => box.x)), to = Math.max(...boxes.map((box) => box.x + box.w));
   const top = Math.min(...boxes.map((box) => box.y)), bottom = Math.max(...boxes.map((box) => box.y + box.h));
   const clamp = (value, most) => Math.min(Math.max(value, 0), Math.max(0, most));
-  const [x, y] = view.centre || [to - from > w ? from - 8 + w / 2 : (from + to) / 2, (top + bottom) / 2];
+  const [x, y] = view.center || [to - from > w ? from - 8 + w / 2 : (from + to) / 2, (top + bottom) / 2];
   return [clamp(x - w / 2, width - w), clamp(y - h / 2, height - h), w, h];
 }
 
@@ -174,7 +174,7 @@ function send(view) {
 
 function go(view, at) {
   view.at = Math.min(Math.max(at, 0), view.data.steps.length - 1);
-  view.centre = null;
+  view.center = null;
   draw(view);
   send(view);
 }
@@ -212,7 +212,7 @@ function play(view) {
 
 function zoom(view, by) {
   view.zoom = by ? Math.min(4, Math.max(1, view.zoom * by)) : 1;
-  if (view.zoom === 1) view.centre = null;
+  if (view.zoom === 1) view.center = null;
   camera(view);
 }
 
@@ -260,7 +260,7 @@ function dragging(view) {
     const [dx, dy] = [(event.clientX - from.x) * scale, (event.clientY - from.y) * scale];
     if (Math.hypot(dx, dy) < 6) return;
     from.moved = view.dragged = true;
-    view.centre = [from.box[0] + from.box[2] / 2 - dx, from.box[1] + from.box[3] / 2 - dy];
+    view.center = [from.box[0] + from.box[2] / 2 - dx, from.box[1] + from.box[3] / 2 - dy];
     camera(view, true);
   };
   view.stage.onpointerup = view.stage.onpointerleave = () => { from = null; setTimeout(() => { view.dragged = false; }); };
