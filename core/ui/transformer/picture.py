@@ -125,8 +125,8 @@ def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str)
     state, key = view.state, view.state.key(f"picture.{side}")
     steps = [slug for lane in STEPS[side] for slug in lane]
     if moved := PICTURE.sent(key):
-        places = {"step": moved.step, "depth": moved.depth, "layer": moved.layer, "head": moved.head}
-        state.set(**places, position=moved.position + 1, source=moved.source + 1)
+        state.set(step=moved.step, depth=moved.depth, layer=moved.layer, head=moved.head)
+        state.set(position=moved.position + 1, source=moved.source + 1)
     step, lane = state.text(STEP.name, steps[0]), run.lanes[-1]
     if step not in steps:
         if not any(step in slugs for lanes in STEPS.values() for slugs in lanes):
