@@ -21,6 +21,9 @@ net_util.get_external_ip = lambda: None
 
 
 GROUPS = {
+    "Learn": {
+        "lessons": ":material/school:",
+    },
     "Live": {
         "transformer": ":material/hub:",
         "attention": ":material/grid_on:",

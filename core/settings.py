@@ -6,6 +6,7 @@ variable                    default    meaning
 ``ATLAS_HUB``               ``off``    ``on`` offers published checkpoints of the Hugging Face Hub for download
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
 ``ATLAS_CONTENT_DIR``       (none)     a folder whose files replace single files of ``assets/content``
+``ATLAS_LESSONS_DIR``       (none)     a folder of lessons that the host adds (`core.lessons.lesson`)
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models and results share; least recently used ones are evicted
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
     hub: Literal["off", "on"] = "off"
     checkpoint_dir: Path | None = None
     content_dir: Path | None = None
+    lessons_dir: Path | None = None
     memory_mb: int = Field(default=2048, ge=64, le=100_000_000)
     threads: int | None = Field(default=None, ge=1, le=256)
     engine: Literal["process", "ray"] = "process"

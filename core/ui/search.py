@@ -28,6 +28,7 @@ _KINDS = {
     "Term": "Terms",
     "Demo": "Demos",
     "Page": "Pages",
+    "Lesson": "Lessons",
     "Table": "Tables",
     "Model": "Live models",
     "Correction": "Corrections",

@@ -1,0 +1,326 @@
+"""The answers to a lesson's questions: named computations, run when somebody answers, never written as constants.
+
+A lesson's file names a kind and its arguments, ``check = { kind = "prediction", model = "minilm", text = "..." }``.
+Layers and heads count from 1, as in links. An answer is a text or a number; ``largest``, ``smallest`` and ``same``
+compare the answers of other checks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core import engine
+from core.errors import InputUnusable, OutOfRange
+
+if TYPE_CHECKING:
+    from core.attention.trace import AttentionMap
+    from core.checkpoints.spec import Part
+    from core.language.types import MaskPrediction
+
+Answer = str | int | float
+Short = Annotated[str, Field(max_length=2_000)]
+Count = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class Check(BaseModel, ABC):
+    """One computation with its arguments."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """Compute it.
+
+        Raises:
+            AtlasError: the model, or an argument, does not allow it.
+        """
+
+    def models(self) -> tuple[str, ...]:
+        """The live models that it runs."""
+        return ()
+
+
+class ModelCheck(Check, ABC):
+    """One that runs a live model over a text."""
+
+    model: Short
+    text: Short
+
+    def models(self) -> tuple[str, ...]:
+        return (self.model,)
+
+
+class _Masked(ModelCheck, ABC):
+    def best(self, k: int) -> MaskPrediction:
+        """The ``k`` most probable tokens at the first mask."""
+        from core.language.fill_mask import predict, prepare
+
+        return engine.run(predict, self.model, prepare(engine.checkpoint(self.model), self.text), k)[0]
+
+
+class Prediction(_Masked):
+    """The most probable token at the first mask of the text."""
+
+    kind: Literal["prediction"]
+
+    def answer(self) -> str:
+        return self.best(1).tokens[0].strip()
+
+
+class Probability(_Masked):
+    """The probability, from 0 to 1, of a token at the first mask; 0 below the thousand most probable ones."""
+
+    kind: Literal["probability"]
+    token: Short
+
+    def answer(self) -> float:
+        best = self.best(1_000)
+        return dict(zip((token.strip() for token in best.tokens), best.probabilities, strict=True)).get(self.token, 0.0)
+
+
+class Continuation(ModelCheck):
+    """What a causal model generates after the text."""
+
+    kind: Literal["continuation"]
+    tokens: Annotated[int, Field(ge=1, le=64)] = 1
+    strategy: Literal["greedy", "beam"] = "greedy"
+    beams: Annotated[int, Field(ge=2, le=8)] = 4
+    code: Short | None = None
+    """The control code, for a model that has some."""
+
+    def answer(self) -> str:
+        from core.language.generate import generate
+        from core.language.types import Decoding
+
+        decoding = Decoding(strategy=self.strategy, beams=self.beams, max_new_tokens=self.tokens)
+        steps = list(engine.stream(generate, self.model, self.text, decoding, code=self.code))
+        return steps[-1].text.strip() if steps else ""
+
+
+class Rewrite(ModelCheck):
+    """What an encoder-decoder generates for the text and a task."""
+
+    kind: Literal["rewrite"]
+    task: Short
+
+    def answer(self) -> str:
+        from core.language.translate import rewrite
+        from core.language.types import Decoding
+
+        steps = list(engine.stream(rewrite, self.model, self.text, self.task, Decoding(max_new_tokens=64)))
+        return steps[-1].text.strip() if steps else ""
+
+
+class _Attention(ModelCheck, ABC):
+    """A row of a head: the weights of one query. For an encoder-decoder, those of its encoder."""
+
+    layer: Count
+    head: Count
+    query: Short
+    """A token of the text as the map labels it, such as ``␣fox`` or ``##ing``."""
+
+    def row(self) -> tuple[AttentionMap, list[float]]:
+        """The map, and the weights of the row."""
+        from core.attention.capture import capture
+        from core.attention.trace import check_head
+
+        own = engine.run(capture, self.model, self.text).own
+        check_head(own, self.layer - 1, self.head - 1)
+        return own, own.weights[self.layer - 1, self.head - 1, _position(own.query_tokens, self.query)].tolist()
+
+
+class Attended(_Attention):
+    """The token that a query assigns the largest weight to."""
+
+    kind: Literal["attended"]
+
+    def answer(self) -> str:
+        own, row = self.row()
+        return own.key_tokens[max(range(len(row)), key=row.__getitem__)]
+
+
+class Weight(_Attention):
+    """The attention weight of a query and a key."""
+
+    kind: Literal["weight"]
+    key: Short
+
+    def answer(self) -> float:
+        own, row = self.row()
+        return row[_position(own.key_tokens, self.key)]
+
+
+class Ablated(ModelCheck):
+    """The most probable answer after the ablation of heads, each ``[layer, head]``."""
+
+    kind: Literal["ablated"]
+    heads: Annotated[list[Annotated[list[Count], Field(min_length=2, max_length=2)]], Field(max_length=200)]
+
+    def answer(self) -> str:
+        from core.attention.ablation.ablate import Head, ablate_heads
+
+        off = [Head("encoder", layer - 1, head - 1) for layer, head in self.heads]
+        return engine.run(ablate_heads, self.model, self.text, off).after.tokens[0].strip()
+
+
+class Replaced(ModelCheck):
+    """The token that a discriminator most probably takes for a replaced one."""
+
+    kind: Literal["replaced"]
+
+    def answer(self) -> str:
+        from core.language.replaced import detect
+
+        found = engine.run(detect, self.model, self.text)
+        ordinary = [i for i, token in enumerate(found.after) if not token.special]
+        return found.after[max(ordinary, key=found.probabilities.__getitem__)].text.strip()
+
+
+class Follows(Check):
+    """The probability, from 0 to 1, that the second sentence follows the first, by a sentence-pair head."""
+
+    kind: Literal["follows"]
+    model: Short
+    first: Short
+    second: Short
+
+    def models(self) -> tuple[str, ...]:
+        return (self.model,)
+
+    def answer(self) -> float:
+        from core.language.pairs import score_pair
+
+        pairs: tuple[str, Part] = (self.model, "pairs")
+        return engine.run(score_pair, pairs, self.first, self.second).probability
+
+
+class Tokens(Check):
+    """The number of tokens of a text, without special tokens; the tokenizer is named as on the page Tokenizers."""
+
+    kind: Literal["tokens"]
+    tokenizer: Short
+    text: Short
+
+    def answer(self) -> int:
+        from core.tokenizers.cut import cut
+        from core.tokenizers.known import known
+
+        info = next((info for info in known() if info.slug == self.tokenizer), None)
+        if info is None:
+            raise OutOfRange(f"There is no tokenizer “{self.tokenizer[:40]}” here.")
+        return len(cut(info, self.text).tokens)
+
+
+class Parameters(Check):
+    """The parameters of a system of the catalogue, counted in its module tree; tied tensors once."""
+
+    kind: Literal["parameters"]
+    system: Short
+    size: Short | None = None
+
+    def answer(self) -> int:
+        from core.anatomy.store import tree
+
+        return tree(self.system, self.size).parameters
+
+
+class Scores(Check):
+    """The number of scores of an attention mask, named as in a link to *Attention masks*, over so many tokens."""
+
+    kind: Literal["scores"]
+    pattern: Short
+    tokens: Count
+
+    def answer(self) -> int:
+        from core import patterns
+        from core.attention.masks.axes import Axes
+        from core.attention.masks.kinds import read
+
+        names = ("",) * self.tokens
+        return patterns.count(read(self.pattern).pattern(Axes("text", names, names, 0)), self.tokens)
+
+
+class _Compared(Check, ABC):
+    of: Annotated[dict[Short, AnyCheck], Field(min_length=2, max_length=8)]
+    """What is compared, by the option that names it."""
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(model for check in self.of.values() for model in check.models())
+
+    def numbers(self) -> dict[str, float]:
+        """Each answer, which must be a number."""
+        answers = {label: check.answer() for label, check in self.of.items()}
+        if texts := [label for label, answer in answers.items() if isinstance(answer, str)]:
+            raise InputUnusable(f"“{texts[0][:40]}” is answered by a text, and only numbers have an order.")
+        return {label: float(answer) for label, answer in answers.items()}
+
+
+class Largest(_Compared):
+    """The option whose number is the largest."""
+
+    kind: Literal["largest"]
+
+    def answer(self) -> str:
+        numbers = self.numbers()
+        return max(numbers, key=numbers.__getitem__)
+
+
+class Smallest(_Compared):
+    """The option whose number is the smallest."""
+
+    kind: Literal["smallest"]
+
+    def answer(self) -> str:
+        numbers = self.numbers()
+        return min(numbers, key=numbers.__getitem__)
+
+
+class Ratio(_Compared):
+    """The first number divided by the second."""
+
+    kind: Literal["ratio"]
+
+    def answer(self) -> float:
+        first, second, *_ = self.numbers().values()
+        return first / second
+
+
+class Same(_Compared):
+    """Whether all answers are the same: “Yes” or “No”."""
+
+    kind: Literal["same"]
+
+    def answer(self) -> str:
+        return "Yes" if len({check.answer() for check in self.of.values()}) == 1 else "No"
+
+
+AnyCheck = Annotated[
+    Prediction
+    | Probability
+    | Continuation
+    | Rewrite
+    | Attended
+    | Weight
+    | Ablated
+    | Replaced
+    | Follows
+    | Tokens
+    | Parameters
+    | Scores
+    | Largest
+    | Smallest
+    | Ratio
+    | Same,
+    Field(discriminator="kind"),
+]
+for _kind in (Largest, Smallest, Ratio, Same):
+    _kind.model_rebuild()
+
+
+def _position(labels: tuple[str, ...], label: str) -> int:
+    if label not in labels:
+        raise OutOfRange(f"The text has no token “{label[:40]}”. It has: {' '.join(labels)[:400]}.")
+    return labels.index(label)

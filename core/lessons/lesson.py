@@ -1,0 +1,265 @@
+"""A lesson: a content file of steps, read and checked; what does not fit is refused with its file and step.
+
+A lesson is ``assets/content/lessons/<number>-<name>.md``, laid out as every content file (:mod:`core.content`). The
+front matter has ``title``, ``line``, ``minutes`` and ``sources``. Each part is a step: its heading is the title, its
+Markdown the text, and a block between two lines ``+++`` holds the rest as TOML::
+
+    ## One query, one row
+    Each row of the map is a query. Its weights sum to 1.
+
+    +++
+    view = "/attention?tab=heads&model=minilm&layer=1&head=1"
+    question = "Which token gets the largest weight in the row of “sat”?"
+    options = ["the", "cat", "mat"]
+    check = { kind = "attended", model = "minilm", text = "the cat sat", layer = 1, head = 1, query = "sat" }
+    because = "..."
+    note = "For an instructor: ..."
+    +++
+
+``view`` is the path and query of a view, as *Copy link* copies it. A question has ``options``, or asks for a number
+that may be off by the share ``tolerance``. Its answer is a :mod:`check <core.lessons.checks>`.
+
+Lessons of ``ATLAS_LESSONS_DIR`` are a host's. One that a visitor opens from a file or a link is data: nothing in it is
+read as Markdown, and its views and checks are held to the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from core import catalogue, checkpoints, links
+from core.content import Content, content, names, parse
+from core.errors import AtlasError, ContentUnusable
+from core.lessons.checks import Answer, AnyCheck
+from core.settings import settings
+
+FOLDER = "lessons"
+MOST_STEPS = 40
+MOST_CHARS = 100_000
+"""Characters of a lesson's file."""
+_NAME = re.compile(r"\d+-[a-z0-9-]{1,60}")
+_BLOCK = re.compile(r"^\+\+\+\n(.*?)^\+\+\+$", re.MULTILINE | re.DOTALL)
+_Line = Annotated[str, Field(min_length=1, max_length=400)]
+_Text = Annotated[str, Field(max_length=4_000)]
+T = TypeVar("T")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Front(_Strict):
+    title: _Line
+    line: _Line
+    minutes: Annotated[int, Field(ge=1, le=240)] = 15
+    sources: Annotated[list[_Line], Field(max_length=20)] = []
+
+
+class Step(_Strict):
+    """One step."""
+
+    title: _Line
+    text: _Text
+    """Markdown, where the lesson is the host's or ours."""
+    view: Annotated[str, Field(max_length=8_000)]
+    question: _Line | None = None
+    options: Annotated[list[_Line], Field(max_length=12)] = []
+    """In the order of the file; empty where the answer is a number."""
+    tolerance: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    check: AnyCheck | None = None
+    because: _Text = ""
+    """What follows a right answer."""
+    note: _Text = ""
+    """For an instructor."""
+
+    @model_validator(mode="after")
+    def _question_has_an_answer(self) -> Step:
+        if (self.question is None) != (self.check is None):
+            raise ValueError("a question needs a check, and a check a question")
+        if len(self.options) == 1:
+            raise ValueError("a question has no options, or at least two")
+        return self
+
+    @property
+    def page(self) -> str:
+        """The page of its view."""
+        return urlsplit(self.view).path.strip("/") or "home"
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query of its view."""
+        return dict(parse_qsl(urlsplit(self.view).query, keep_blank_values=True))
+
+    @property
+    def path(self) -> str:
+        """Path and query of its view, encoded anew: nothing else of an untrusted link gets into an address."""
+        query = urlencode(self.query)
+        return f"/{'' if self.page == 'home' else self.page}{f'?{query}' if query else ''}"
+
+    def right(self, given: Answer, answer: Answer) -> bool:
+        """Whether what a visitor answered is what was computed."""
+        if isinstance(given, str) or isinstance(answer, str):
+            return given == answer
+        return abs(given - answer) <= self.tolerance * abs(answer) + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A lesson; :func:`refuse_missing_views` says whether its views exist."""
+
+    slug: str
+    """Its name in the link; empty for one that a visitor opened."""
+    file: str
+    title: str
+    line: str
+    minutes: int
+    sources: tuple[str, ...]
+    steps: tuple[Step, ...]
+    trusted: bool = True
+    """Ours, or the host's; otherwise its texts are data."""
+    bundled: bool = False
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages of its views, as the file names them."""
+        return tuple(dict.fromkeys(step.page for step in self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file of the host, or an overlaid one, that is no lesson, and why."""
+
+    slug: str
+    reason: str
+
+
+def lessons() -> tuple[Lesson | Refused, ...]:
+    """The bundled lessons in their order, then those of ``ATLAS_LESSONS_DIR``, each read, its views not yet checked."""
+    found: list[Lesson | Refused] = []
+    for slug, load, bundled in _files():
+        try:
+            found.append(replace(from_content(load(), slug), bundled=bundled))
+        except AtlasError as error:
+            found.append(Refused(slug, str(error)))
+    return tuple(found)
+
+
+def _files() -> Iterator[tuple[str, Callable[[], Content], bool]]:
+    bundled = [name for folder, name in names() if folder == FOLDER and _NAME.fullmatch(name)]
+    for name in sorted(bundled, key=lambda name: int(name.split("-")[0])):
+        yield name, partial(content, FOLDER, name), True
+    folder = settings().lessons_dir
+    for path in sorted(folder.glob("*.md")) if folder and folder.is_dir() else ():
+        slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+        if slug not in bundled:
+            yield slug, partial(_parsed, path), False
+
+
+def _parsed(path: Path) -> Content:
+    try:
+        return parse(path.read_text(encoding="utf-8")[:MOST_CHARS], path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContentUnusable(f"{path.name} cannot be read as UTF-8 text.") from error
+
+
+def from_text(text: str, name: str = "The lesson") -> Lesson:
+    """A visitor's lesson.
+
+    Raises:
+        ContentUnusable: it is too long, or no lesson.
+    """
+    if len(text) > MOST_CHARS:
+        raise ContentUnusable(f"{name} has {len(text):,} characters; a lesson has {MOST_CHARS:,} at most.")
+    return replace(from_content(parse(text.replace("\r\n", "\n"), Path(name)), ""), trusted=False)
+
+
+def from_content(words: Content, slug: str) -> Lesson:
+    """A lesson of a parsed file.
+
+    Raises:
+        ContentUnusable: something does not fit; the message names file and step.
+    """
+    file = words.path.name
+    front = _checked(_Front, {k: v for k, v in words.front.items() if k != "search"}, f"{file}: the front matter")
+    if not 1 <= len(words.parts) <= MOST_STEPS:
+        raise ContentUnusable(f"{file} has {len(words.parts)} steps “## …”; a lesson has 1 to {MOST_STEPS}.")
+    steps = []
+    for number, (title, part) in enumerate(words.parts.items(), 1):
+        where = f"{file}, step {number} “{title[:60]}”"
+        blocks = _BLOCK.findall(part.text)
+        if len(blocks) != 1:
+            raise ContentUnusable(f"{where}: it needs one block between lines “+++”, with its view.")
+        try:
+            fields = tomllib.loads(blocks[0])
+        except tomllib.TOMLDecodeError as error:
+            raise ContentUnusable(f"{where}: the block is not valid TOML: {error}.") from error
+        step = _checked(Step, fields | {"title": title, "text": _BLOCK.sub("", part.text).strip()}, where)
+        steps.append(step)
+    return Lesson(slug, file, front.title, front.line, front.minutes, tuple(front.sources), tuple(steps))
+
+
+def _checked(kind: type[T], fields: Mapping[str, Any], where: str) -> T:
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ContentUnusable(f"{where}: {name}: {first['msg']}." if name else f"{where}: {first['msg']}.") from None
+
+
+def refuse_missing_views(lesson: Lesson) -> None:
+    """Check that every view and every model of a lesson is here; `core.links` must know its pages.
+
+    Raises:
+        ContentUnusable: one is not; the message names file and step.
+    """
+    models = {spec.slug for spec in checkpoints.available()}
+    for number, step in enumerate(lesson.steps, 1):
+        unknown = [model for model in (step.check.models() if step.check else ()) if model not in models]
+        problem = f"there is no model “{unknown[0][:40]}” here." if unknown else _view_problem(step, models)
+        if problem:
+            raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {problem}")
+
+
+def _view_problem(step: Step, models: Collection[str]) -> str | None:
+    if step.page not in links.PAGES or step.page == FOLDER or not re.fullmatch(r"/[a-z-]*", urlsplit(step.view).path):
+        return f"there is no page “{step.page[:40]}” for a view."
+    choices: dict[str, Collection[str]] = {"model": models}
+    if step.page in _BY_SYSTEM:
+        choices["system"] = {system.slug for system in catalogue.systems()}
+    _, refused = links.read(step.page, step.query, choices)
+    return refused[0].sentence if refused else None
+
+
+_BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "calculators", "timeline"})
+"""Pages whose parameter ``system`` is one of the catalogue."""
+
+
+def write(lesson: Lesson) -> str:
+    """The lesson as a file, the inverse of :func:`from_text`; for lessons that visitors collect, without questions."""
+    lines = [
+        "+++",
+        f"title = {_toml(lesson.title)}",
+        f"line = {_toml(lesson.line)}",
+        f"minutes = {lesson.minutes}",
+        "+++",
+    ]
+    for step in lesson.steps:
+        text = re.sub(r"^(?=## |\+\+\+)", " ", step.text, flags=re.MULTILINE)
+        lines += [f"## {step.title}", *([text, ""] if text else []), "+++", f"view = {_toml(step.view)}", "+++", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    """A basic string of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c for c in escaped) + '"'

@@ -1,0 +1,211 @@
+"""Lessons: the list of them, and one lesson step by step, with the live view of each step inside the page."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Annotated, Any
+
+import streamlit as st
+from pydantic import Field, TypeAdapter
+
+from core import links, session
+from core.errors import ContentUnusable
+from core.lessons.checks import Answer, AnyCheck
+from core.lessons.lesson import FOLDER, MOST_STEPS, Lesson, Refused, Step, from_text, lessons, refuse_missing_views
+from core.links import parameters as link
+from core.settings import ROOT
+from core.ui.component import Component, Message
+from core.ui.glossary import terms
+from core.ui.links import instead, page_link, take_up
+from core.ui.notices import error, sentences
+from core.ui.page import base_path, plain
+from core.ui.page import theme as page_theme
+from core.ui.param import Carried, Toggle
+from core.ui.section import Section, View
+
+
+class Opened(Message):
+    """The step that an arrow key, a button or *Continue* opens."""
+
+    step: Annotated[int, Field(ge=1, le=MOST_STEPS)]
+
+
+VIEW: Component[Opened] = Component("lesson", Opened)
+PROGRESS: Component[Opened] = Component("progress", Opened)
+LESSON = Carried(name="lesson", label="Lesson", as_=link.Choice())
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, MOST_STEPS))
+FILE = Carried(name="file", label="Lesson file", as_=link.Text())
+NOTES = Toggle(name="notes", label="Instructor’s notes")
+_ANSWERS = "lessons.answers"
+"""What was answered in this session, by lesson and step."""
+_CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
+
+
+def draw(view: View) -> None:
+    """Draw the list, or the lesson that the link names."""
+    lesson = _chosen(view)
+    if lesson is None:
+        _list(view)
+    else:
+        _lesson(view, lesson)
+
+
+def _chosen(view: View) -> Lesson | None:
+    state = view.state
+    if text := state.text("file"):
+        lesson = from_text(text)
+        check(lesson)
+        return lesson
+    if not (slug := state.text("lesson")):
+        return None
+    for lesson_or_refused in lessons():
+        if lesson_or_refused.slug == slug:
+            if isinstance(lesson_or_refused, Refused):
+                raise ContentUnusable(lesson_or_refused.reason)
+            check(lesson_or_refused)
+            return lesson_or_refused
+    instead(state, view.words.part("No such lesson", lesson=link.short(slug)))
+    state.set(lesson=None, step=None)
+    return None
+
+
+def check(lesson: Lesson) -> None:
+    """Refuse a lesson with a view that does not exist. The pages of its views are imported first, once per process."""
+    for page in lesson.pages:
+        if page.replace("-", "").isalpha() and page.islower() and page not in links.PAGES and links.exists(page):
+            runpy.run_path(str(ROOT / "pages" / f"{page}.py"), run_name="page")
+    refuse_missing_views(lesson)
+
+
+def _list(view: View) -> None:
+    """All lessons in their order, each with its length and how far this browser has come."""
+    state = view.state
+    every = lessons()
+    for start in range(0, len(every), 2):
+        for column, lesson in zip(st.columns(2), every[start : start + 2], strict=False):
+            with column, st.container(border=True, gap="small", height="stretch"):
+                if isinstance(lesson, Refused):
+                    error(lesson.reason)
+                    continue
+                page_link(FOLDER, f"**{lesson.title}**", {"lesson": lesson.slug})
+                st.caption(terms(lesson.line))
+                key = state.key(f"progress.{lesson.slug}")
+                if (opened := PROGRESS.sent(key)) is not None:
+                    take_up(FOLDER, {"lesson": lesson.slug, "step": opened.step})
+                    st.rerun()
+                length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
+                PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
+
+
+def _lesson(view: View, lesson: Lesson) -> None:
+    """One step: its text and question on the left, its view on the right."""
+    state, key = view.state, view.state.key("view")
+    last = len(lesson.steps)
+    opened = VIEW.sent(key)
+    number = min(state.number("step", 1) if opened is None else opened.step, last)
+    state.set(step=None if number == 1 else number)
+    step = lesson.steps[number - 1]
+    left, right = st.columns([1, 2.2], gap="medium")
+    with left:
+        st.caption(f"{plain(lesson.title)} · {number} / {last}")
+        st.progress(number / last)
+        st.subheader(_words(lesson, step.title), anchor=False)
+        st.markdown(_words(lesson, step.text))
+        with sentences():
+            _question(view, lesson, number, step)
+        _steps(view, lesson, number)
+        if step.note and (state.text("notes") == "yes"):
+            st.info(_words(lesson, step.note), icon=":material/co_present:")
+    with right:
+        dark = page_theme().name == "dark"
+        join = "&" if "?" in step.path else "?"
+        theme = f"embed=true&embed_options={'dark' if dark else 'light'}_theme"
+        VIEW.draw(
+            key,
+            {
+                "src": f"{base_path()}{step.path}{join}{theme}",
+                "title": step.title,
+                "lesson": lesson.slug,
+                "step": number,
+                "steps": last,
+            },
+        )
+        page_link(step.page, view.words.label("open"), step.query, icon=":material/open_in_full:")
+
+
+def _steps(view: View, lesson: Lesson, number: int) -> None:
+    """Previous, Next and the list of lessons."""
+    key = view.state.key("view")
+    with st.container(horizontal=True, gap="small"):
+        for label, by, icon in (("Previous", -1, "arrow_back"), ("Next", 1, "arrow_forward")):
+            st.button(
+                label,
+                key=view.state.key(f"by.{by}"),
+                icon=f":material/{icon}:",
+                type="primary" if by == 1 else "secondary",
+                disabled=not 1 <= number + by <= len(lesson.steps),
+                on_click=VIEW.put,
+                args=(key, Opened(step=min(max(number + by, 1), len(lesson.steps)))),
+            )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        page_link(FOLDER, view.words.label("all"), {}, icon=":material/list:")
+        NOTES.draw(view.state)
+
+
+def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
+    """The question of a step, and what the model computed once somebody has answered."""
+    if step.question is None or step.check is None:
+        return
+    st.markdown(f"**{_words(lesson, step.question)}**")
+    tag = f"{lesson.slug}.{number}"
+    given: Answer | None
+    if step.options:
+        label = {option: _words(lesson, option) for option in step.options}
+        given = st.radio(
+            step.question,
+            step.options,
+            index=None,
+            format_func=label.__getitem__,
+            key=view.state.key(f"option.{tag}"),
+            label_visibility="collapsed",
+        )
+    else:
+        given = st.number_input(
+            step.question, value=None, key=view.state.key(f"number.{tag}"), label_visibility="collapsed", format="%g"
+        )
+    answers: dict[Any, Answer] = st.session_state.setdefault(_ANSWERS, {})
+    slot = (lesson.slug, lesson.title, number)
+    if st.button("Check", key=view.state.key(f"check.{tag}"), disabled=given is None) and given is not None:
+        answers[slot] = given
+    if slot not in answers or given != answers[slot]:
+        return
+    computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
+    if step.right(answers[slot], computed):
+        st.success(view.words.part("Right", answer=plain(shown(computed))), icon=":material/check:")
+        if step.because:
+            st.markdown(_words(lesson, step.because))
+    else:
+        st.info(view.words.part("Not this"), icon=":material/replay:")
+        with st.expander(view.words.label("show")):
+            st.markdown(view.words.part("Computed", answer=plain(shown(computed))))
+
+
+@session.cached("running-the-model")
+def answer(check: str, files: tuple[Any, ...]) -> Answer:
+    """The answer to a check, given as JSON; ``files`` are the states of its models' files."""
+    return _CHECK.validate_json(check).answer()
+
+
+def shown(computed: Answer) -> str:
+    """An answer as the page prints it."""
+    if isinstance(computed, str):
+        return computed
+    return f"{computed:,}" if isinstance(computed, int) else f"{computed:.3g}"
+
+
+def _words(lesson: Lesson, text: str) -> str:
+    """A text of a lesson as Markdown; what a visitor brought is shown as it is."""
+    return terms(text) if lesson.trusted else plain(text)
+
+
+LESSONS = Section("lessons", draw, (LESSON, STEP, FILE, NOTES))
