@@ -160,27 +160,26 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     tag = f"{lesson.slug}.{number}"
     given: Answer | None
     if step.options:
+        box = view.state.key(f"option.{tag}")
         label = {option: _words(lesson, option) for option in step.options}
         given = st.radio(
             step.question,
             step.options,
             index=None,
             format_func=label.__getitem__,
-            key=view.state.key(f"option.{tag}"),
+            key=box,
             label_visibility="collapsed",
         )
     else:
-        given = st.number_input(
-            step.question, value=None, key=view.state.key(f"number.{tag}"), label_visibility="collapsed", format="%g"
-        )
+        box = view.state.key(f"number.{tag}")
+        given = st.number_input(step.question, value=None, key=box, label_visibility="collapsed", format="%g")
     answers: dict[Any, Answer] = st.session_state.setdefault(_ANSWERS, {})
     slot = (lesson.slug, lesson.title, number)
-    if st.button("Check", key=view.state.key(f"check.{tag}"), disabled=given is None) and given is not None:
-        answers[slot] = given
-    if slot not in answers or given != answers[slot]:
+    st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
+    if given is None or given != answers.get(slot):
         return
     computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
-    if step.right(answers[slot], computed):
+    if step.right(given, computed):
         st.success(view.words.part("Right", answer=plain(shown(computed))), icon=":material/check:")
         if step.because:
             st.markdown(_words(lesson, step.because))
@@ -188,6 +187,10 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
         st.info(view.words.part("Not this"), icon=":material/replay:")
         with st.expander(view.words.label("show")):
             st.markdown(view.words.part("Computed", answer=plain(shown(computed))))
+
+
+def _take_answer(slot: tuple[str, str, int], box: str) -> None:
+    st.session_state[_ANSWERS][slot] = st.session_state.get(box)
 
 
 @session.cached("running-the-model")
