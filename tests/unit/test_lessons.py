@@ -48,7 +48,7 @@ def test_a_file_becomes_a_lesson() -> None:
         (FRONT + step() + step("view = ", "Second"), r"step 2 “Second”: the block is not valid TOML"),
         (FRONT + step(VIEW + "\nanswer = 1"), r"step 1 “First”: answer: Extra inputs"),
         (FRONT + step(VIEW + '\nquestion = "Why?"'), r"step 1 “First”: .*a question needs a check"),
-        (FRONT + step(VIEW + '\nquestion = "W"\ncheck = { kind = "constant" }'), r"step 1 “First”: check: .*'constant'"),
+        (FRONT + step(VIEW + '\nquestion = "W"\ncheck = { kind = "constant" }'), r"First”: check: .*'constant'"),
         (FRONT + step('view = "/nowhere"'), r"step 1 “First”: there is no page “nowhere”"),
         (FRONT + step('view = "/lessons?lesson=a"'), r"there is no page “lessons”"),
         (FRONT + step('view = "/../attention"'), r"there is no page"),
