@@ -27,8 +27,8 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "order": {"order": [2, 0, 1], "count": 1},
     "points": {"angles": [0, 359], "count": 7},
     "present": {"to": "hall"},
-    "transformer": {"step": "mask", "depth": "idea", "layer": 1, "head": 2, "position": 0, "source": 3, "count": 1},
     "progress": {"step": 3, "count": 1},
+    "transformer": {"step": "mask", "depth": "idea", "layer": 1, "head": 2, "position": 0, "source": 3, "count": 1},
     "timeline": {"until": 2019 * 12, "count": 3},
     "tree": {"node": "bert.encoder.layer.0-11.attention"},
 }
