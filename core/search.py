@@ -1,7 +1,8 @@
 """Search over systems, terms, demos, pages, corrections and live models in one inverted index.
 
 Every entry has names and texts. An entry matches if each word of the query matches it; its score is the lowest of the
-words' scores. A whole name scores higher than a prefix, a name higher than a text, and a misspelled name
+words' scores. Question words do not count; where nothing matches all others, those that match some are found. A whole
+name scores higher than a prefix, a name higher than a text, and a misspelled name
 (Damerau-Levenshtein similarity) between the two. The index is built once; a query takes milliseconds. Neither torch nor
 streamlit is imported.
 """
@@ -22,17 +23,27 @@ from rapidfuzz.process import extract
 from core.checkpoints.spec import CheckpointSpec
 from core.search_entries import Entry, Text, entries, models
 
+Matches = dict[int, tuple[float, int | None]]
+"""Entries with their scores, and the number of the text that matches (None: a name)."""
 MAX_QUERY = 100
 """Characters of a query that are used; the rest is ignored."""
 _MOST_WORDS = 8
+_FEW = 3
+"""Entries that match all words; where there are fewer, those that match some follow."""
 _FRESH_SECONDS = 30
 _STOP = frozenset(
-    re.findall(r"\w+", "a an and are as at by for from how in is it of on or the to what where which who why with")
+    re.findall(
+        r"\w+",
+        "a about an and are as at be between by can compare compared did difference do does example explain for from has have "
+        "how i in is it its many me mean means much my not of on or show than that the there this to used using versus "
+        "vs was were what when where which who why with work works you",
+    )
 )
 _WHOLE, _PREFIX, _INSIDE = 100.0, 90.0, 75.0
 _IN_NAME, _PREFIX_IN_NAME, _MISSPELLED = 80.0, 70.0, 66.0
 _IN_ALIAS = 0.93
 _IN_TEXT, _PREFIX_IN_TEXT = 50.0, 42.0
+_IN_PART = 0.4
 _LEAST_SIMILARITY = 0.7
 _KINDS = {kind: rank for rank, kind in enumerate(("System", "Term", "Demo", "Page", "Table", "Model", "Correction"))}
 
@@ -72,12 +83,10 @@ def find(query: str, most: int = 8) -> tuple[Hit, ...]:
     if not required:
         return ()
     index = _index(_ready(int(monotonic() // _FRESH_SECONDS)))
-    scores: dict[int, tuple[float, int | None]] = {}
-    for number, matches in enumerate(map(_matches, [index] * len(required), required)):
-        if number == 0:
-            scores = matches
-        else:
-            scores = {at: min(scores[at], matches[at], key=_first) for at in scores.keys() & matches.keys()}
+    matches = [_matches(index, word) for word in required]
+    scores = _all(matches) or _all([found for found in matches if found])
+    if len(scores) < _FEW:
+        scores = _any(matches) | scores
     joined = "".join(words)
     for name, at in index.whole.items():
         score = _name_score(name, joined)
@@ -91,6 +100,21 @@ def find(query: str, most: int = 8) -> tuple[Hit, ...]:
 def fitting(query: str, kind: str) -> list[str]:
     """The titles of all entries of a kind that match ``query``, the best first."""
     return [hit.title for hit in find(query, most=10_000) if hit.kind == kind]
+
+
+def _all(matches: list[Matches]) -> Matches:
+    """The entries that each word matches, with the lowest of the words' scores."""
+    entries = set.intersection(*(set(found) for found in matches)) if matches else set()
+    return {at: min((found[at] for found in matches), key=_first) for at in entries}
+
+
+def _any(matches: list[Matches]) -> Matches:
+    """The entries that some word matches, with the mean of the words' scores, below those that match all."""
+    scores: Matches = {}
+    for at in set().union(*matches):
+        found = [words[at] for words in matches if at in words]
+        scores[at] = _IN_PART * sum(map(_first, found)) / len(matches), max(found, key=_first)[1]
+    return scores
 
 
 def _first(pair: tuple[float, int | None]) -> float:
@@ -109,9 +133,9 @@ def _hit(entry: Entry, score: float, text: int | None) -> Hit:
     return Hit(entry.kind, entry.title, entry.line, entry.page, entry.query, score)
 
 
-def _matches(index: _Index, word: str) -> dict[int, tuple[float, int | None]]:
+def _matches(index: _Index, word: str) -> Matches:
     """The score of ``word`` for each matching entry, and the number of the text that contains it (None: a name)."""
-    best: dict[int, tuple[float, int | None]] = {}
+    best: Matches = {}
 
     def take(at: int, score: float, text: int | None = None) -> None:
         if score > best.get(at, (0.0, None))[0]:

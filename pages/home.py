@@ -1,4 +1,4 @@
-"""Home: the family over the years, the four doors, where to begin, and what runs here. Nothing here needs torch."""
+"""Home: a masked word predicted live, three doors, where to begin, and what runs here."""
 
 from core.ui.home import HOME
 from core.ui.section import Page

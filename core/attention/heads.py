@@ -243,3 +243,20 @@ def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
     back = np.arange(size)[:, None] - np.arange(size)[None, :]
     furthest = np.where(weights > 0, back, 0).max(axis=(1, 2, 3), initial=0)  # (L,)
     return tuple(int(far) for far in furthest)
+
+
+def clearest_head(attention_map: AttentionMap, query: int) -> tuple[int, int]:
+    """The head (layer, head), from 0, that gives a single word the largest weight from ``query``.
+
+    The query, its neighbors, special tokens and punctuation do not count: many heads rest on these in any text.
+    """
+    words = [
+        i
+        for i, token in enumerate(attention_map.key_tokens)
+        if abs(i - query) > 1 and not is_special(token) and not is_punctuation(token)
+    ]
+    if not words:
+        return 0, 0
+    best = attention_map.weights[:, :, query, words].max(2)  # (L, H)
+    layer, head = divmod(int(best.argmax()), best.shape[1])
+    return layer, head

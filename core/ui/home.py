@@ -1,66 +1,111 @@
-"""Home: the family over the years, a card for each branch, the family as a list, first steps, and what runs here."""
+"""Home: a masked word predicted live, three doors, the view that was left, first steps, and what runs here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import parse_qsl
 
 import streamlit as st
+from pydantic import Field
 
-from core import catalogue
+from core import catalogue, links
 from core.checkpoints.spec import WHOLE
-from core.figures.lineage import family
+from core.content import content, page_title
+from core.errors import ContentUnusable
+from core.ui.component import Component, Message
 from core.ui.glossary import terms
 from core.ui.links import page_link
+from core.ui.masked_word import MASK, SENTENCE, masked_word
 from core.ui.notices import unbuilt
-from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
+from core.ui.page import BRANCH_TITLES, plain
 from core.ui.section import Section, View
-from core.ui.timeline.picture import picture
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec
 
+Name = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9-]*$")]
+
+
+class LastView(Message):
+    """The view that the visitor's browser stored."""
+
+    page: Name
+    tab: Name
+    query: Annotated[str, Field(max_length=4_000, pattern=r"^[A-Za-z0-9_.~%&=+*-]*$")]
+
+
+LAST = Component("last", LastView)
+_LAST = "home.last"
+_STYLE = """<style>
+[class*="st-key-home-door"] [data-testid="stVerticalBlock"] { gap: .1rem; }
+.st-key-home-continue { min-height: 2.5rem; }
+</style>"""
+
 
 def home(view: View) -> None:
     """Draw the page."""
-    left, right = st.columns([2.3, 1], gap="medium")
+    st.html(_STYLE)
+    left, right = st.columns([2.2, 1], gap="medium")
     with left:
-        _family_picture(view)
-        view.note("Picture")
-        st.page_link("pages/timeline.py", label=view.words.label("timeline"), icon=":material/timeline:")
+        masked_word(view)
     with right:
-        _branch_cards(view)
-    _family_list()
-    _first_steps(view)
-    _what_runs(view)
-
-
-def _family_picture(view: View) -> None:
-    """The family in lanes over the years; a node opens its system. The same picture is played on the timeline."""
-    everything = family()
-    label = view.words.part("Picture for screen readers", systems=len(catalogue.systems()))
-    picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label, play=False)
+        _doors(view)
+        with st.container(key="home-continue"):
+            _continue(view)
     unbuilt()
+    _first_steps(view)
+    with st.expander(view.words.label("runs"), icon=":material/memory:"):
+        _what_runs(view)
 
 
-def _branch_cards(view: View) -> None:
-    """One card for each branch: its page, what one does there, how many systems it lists."""
-    for branch, title in BRANCH_TITLES.items():
-        listed = catalogue.by_branch(branch)
-        with st.container(border=True, gap=None):
-            st.page_link(f"pages/{branch}.py", label=f"**{title}**", icon=BRANCH_ICONS[branch])
-            st.caption(f"{view.words.label(branch)} {len(listed)} systems.")
+def _doors(view: View) -> None:
+    """Three cards of links: learn, explore, look up."""
+    for number, door in enumerate(view.words.front["doors"]):
+        with st.container(border=True, gap=None, key=f"home-door-{number}"):
+            st.markdown(f"**{door['title']}**")
+            st.caption(terms(door["line"]))
+            with st.container(horizontal=True, gap=None):
+                for to in door["links"]:
+                    if links.exists(to["page"]):
+                        page_link(to["page"], to["label"], to.get("query", {}), width="content")
 
 
-def _family_list() -> None:
-    """The picture as links, by branch, for keyboards, screen readers and small screens."""
-    with st.expander("The family as a list", icon=":material/list:"):
-        for column, (branch, title) in zip(st.columns(4), BRANCH_TITLES.items(), strict=True):
-            with column, st.container(gap=None):
-                st.markdown(f"**{title}**")
-                for system in catalogue.systems():
-                    if branch in system.branches:
-                        page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
+def _continue(view: View) -> None:
+    """One line with a link to the view that this browser showed last, and a button that forgets it."""
+    state, key = view.state, view.state.key("last")
+    if (message := LAST.sent(key)) is not None:
+        st.session_state[_LAST] = message
+    last: LastView | None = st.session_state.get(_LAST)
+    stored = None if last is None else last.model_dump(exclude={"count"})
+    LAST.draw(key, {"view": stored, "forget": last is None and state.memory.get("forget", False)})
+    if last is None or (title := _title_of(last)) is None:
+        return
+
+    def forget() -> None:
+        st.session_state.pop(_LAST, None)
+        state.memory["forget"] = True
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        query = dict(parse_qsl(last.query, keep_blank_values=True))
+        page_link(
+            last.page, f"{view.words.label('continue')}: {title}", query, icon=":material/history:", width="content"
+        )
+        st.button("Forget", key=state.key("forget"), type="tertiary", on_click=forget, help=view.words.label("forget"))
+
+
+def _title_of(last: LastView) -> str | None:
+    """The titles of page and section; None where there is no such page. The page itself validates the query."""
+    if last.page in ("", "home") or not links.exists(last.page):
+        return None
+    for folder in (last.page, "branch"):
+        try:
+            section = content(folder, last.tab).title if last.tab and last.tab != "page" else ""
+        except ContentUnusable:
+            continue
+        title = page_title(last.page)
+        return f"{title} › {section}" if section and section != title else title
+    return page_title(last.page)
 
 
 def _what_runs(view: View) -> None:
@@ -71,7 +116,6 @@ def _what_runs(view: View) -> None:
     live = [spec for spec in checkpoints.available() if spec.ready]
     fetched = {spec.system for spec in live if spec.source == "hub"}
     published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]
-    view.say("Runs")
     if live:
         _live_list(view, live)
         st.page_link("pages/zoo.py", label=view.words.label("models"), icon=":material/table_rows:")
@@ -112,4 +156,4 @@ def _first_steps(view: View) -> None:
                 st.caption(terms(step["line"]))
 
 
-HOME = Section("home", home)
+HOME = Section("home", home, (SENTENCE, MASK))

@@ -12,6 +12,9 @@ change its URL either. So the app's links use :func:`page_link`, which marks tho
 
 ``close_page`` runs last. It sends the browser the state's URL if the browser had another one when it requested the run,
 or was sent another one since. Each URL sent adds a step to the history; the browser ignores one that it has already.
+
+The visitor's sentence (:class:`Sentence`) is what they typed last in a box that declares ``Text.sentence``. Every other
+such box opens with it, unless a link or the visitor has set its text.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ _PAGE = "links.page"
 _EPOCH = "links.epoch"
 _LINKED = "go"
 """Marks the query of a link to the page that it is on; no URL of the app contains it."""
+_SENTENCE = "links.sentence"
 
 
 @dataclass(slots=True)
@@ -55,6 +59,18 @@ class _Stored:
     """The shortest query for the same state; None until a run has ended, since drawing the page can change it."""
     refused: tuple[str, ...] = ()
     memory: dict[str, object] = field(default_factory=dict)
+    back: bool = False
+    """Whether Back or Forward opened it: then it shows what its address says, and no sentence travels to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The sentence that a visitor typed last; it travels to the text boxes that declare it (``Text.sentence``)."""
+
+    text: str
+    page: str
+    name: str
+    """The parameter in whose box it was typed."""
 
 
 @dataclass(slots=True)
@@ -70,6 +86,14 @@ class PageState:
     """Help texts of the controls, by parameter name."""
     above: DeltaGenerator | None = None
     """A container at the top of the page for warnings about its link."""
+    travels: bool = True
+    """Whether the visitor's sentence may arrive here."""
+    entered: bool = False
+    """Whether the visitor comes from another page in this run."""
+    arrived: bool = False
+    """Whether the sentence arrives in this run."""
+    replaces: bool = False
+    """Whether the browser replaces its URL by one with the sentence, which adds no step to the history."""
 
     def key(self, name: str) -> str:
         """A widget's key; it changes when a link or Back replaces the state."""
@@ -166,11 +190,22 @@ def open_page(page: str) -> PageState:
         )
         st.session_state[_EPOCH] = stored.epoch
         st.session_state[_slot(page)] = stored
+    if addressed or elsewhere:
+        stored.back = by_history()
     st.session_state[_PAGE] = page  # last: a run that ended earlier has not opened the page
     for sentence in stored.refused:
         # Without glossary links: such a sentence quotes the words of a URL (tab, epoch, rotary).
         st.warning(plain(f"{sentence} {words('Default instead')}"), icon=":material/link_off:")
-    return PageState(page, dict(stored.values), stored.epoch, stored.memory, above=st.container())
+    above = st.container()
+    return PageState(
+        page,
+        dict(stored.values),
+        stored.epoch,
+        stored.memory,
+        above=above,
+        travels=not stored.back,
+        entered=elsewhere and not by_history(),
+    )
 
 
 def close_page(state: PageState) -> None:
@@ -186,14 +221,22 @@ def close_page(state: PageState) -> None:
     if stored.shortest != query:
         stored.link, stored.shortest, stored.refused = query, query, ()
     link = stored.link | ({PRESENT: "1"} if presenting() else {})
-    if not link == stored.sent == st.query_params.to_dict():
+    if state.replaces:  # see `link_row`
+        stored.link = stored.shortest = stored.sent = query
+    elif not link == stored.sent == st.query_params.to_dict():
         stored.sent = link
         st.query_params.from_dict(link)
     _forget_older(state.page, state.epoch)
 
 
 def page_link(
-    page: str, label: str, query: Mapping[str, str], *, icon: str | None = None, here: str | None = None
+    page: str,
+    label: str,
+    query: Mapping[str, str],
+    *,
+    icon: str | None = None,
+    here: str | None = None,
+    width: Literal["stretch", "content"] = "stretch",
 ) -> None:
     """Draw a link to a view of the app, on another page or on this one; the session continues.
 
@@ -205,7 +248,7 @@ def page_link(
         st.markdown(f"[{label}]({path}?{urlencode(query)})")
         return
     mark = {_LINKED: ""} if page == (here or st.session_state.get(_PAGE)) else {}
-    st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark})
+    st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark}, width=width)
 
 
 def by_history() -> bool:
@@ -303,22 +346,62 @@ def _older(key: str, page: str, epoch: int) -> bool:
     return owner == page and dot == "." and number.isdigit() and int(number) != epoch
 
 
+def sentence_typed(text: str, page: str, name: str) -> None:
+    """Make ``text`` the visitor's sentence; boxes of other pages that hold the one before it are open for this one."""
+    former = travelling_sentence()
+    st.session_state[_SENTENCE] = Sentence(text, page, name)
+    if former is None:
+        return
+    for slot, stored in st.session_state.items():
+        if isinstance(stored, _Stored) and slot != _slot(page):
+            held = (former.text, without_masks(former.text))
+            stored.values = {key: None if value in held else value for key, value in stored.values.items()}
+
+
+def travelling_sentence() -> Sentence | None:
+    """The sentence that the visitor typed last."""
+    sentence: Sentence | None = st.session_state.get(_SENTENCE)
+    return sentence
+
+
+def forget_sentence() -> None:
+    """From now on, pages open with their samples again."""
+    st.session_state.pop(_SENTENCE, None)
+
+
+def without_masks(text: str) -> str:
+    """``text`` without mask tokens and the spaces before them."""
+    return re.sub(r"\s*(\[MASK\]|<mask>)", "", text, flags=re.IGNORECASE).strip()
+
+
 COPY: Component[Message] = Component("copy")
 
 
-def link_row(state: PageState, *, whole: bool = True) -> None:
+def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None:
     """Draw the buttons that copy the link to this view, present it, and reset the page.
 
+    The component of Copy link also stores the view in the visitor's own browser, where Home reads it, and puts a
+    sentence that has just arrived into the URL.
+
     Args:
+        section: the one that is shown.
         whole: whether a link can carry anything; else there is nothing to copy or to reset.
     """
+    query = urlencode(links.write(state.page, state.values)[0])
+    data: dict[str, object] = {}
+    if state.page != "home":
+        data["view"] = {"page": state.page, "tab": section, "query": query}
+    if whole and state.arrived and state.entered:
+        state.replaces = True
+        data["replace"] = {"old": urlencode(st.query_params.to_dict()), "new": query}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if whole:
-            COPY.draw(state.key("copy"))
+            COPY.draw(state.key("copy"), data)
         mode_button()
         if whole and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
             st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
                 del st.session_state[name]  # also what survives links and Back, such as guesses
+            forget_sentence()
             st.query_params.clear()
             st.rerun()

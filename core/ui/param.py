@@ -21,10 +21,19 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content, page_title
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.settings import settings
-from core.ui.links import PageState, instead, words
+from core.ui.links import (
+    PageState,
+    forget_sentence,
+    instead,
+    sentence_typed,
+    travelling_sentence,
+    without_masks,
+    words,
+)
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -418,6 +427,9 @@ class Text(Control[str]):
     """Sample texts by their titles."""
     placeholder: str | None = None
     icon: str | None = None
+    sentence: Literal["", "plain", "any", "masked"] = ""
+    """Whether this box shares the visitor's sentence with others, and what arrives: the sentence without masks, the
+    sentence as it is, or only one with a mask. A text longer than the box or than :data:`MOST_TRAVELS` stays away."""
 
     @property
     def carried(self) -> link.Text:
@@ -426,12 +438,35 @@ class Text(Control[str]):
     def checked(self, raw: Value) -> str:
         return str(raw)
 
+    def value(self, state: PageState) -> str:
+        arriving = self.arriving(state) if state.values.get(self.name) is None else None
+        return arriving or super().value(state)
+
+    def arriving(self, state: PageState) -> str | None:
+        """What of the visitor's sentence, typed in another box, fits here."""
+        own = travelling_sentence()
+        if not self.sentence or not state.travels or own is None or (own.page, own.name) == (state.page, self.name):
+            return None
+        text = without_masks(own.text) if self.sentence == "plain" else own.text
+        fits = len(text) <= (self.most or MOST_TRAVELS) and (self.sentence != "masked" or "[MASK]" in text)
+        return text if fits and text != self.default else None
+
+    def draw(self, state: PageState, *, tag: str = "") -> str:
+        arriving = self.arriving(state)
+        state.arrived |= bool(arriving) and state.values.get(self.name) is None
+        chosen = super().draw(state, tag=tag)
+        if arriving and chosen == arriving:
+            _sentence_note(state, state.key(f"{self.name}.{tag}" if tag else self.name), self.default)
+        return chosen
+
     def standing(self, state: PageState, slot: str = "") -> str:
         """The text in the box, also before it is drawn."""
         return str(st.session_state.get(state.key(slot or self.name), self.value(state)) or "")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
         common: dict[str, Any] = self._common(state, slot) | {"max_chars": self.most, "placeholder": self.placeholder}
+        if self.sentence:
+            common |= {"on_change": _typed, "args": (state.key(slot), state.page, self.name)}
         draw: Callable[..., str | None] = st.text_area
         if self.height is None:
             draw, common["icon"] = st.text_input, self.icon
@@ -453,6 +488,32 @@ class Text(Control[str]):
 
 
 def _take_sample(key: str, sample: str) -> None:
+    st.session_state[key] = sample
+
+
+MOST_TRAVELS = 300
+"""Characters of the visitor's sentence; a longer text is no sentence, and stays on its page."""
+
+
+def _typed(key: str, page: str, name: str) -> None:
+    text = str(st.session_state.get(key) or "").strip()
+    if text and len(text) <= MOST_TRAVELS and "\n" not in text:
+        sentence_typed(text, page, name)
+
+
+def _sentence_note(state: PageState, key: str, sample: str) -> None:
+    """Say above the page where the sentence comes from, with a way back to the sample."""
+    own = travelling_sentence()
+    if own is None:
+        return
+    with (state.above or st).container(horizontal=True, vertical_alignment="center", gap="small"):
+        title = content("home", "home").title if own.page == "home" else page_title(own.page)
+        st.caption(f"{words('Your sentence')} {title}", width="content")
+        st.button("Use the sample", key=f"{key}.own", type="tertiary", on_click=_use_sample, args=(key, sample))
+
+
+def _use_sample(key: str, sample: str) -> None:
+    forget_sentence()
     st.session_state[key] = sample
 
 

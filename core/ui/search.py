@@ -49,8 +49,9 @@ _STYLE = """<style>
 .st-key-atlas-hits, .st-key-atlas-found { padding-bottom: .25rem; }
 .st-key-atlas-hits p, .st-key-atlas-found p, .st-key-atlas-hits [data-testid="stCaptionContainer"],
 .st-key-atlas-found [data-testid="stCaptionContainer"] { margin: 0; }
-.st-key-atlas-hits [data-testid="stCaptionContainer"] p { white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis; font-size: .78rem; }
+.st-key-atlas-hits [data-testid="stCaptionContainer"] p { display: -webkit-box; -webkit-line-clamp: 2;
+  -webkit-box-orient: vertical; overflow: hidden; font-size: .78rem; }
+[data-testid="stSidebarUserContent"] [data-testid="InputInstructions"] { display: none; }
 .st-key-atlas-hits [data-testid="stCaptionContainer"], .st-key-atlas-found [data-testid="stCaptionContainer"] {
   padding: 0 .5rem .3rem; }
 [class*="st-key-atlas-"] [data-testid="stPageLink"] a:not(:hover):not(:focus-visible) { background: transparent; }

@@ -2,7 +2,8 @@
 
 A section is a name, its parameters, its content and a function that draws it. The frame does what all
 share: title, the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture,
-*How it works*, Copy link and Reset. ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words.
+*How it works*, the next step, Copy link and Reset. ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold
+the words; ``next`` in the front matter of either is where to go from here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from core.links import register
 from core.links.parameters import Choice, Parameter
 from core.settings import ROOT, settings
 from core.ui.glossary import begin_page, markdown, terms
-from core.ui.links import PageState, close_page, link_row, mode_button, open_page, read_mode, sections
+from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
 from core.ui.notices import error, sentences
 from core.ui.page import accent, bare, presenting, theme, through_page_table
 from core.ui.param import Param
@@ -239,6 +240,7 @@ class Page:
         header(words.title, words.label("line"), self.branch)
         state = open_page(self.slug)
         later: list[Callable[[], None]] = []
+        chosen, step = "", words.front.get("next")
         if not self.unavailable():
             with nullcontext() if framed else st.container(key="atlas-above"):
                 view = self.above(View(state, words))
@@ -255,9 +257,11 @@ class Page:
                 section.draw(view)
             if self.below is not None and framed:
                 self.below(view, section)
-            later = view.later
+            later, step = view.later, view.words.front.get("next", step)
         if framed:
-            link_row(state, whole=bool(self.carried()))
+            if step:
+                page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
+            link_row(state, chosen, whole=bool(self.carried()))
         elif presenting():
             mode_button()
         close_page(state)

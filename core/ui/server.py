@@ -188,7 +188,7 @@ def _load_default_models() -> None:
         if _setting("warm") != "on":
             return
         slugs = dict.fromkeys(
-            slug for section in ("attention-beside", "rounds-masked") for slug in checkpoints.first(section)
+            slug for section in ("home", "attention-beside", "rounds-masked") for slug in checkpoints.first(section)
         )
         for slug in slugs:
             try:

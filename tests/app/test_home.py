@@ -1,37 +1,88 @@
-"""Home: the picture, the doors, what runs here, and links that lead somewhere."""
+"""Home: a word masked by a click, three doors, the view that was left, and what runs here."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
+from core import catalogue, links
+from core.content import content
+from core.ui.home import LAST, LastView, _title_of
+from core.ui.masked_word import SENTENCE
 from core.ui.page import plain
-from tests.pages import opened, protos
+from tests.pages import opened, protos, shown
 
 
-def text(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
+def figures(at: AppTest) -> int:
+    return len(protos(at, "plotly_chart"))
 
 
-def test_home_opens_with_picture_entries_and_starting_points() -> None:
+def test_home_opens_with_a_prediction_and_three_doors() -> None:
     at = opened("home")
     assert not at.error
     assert at.title[0].value == "Transformer Atlas"
-    assert any(proto.component_name.endswith("atlas_timeline") for proto in protos(at, "bidi_component"))
-    assert "What runs on this machine" in text(at)
-    assert "Where to begin" in text(at)
+    assert [box.value for box in at.text_input if box.label == SENTENCE.label] == [SENTENCE.default]
+    assert figures(at) == 1
     pages = [link.page for link in protos(at, "page_link")]
-    for page in (*catalogue.BRANCHES, "timeline"):
-        assert page in pages
+    doors = [to["page"] for door in content("home", "home").front["doors"] for to in door["links"]]
+    assert {page for page in doors if links.exists(page)} <= set(pages)
+    assert {*catalogue.BRANCHES, "timeline", "results", "glossary"} <= set(doors)
 
 
-def test_every_system_is_a_link_beside_the_picture() -> None:
-    queries = {(link.page, link.query_string) for link in protos(opened("home"), "page_link")}
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("The king had three sons.", "The king had three [MASK]."),
+        ("The [MASK] had three sons.", "The [MASK] had three sons."),
+        ("?!", "?[MASK]"),
+    ],
+)
+def test_the_masked_word_and_the_head_open_on_the_attention_page(text: str, masked: str) -> None:
+    at = opened("home", text=text)
+    (query,) = [link.query_string for link in protos(at, "page_link") if "layer=" in link.query_string]
+    assert masked in links.read("attention", dict_of(query))[0].values()
+
+
+def dict_of(query: str) -> dict[str, str]:
+    from urllib.parse import parse_qsl
+
+    return dict(parse_qsl(query))
+
+
+def test_every_system_is_a_link_on_the_timeline() -> None:
+    queries = {(link.page, link.query_string) for link in protos(opened("timeline"), "page_link")}
     for system in catalogue.systems():
         for branch in system.branches:
             assert (branch, f"system={system.slug}") in queries
+
+
+@pytest.mark.parametrize(
+    ("view", "title"),
+    [
+        (("attention", "heads", "layer=3"), "Attention › One head"),
+        (("encoder", "facts", ""), "Encoder › Facts"),
+        (("timeline", "family", ""), "Timeline › The family over time"),
+        (("glossary", "nowhere", ""), "Glossary"),
+        (("home", "", ""), None),
+        (("nowhere", "", ""), None),
+    ],
+)
+def test_the_view_that_was_left_has_a_name(view: tuple[str, str, str], title: str | None) -> None:
+    assert _title_of(LastView(page=view[0], tab=view[1], query=view[2])) == title
+
+
+def test_the_view_that_was_left_is_one_link_until_it_is_forgotten() -> None:
+    at = opened("home")
+    at.session_state["home.1.last--sent"] = LastView(page="attention", tab="heads", query="layer=3&head=2")
+    at.run()
+    link = next(link for link in protos(at, "page_link") if link.label.startswith("Continue"))
+    assert (link.page, link.query_string) == ("attention", "layer=3&head=2")
+    next(button for button in at.button if button.label == "Forget").click().run()
+    assert not [link for link in protos(at, "page_link") if link.label.startswith("Continue")]
+    assert LAST.message is LastView
 
 
 def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
@@ -40,14 +91,13 @@ def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
     at = opened("home")
     live = [spec for spec in checkpoints.available() if spec.ready]
     assert len(live) >= 4
-    links = {link.proto.label: link.proto for link in at.get("page_link")}
+    found: dict[str, Any] = {link.proto.label: link.proto for link in at.get("page_link")}
     for spec in live:
-        link = links[plain(spec.name)]
+        link = found[plain(spec.name)]
         assert link.page == spec.branch
         assert f"model={spec.slug}" in link.query_string
     own = sum(spec.card is not None and spec.card.base is None for spec in live)
-    captions = [str(caption.value).replace("\\", "") for caption in at.caption]
-    assert any(f"Trained here as whole models: {own} of {len(live)}. MiniLM" in caption for caption in captions)
+    assert f"Trained here as whole models: {own} of {len(live)}. MiniLM" in shown(at)
 
 
 def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:

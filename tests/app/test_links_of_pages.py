@@ -17,7 +17,9 @@ from core.ui.objectives.objective import ENTRIES
 from tests.pages import html_of, opened, protos
 
 DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
-    "home": ("home", {}, 60),
+    "home": ("home", {}, 30),
+    "timeline": ("timeline", {}, 60),
+    "compare": ("compare", {"pins": "bert,gpt-2,t5"}, 60),
     "live models": ("zoo", {}, 8),
     "questions of the results": ("results", {"question": "leaders"}, 2),
     "all results": ("results", {"tab": "all"}, 5),

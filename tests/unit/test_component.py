@@ -23,6 +23,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "chips": {"selected": [0, 3], "count": 2},
     "frame": {"open": [1, 12]},
     "lesson": {"step": 2, "count": 2},
+    "last": {"page": "attention", "tab": "heads", "query": "layer=3&text=a+b%3F"},
     "masks": {"flips": [5, 35], "count": 3},
     "order": {"order": [2, 0, 1], "count": 1},
     "points": {"angles": [0, 359], "count": 7},

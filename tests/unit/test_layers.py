@@ -102,7 +102,7 @@ READS = {
     ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")
+PAGES = ("timeline", "about", "glossary", "search", "calculators")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),

@@ -1,5 +1,5 @@
 export default function (component) {
-  const { parentElement } = component;
+  const { parentElement, data } = component;
   const button = parentElement.querySelector("button");
   const status = parentElement.querySelector("[role=status]");
   button.onclick = async () => {
@@ -17,4 +17,16 @@ export default function (component) {
     }
     setTimeout(() => { status.textContent = ""; }, 3000);
   };
+  // The visitor's sentence arrived: the address carries it, too, without a step of Back. An address that changed since
+  // is left alone.
+  const same = (query) => new URLSearchParams(query).toString() === new URLSearchParams(window.location.search).toString();
+  if (data.replace && same(data.replace.old)) {
+    const query = data.replace.new ? `?${data.replace.new}` : "";
+    window.history.replaceState(window.history.state, "", window.location.pathname + query);
+  }
+  if (data.view) {
+    try {
+      localStorage.setItem("atlas.view", JSON.stringify(data.view));
+    } catch { /* a browser that stores nothing */ }
+  }
 }

@@ -22,6 +22,7 @@ from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, i
 from core.ui.data_table import data_table
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
+from core.ui.links import page_link
 from core.ui.notices import warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
@@ -64,7 +65,7 @@ def head_ablation(view: View) -> None:
         _grid(own, kinds[kind], ablated, slot, spec, view)
         _buttons(own, ablated, slot, view)
     with right:
-        _answers(ablation, spec, view, task)
+        _answers(ablation, spec, view, task, text)
     names = {code: (f"{kinds[e.head.kind]}, " if len(kinds) > 1 else "") + _name(e.head) for code, e in effects.items()}
     options = sorted(effects, key=lambda code: effects[code].head)
     st.multiselect(
@@ -109,7 +110,7 @@ def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view
     return slot
 
 
-def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None) -> None:
+def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None, text: str) -> None:
     """Draw the predictions with all heads and without the ablated ones."""
     st.subheader(plain(question_of(spec, task)), anchor=False)
     changes = ablation.changes[:8]
@@ -126,6 +127,11 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     if not count:
         view.note("None ablated")
         return
+    if count == 1:
+        (head,) = ablation.off
+        query = {"model": spec.slug, "text": text, "layer": str(head.layer + 1), "head": str(head.head + 1)}
+        query |= {"map": head.kind} | ({} if task is None else {"task": task})
+        page_link("attention", view.words.label("open"), query, icon=":material/grid_on:")
     sentence = view.words.part("Lost", count=count, bits=f"{ablation.bits:.2f}")
     if changes:
         top, best = changes[0], ablation.after.tokens[0]

@@ -21,6 +21,7 @@ from core.table import Table
 from core.ui.attention.setup import draw_model
 from core.ui.data_table import data_table
 from core.ui.glossary import markdown
+from core.ui.links import page_link
 from core.ui.notices import info
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -139,6 +140,8 @@ def _on_a_sentence(spec: CheckpointSpec, counts: RelationCounts, view: View) -> 
         alt=view.words.part("Alt: links", relation=counts.relation),
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
     )
+    query = {"model": spec.slug, "text": sentence.text, "layer": str(layer + 1), "head": str(head + 1)}
+    page_link("attention", view.words.label("open"), query, icon=":material/grid_on:")
 
 
 def _pairs(sentence: treebank.Sentence, relation: str) -> list[tuple[int, frozenset[int], list[int]]]:

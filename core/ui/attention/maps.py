@@ -216,6 +216,8 @@ def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None,
         missing=view.words.part("No such head", open=", ".join(map(str, linked)), layers=layers, heads=heads),
     )
     state.set(open=now)
+    if now and now != linked:
+        state.set(layer=now[0], head=now[1])  # the other sections open with this head, too
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)
 
 

@@ -15,7 +15,7 @@ from core.content import content
 from core.language.adapters import tasks
 from core.links import parameters as link
 from core.ui.export import download_csv, download_html, download_npz
-from core.ui.heads.text import text_part
+from core.ui.heads.text import sentence_of, text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.param import Carried, Model, Text
@@ -61,7 +61,9 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
 def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
     """Draw the text box of the input."""
     help = content("attention").part("Text")
-    return INPUT.with_(label=label, default=spec.family.question_text, help=help).draw(state, tag=spec.kind)
+    sentence = "masked" if sentence_of(spec) == "any" else "plain"
+    box = INPUT.with_(label=label, default=spec.family.question_text, help=help, sentence=sentence)
+    return box.draw(state, tag=spec.kind)
 
 
 def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:

@@ -57,6 +57,7 @@ SENTENCE = Text(
     label="Sentence",
     default="The cat that the dog chased sat on the mat because it was tired.",
     most=MAX_LINK_CHARS,
+    sentence="plain",
 )
 ROLE = Choice(
     name="role",

@@ -13,7 +13,7 @@ from core.links.parameters import Integer
 from core.ui.compare.sheet import pins_table, sheet_html
 from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import Linker
-from core.ui.links import PageState, take_up
+from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words
@@ -137,6 +137,9 @@ def _side_by_side(view: View, pinned: Sequence[SheetRow], columns: Sequence[str]
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
     text_table(pins_table(pinned, [slug for slug in columns if slug != "name"], Linker("pins")))
     view.note("Pinned", others="the other lacks" if len(pinned) == 2 else "all others lack")
+    with st.container(horizontal=True, gap=None):
+        for more in view.words.front["more"]:
+            page_link(more["page"], more["label"], more["query"], icon=":material/arrow_forward:", width="content")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)
         wanted = {**view.state.values, "tab": "trees", "left": left, "right": right}

@@ -24,7 +24,9 @@ SAMPLES = {
     "A fact": "Each cell has a membrane that controls what goes in and out.",
     "An opinion": "The soup was cold and tasted of nothing.",
 }
-TEXT = Text(name="text", label="A sentence or two", default=SAMPLES["A sentence"], height=68, samples=SAMPLES)
+TEXT = Text(
+    name="text", label="A sentence or two", default=SAMPLES["A sentence"], height=68, samples=SAMPLES, sentence="plain"
+)
 TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 
 

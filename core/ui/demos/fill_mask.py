@@ -15,7 +15,7 @@ from core.language.probes import PROBES, ProbeResult, probabilities, run_probe
 from core.language.types import MaskPrediction, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
-from core.ui.demos.masking import MASK, judge_of, label, mask_chips
+from core.ui.demos.masking import MASK, judge_of, label, last_word, mask_chips
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain
@@ -27,6 +27,7 @@ TEXT = Text(
     default="The capital of France is [MASK].",
     height=68,
     hide_label=True,
+    sentence="any",
 )
 TOP_K = 6
 _IN_A_ROW = 3
@@ -46,9 +47,12 @@ def draw(view: DemoView) -> None:
     with sentences():
         tokens = view.computed("", prepare, text).tokens
         mask = str(view.checkpoint.tokenizer.mask_token)
+        chosen = _still_masked(state, tokens)
+        if state.arrived and not chosen and all(token.piece != mask for token in tokens):
+            chosen = last_word(tokens)  # a sentence without a mask arrives: it opens with an answer, too
         masked = mask_chips(
             tokens,
-            _still_masked(state, tokens),
+            chosen,
             key=state.key("mask.chips"),
             accent=spec.branch,
             label=view.words.label("chips"),

@@ -45,6 +45,7 @@ TEXT = Text(
     height=68,
     hide_label=True,
     placeholder="The model continues from here",
+    sentence="plain",
 )
 LONG = LENGTH.with_(default=120)
 """New tokens of models for long texts, one of which generates bytes."""

@@ -44,6 +44,13 @@ def mask_chips(
     )
 
 
+def last_word(tokens: Sequence[Token]) -> tuple[int, ...]:
+    """The positions of the text's last word; none where it has no word."""
+    numbers = words(tokens)
+    last = [number for number, token in zip(numbers, tokens, strict=True) if not token.special and token.text.isalnum()]
+    return tuple(i for i, number in enumerate(numbers) if last and number == last[-1])
+
+
 def label(predictions: Sequence[MaskPrediction]) -> str:
     """The label of the box."""
     return ONE if len(predictions) == 1 else SEVERAL

@@ -21,6 +21,7 @@ TEXT = Text(
     default="The king gave a great feast for all of his friends, and they thanked him.",
     height=68,
     hide_label=True,
+    sentence="plain",
 )
 OWN_SAMPLE = "The king ate a great feast for all of his trees, and they thanked him."
 """The sample sentence without a generator."""

@@ -203,7 +203,7 @@ def draw(view: DemoView) -> None:
             decoding = decoding_controls(state, LENGTH.with_(default=BYTES) if task.respells else LENGTH)
         covered = switch(state)
     samples = task_samples(task)
-    box = TEXT.with_(default=samples[0])
+    box = TEXT.with_(default=samples[0], sentence="plain" if samples == every_sample()["en"] else "")
     _another_task(state, box, task)
     sample_pills(state, "Samples", [(sample,) for sample in samples], box)
     left, right = st.columns(2, gap="medium")

@@ -104,7 +104,10 @@ TRANSLATION = Demo(
 
 
 PASSES_TEXT = Text(
-    name="text", label="Sentence with [MASK] in place of a word", default="Once upon a [MASK] there was a little girl."
+    name="text",
+    label="Sentence with [MASK] in place of a word",
+    default="Once upon a [MASK] there was a little girl.",
+    sentence="masked",
 )
 
 
@@ -152,6 +155,7 @@ PARTS_TEXT = Text(
     name="text",
     label="Sentence, perhaps with [MASK] in place of a word",
     default="The dog ran to the [MASK] and the cat slept.",
+    sentence="any",
 )
 COMPONENTS = ("c2c", "c2p", "p2c")
 LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
@@ -244,6 +248,7 @@ BOTH_TEXT = Text(
     name="text",
     label="Sentence with [MASK] in place of a word",
     default="The old king lived in a [MASK] with his three sons.",
+    sentence="masked",
 )
 PARTNER = Choice(name="beside", label="Second model", options={})
 

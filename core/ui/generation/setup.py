@@ -15,7 +15,7 @@ from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
 from core.links import parameters as link
-from core.ui.demos.demo import task_samples
+from core.ui.demos.demo import every_sample, task_samples
 from core.ui.links import PageState, instead
 from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
 from core.ui.picker import no_models
@@ -131,7 +131,9 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
     if before not in (None, sample) and st.session_state.get(box) == before:
         st.session_state[box] = sample
     st.session_state[shown] = sample
-    return TEXT.with_(label=TEXT.label if task is None else "Source text", default=sample).draw(state)
+    sentence = "plain" if sample in (PROMPT, every_sample()["en"][0]) else ""  # an English one
+    label = TEXT.label if task is None else "Source text"
+    return TEXT.with_(label=label, default=sample, sentence=sentence).draw(state)
 
 
 def _settings(state: PageState, length: bool) -> Decoding:

@@ -19,7 +19,7 @@ from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.section import View
 
-PROMPT = TEXT.with_(label="Prompt", default=DEFAULT_TEXT, resets=("forced", "step"))
+PROMPT = TEXT.with_(label="Prompt", default=DEFAULT_TEXT, resets=("forced", "step"), sentence="plain")
 """Tokens chosen by hand belong to the text in which they were chosen."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import streamlit as st
 
@@ -133,7 +133,13 @@ def _explained(param: C, label: str) -> C:
 def draw_text(spec: CheckpointSpec, state: PageState) -> str:
     """Draw the text box with its samples; return the text."""
     own = samples(spec)
-    return _explained(TEXT, "text").with_(default=next(iter(own.values())), samples=own).draw(state, tag=spec.kind)
+    box = _explained(TEXT, "text").with_(default=next(iter(own.values())), samples=own, sentence=sentence_of(spec))
+    return box.draw(state, tag=spec.kind)
+
+
+def sentence_of(spec: CheckpointSpec) -> Literal["any", "plain"]:
+    """How the visitor's sentence arrives at a model: with its mask where the model predicts masked tokens."""
+    return "any" if spec.offers("predicts masked tokens") else "plain"
 
 
 def samples(spec: CheckpointSpec) -> dict[str, str]:

@@ -34,7 +34,7 @@ USUAL = "causal"
 MOST_CHARACTERS = 600
 """The limit of a text of the objectives, which this section shares."""
 PATTERN = Text(name="pattern", label="Mask", default=USUAL)
-SENTENCE_BOX = Text(name="text", label="Sentence", default=SENTENCE)
+SENTENCE_BOX = Text(name="text", label="Sentence", default=SENTENCE, sentence="plain")
 TOKENS = Carried(name="tokens", label="Or a length", as_=link.Integer(None, 2, MOST))
 QUERIES = Text(
     name="queries",

@@ -109,6 +109,7 @@ def objective(view: View) -> None:
             default=view.words.label("text"),
             height=96 if entry.several else 68,
             placeholder="Several sentences" if entry.several else "A sentence",
+            sentence="" if entry.several else "plain",
         ).draw(state, tag=entry.slug)
     with sentences():
         chosen = inputs(entry.slug, slug, text, seed, options)

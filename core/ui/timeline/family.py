@@ -7,7 +7,7 @@ from typing import cast
 
 import streamlit as st
 
-from core.catalogue import BRANCHES
+from core.catalogue import BRANCHES, systems
 from core.content import content
 from core.figures.labels import short
 from core.figures.lineage import Entry, family, leap, line_of, middle, tops
@@ -15,7 +15,7 @@ from core.links.parameters import Integer
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker, plain_terms
-from core.ui.links import PageState
+from core.ui.links import PageState, page_link
 from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Words
@@ -56,8 +56,8 @@ def over_time(view: View) -> None:
         return
     inside = {entry.slug for entry in line}
     shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))
-    systems = sum(entry.branch is not None for entry in shown)
-    label = view.words.part("Alt", systems=systems, axis=AXIS.options[axis].lower())
+    count = sum(entry.branch is not None for entry in shown)
+    label = view.words.part("Alt", systems=count, axis=AXIS.options[axis].lower())
     stopped = picture(shown, axis, key=state.key("picture"), until=until, chosen=chosen or None, label=label)
     unbuilt()
     if stopped is not None:
@@ -67,6 +67,7 @@ def over_time(view: View) -> None:
     view.try_and_notice(growth=plain(growth(seen)))
     if line:
         _line_of_descent(view, line, names[chosen], chosen)
+    _list()
     with st.expander("As a table", icon=":material/table_rows:"):
         _table(seen, names)
         view.note("Counted")
@@ -150,6 +151,17 @@ def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
         for entry in line
         if entry.parent in names
     ]
+
+
+def _list() -> None:
+    """All systems as links, by branch, for keyboards, screen readers and small screens."""
+    with st.expander("As a list", icon=":material/list:"):
+        for column, (branch, title) in zip(st.columns(4), BRANCH_TITLES.items(), strict=True):
+            with column, st.container(gap=None):
+                st.markdown(f"**{title}**")
+                for system in systems():
+                    if branch in system.branches:
+                        page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
 
 
 def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:

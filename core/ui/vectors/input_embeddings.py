@@ -21,7 +21,9 @@ from core.ui.vectors.common import MODEL, model_of, signed_strips
 from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
 from core.vectors.input_embeddings import input_embeddings as sum_of
 
-FIRST = Text(name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300)
+FIRST = Text(
+    name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300, sentence="plain"
+)
 SECOND = Text(name="second", label="Second sentence", default="It was thirsty.", most=300, width=240)
 NUMBER = Choice(
     name="number",

@@ -47,6 +47,7 @@ TEXT = Text(
     samples=SAMPLES,
     placeholder="A sentence",
     hide_label=True,
+    sentence="plain",
 )
 MASK = Carried(name="mask", label="Masked words", as_=link.Integers(high=599, most=64))
 COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
