@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 ROWS = 16
 """Tokens that are drawn at most: those with the largest weights."""
-HEIGHT = 330
+HEIGHT = 290
 """Pixels, whatever the text: nothing moves when another one is drawn."""
-_TOKENS, _LINES, _MASK, _WORDS, _BARS = 0.2, (0.215, 0.36), (0.37, 0.5), 0.69, 0.705
+_TOKENS, _LINES, _MASK, _WORDS, _BARS = 0.2, (0.215, 0.345), (0.35, 0.505), 0.715, 0.73
 """Where tokens end, lines and the mask's box reach from and to, words end and bars begin, as shares of the width."""
 
 
@@ -62,7 +62,7 @@ def masked_word(
         "type": "bar",
         "orientation": "h",
         "base": _BARS,
-        "x": [0.22 * chance / longest for chance in chances],
+        "x": [0.18 * chance / longest for chance in chances],
         "y": places,
         "width": width,
         "marker": {"color": color, "opacity": 0.85, "line": EDGE},
@@ -79,7 +79,7 @@ def masked_word(
         note(f"<b>{label(cut(word, 12))}</b>" if not n else label(cut(word, 12)), _WORDS, place, xanchor="right")
         for n, (word, place) in enumerate(zip(words, places, strict=True))
     ]
-    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5, font={"size": 13, "color": color})
+    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5, font={"size": 12, "color": color})
     bare: Json = {"visible": False, "fixedrange": True}
     return figure(
         theme,
@@ -104,7 +104,7 @@ def _line(row: float, weight: float, color: str) -> Json:
 
 def _fan(place: float, color: str) -> Json:
     """From the mask to a word."""
-    begin, end = _MASK[1] + 0.005, _MASK[1] + 0.06
+    begin, end = _MASK[1] + 0.003, _MASK[1] + 0.04
     middle = (begin + end) / 2
     path = f"M {begin},0.5 C {middle},0.5 {middle},{place} {end},{place}"
     return {"type": "path", "path": path, "line": {"color": color, "width": 1}, "opacity": 0.5, "layer": "below"}
