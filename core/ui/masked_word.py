@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 SENTENCE = Text(
     name="text",
     label="Your sentence",
-    default="The baker took the fresh bread out of the oven.",
+    default="The baker put the bread into the oven.",
     most=200,
     hide_label=True,
     resets=("mask",),
     sentence="any",
 )
 MASK = Carried(name="mask", label="Masked word", as_=link.Integers(high=199, most=1))
-_FIRST = 5
+_FIRST = 4
 """The word of the sample that is masked at first."""
 _GUESSES = 5
 _TYPED = "[MASK]"
