@@ -260,7 +260,9 @@ class Page:
             later, step = view.later, view.words.front.get("next", step)
         if framed:
             if step:
-                page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
+                page_link(
+                    step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:"
+                )
             link_row(state, chosen, whole=bool(self.carried()))
         elif presenting():
             mode_button()
