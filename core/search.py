@@ -34,8 +34,8 @@ _FRESH_SECONDS = 30
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "a about an and are as at be between by can compare compared did difference do does example explain for from has have "
-        "how i in is it its many me mean means much my not of on or show than that the there this to used using versus "
+        "a about an and are as at be between by can compare compared did difference do does example explain for from has "
+        "have how i in is it its many me mean means much my not of on or show than that the there this to used using versus "
         "vs was were what when where which who why with work works you",
     )
 )

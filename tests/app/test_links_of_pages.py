@@ -38,7 +38,7 @@ def understood(href: str) -> bool:
     here = catalogue.by_branch(page) if page in catalogue.BRANCHES else catalogue.systems()
     choices: dict[str, Any] = {
         "system": {system.slug for system in here},
-        **dict.fromkeys(("model", "left", "right"), slugs),
+        **dict.fromkeys(("model", "left", "right"), [system.slug for system in here] if page == "compare" else slugs),
         "branch": catalogue.BRANCHES,
         "objective": set(ENTRIES),
         "correction": {entry.id for entry in corrections()},
