@@ -34,9 +34,10 @@ _FRESH_SECONDS = 30
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "a about an and are as at be between by can compare compared did difference do does example explain for from has "
-        "have how i in is it its many me mean means much my not of on or show than that the there this to used using versus "
-        "vs was were what when where which who why with work works you",
+        "a about an and are as at be between by can compare compared did difference do does example "
+        "explain for from has have how i in is it its many me mean means much my not of on or show than "
+        "that the there this to used using versus vs was were what when where which who why with work "
+        "works you",
     )
 )
 _WHOLE, _PREFIX, _INSIDE = 100.0, 90.0, 75.0
