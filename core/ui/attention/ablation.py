@@ -128,7 +128,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
         view.note("None ablated")
         return
     if count == 1:
-        (head,) = ablation.off
+        (head,) = ablation.heads
         query = {"model": spec.slug, "text": text, "layer": str(head.layer + 1), "head": str(head.head + 1)}
         query |= {"map": head.kind} | ({} if task is None else {"task": task})
         page_link("attention", view.words.label("open"), query, icon=":material/grid_on:")

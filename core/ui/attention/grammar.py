@@ -140,8 +140,8 @@ def _on_a_sentence(spec: CheckpointSpec, counts: RelationCounts, view: View) -> 
         alt=view.words.part("Alt: links", relation=counts.relation),
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
     )
-    query = {"model": spec.slug, "text": sentence.text, "layer": str(layer + 1), "head": str(head + 1)}
-    page_link("attention", view.words.label("open"), query, icon=":material/grid_on:")
+    wanted = {"model": spec.slug, "text": sentence.text, "layer": str(layer + 1), "head": str(head + 1)}
+    page_link("attention", view.words.label("open"), wanted, icon=":material/grid_on:")
 
 
 def _pairs(sentence: treebank.Sentence, relation: str) -> list[tuple[int, frozenset[int], list[int]]]:
