@@ -21,9 +21,10 @@ RUN torch="$(grep '^torch==' requirements.txt)" && \
       pip install -c scripts/no-cuda.txt "$torch" ) && \
     pip check
 
-# requirements-ray.txt makes this the image of the model engine (compose.scale.yaml).
+# requirements-ray.txt makes this the image of the model engine, requirements-redis.txt that of an app whose rooms are in
+# Redis (compose.scale.yaml).
 ARG EXTRA=
-COPY requirements-ray.txt ./
+COPY requirements-ray.txt requirements-redis.txt ./
 RUN [ -z "$EXTRA" ] || pip install -r "$EXTRA"
 
 # An account that owns only its home (the Hub's cache, where the host turns the Hub on), and a folder for checkpoints.

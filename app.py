@@ -70,6 +70,7 @@ def show_page(begun: float) -> None:
     from core.content import page_title
     from core.ui.login import log_in, log_out_button, may_enter
     from core.ui.page import BRANCH_ICONS, bare
+    from core.ui.room import lead, room
     from core.ui.search import search_box
     from core.ui.server import timed
 
@@ -88,11 +89,14 @@ def show_page(begun: float) -> None:
     if not enters:
         log_in()
         return
+    slug = page.url_path or "home"
     if sidebar:
-        search_box(page.url_path or "home")
-        log_out_button()
-    with timed(page.url_path or "home", begun):
+        search_box(slug)
+        log_out_button(slug)
+        room(slug)
+    with timed(slug, begun):
         page.run()
+    lead(slug)
 
 
 def check_settings() -> None:

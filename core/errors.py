@@ -49,6 +49,18 @@ class EngineUnavailable(AtlasError):
     """The engine that computes for this installation cannot be reached, or failed."""
 
 
+class RoomRefused(AtlasError):
+    """A room cannot be opened or entered, or does not take the question: too many rooms or followers, no options."""
+
+
+class RoomUnknown(RoomRefused):
+    """There is no room of that code, or it is another's."""
+
+
+class RoomsUnavailable(AtlasError):
+    """The store of rooms, Redis, cannot be reached."""
+
+
 class InputEmpty(AtlasError):
     """The input has no text."""
 

@@ -16,6 +16,7 @@ variable                    default    meaning
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
+``ATLAS_REDIS_URL``         (none)     where rooms live for several processes; without it, in this one (`core.rooms`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
                                        on a loopback address localhost alone, else all (`core.ui.server`)
 ==========================  =========  ==========================================================================
@@ -60,6 +61,7 @@ class Settings(BaseSettings):
     metrics: Literal["off", "on"] = "off"
     login: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
+    redis_url: str | None = Field(default=None, pattern=r"^(rediss?://\S+)?$", repr=False)
     max_sessions: int = Field(default=100, ge=1, le=100_000, description="open tabs")
     max_chars: int = Field(default=20_000, ge=2_000, le=200_000, description="characters of a text")
     max_tokens: int = Field(default=4_096, ge=1_024, le=65_536, description="tokens that a model reads in one pass")
@@ -69,6 +71,8 @@ class Settings(BaseSettings):
     max_new_tokens: int = Field(default=200, ge=64, le=1_000, description="tokens that one generation adds")
     max_beams: int = Field(default=8, ge=1, le=16, description="hypotheses of a beam search")
     max_measurements: int = Field(default=8, ge=1, le=1_000, description="measurements that run or wait")
+    max_rooms: int = Field(default=50, ge=1, le=10_000, description="rooms that are open")
+    max_followers: int = Field(default=200, ge=1, le=10_000, description="followers of a room")
     max_upload_kb: int = Field(default=20, ge=1, le=10_000, description="kilobytes of a file that is uploaded")
     max_page_mb: int = Field(default=24, ge=1, le=200, description="megabytes of a page that is built for a frame")
 
@@ -110,6 +114,8 @@ def accepted(name: str) -> str:
         return "“process” or “ray”"
     if name == "engine_url":
         return "an address such as http://engine:8000"
+    if name == "redis_url":
+        return "an address such as redis://redis:6379/0"
     if not field.metadata:
         return "“off” or “on”"
     low, high = (

@@ -41,7 +41,8 @@ LOCK_PAUSE = 0.002
 whose pairs holds it for a millisecond, a masked word came 0.39 to 0.54 s later without the pause, and 0.03 to 0.05 s
 with it."""
 NOTIFY_EVERY = 1.0
-"""Seconds between the updates that show a waiting visitor the position in the queue."""
+"""Seconds of waiting between the updates that show a visitor the position in the queue; many short waits, of runs that
+compute in alternation, count together."""
 
 
 class _Run:
@@ -52,6 +53,9 @@ class _Run:
         self.spent = 0.0
         self.since = time.monotonic()
         self.turn = threading.Event()
+        self.waited = 0.0
+        """Seconds of waiting since the visitor was last shown the position."""
+        self.shown = False
         self.holds = False
         self.pinned = 0
 
@@ -77,12 +81,14 @@ class Turns:
 
         Args:
             check: raises to end the run, when its visitor has left or made a newer request.
-            show: called with the number of runs ahead during a long wait, and with 0 when the turn comes.
+            show: called with the number of runs ahead while it waits long, and with 0 when that is over: when the run
+                gets its first turn, computes for long without waiting, or ends.
         """
         run = self._here.run = _Run(check or (lambda: None), show or (lambda ahead: None))
         try:
             self._take(run)
             yield
+            self._show(run, 0)
         finally:
             self._give(run)
             self._here.run = None
@@ -102,6 +108,8 @@ class Turns:
         if locking and self.most - self._free > 1:
             time.sleep(LOCK_PAUSE)
         now = time.monotonic()
+        if now - run.since >= NOTIFY_EVERY:
+            self._show(run, 0)
         if not self._waiting or run.pinned or now - run.since < MIN_TURN:
             return
         with self._lock:
@@ -175,19 +183,30 @@ class Turns:
                 return
             run.turn.clear()
             self._waiting.append(run)
-        shown = begun = run.since
+        counted, ahead = run.since, self._ahead(run, run.since)
         try:
-            while not run.turn.wait(None if always else CHECK_EVERY):
-                run.check()
-                if (now := time.monotonic()) - shown >= NOTIFY_EVERY:
-                    run.show(self._ahead(run, now))
-                    shown = now
+            over = False
+            while not over:
+                over = run.turn.wait(None if always else CHECK_EVERY)
+                if not over:
+                    run.check()
+                now = time.monotonic()
+                run.waited += now - counted
+                counted = now
+                if run.waited >= NOTIFY_EVERY:
+                    self._show(run, ahead if over else self._ahead(run, now))
         finally:
             with self._lock:
                 if run in self._waiting:
                     self._waiting.remove(run)
-        if shown > begun:
-            run.show(0)
+        if not run.spent:
+            self._show(run, 0)
+
+    def _show(self, run: _Run, ahead: int) -> None:
+        """Show the visitor how many are ahead, or, with 0, nothing any more."""
+        if ahead or run.shown:
+            run.waited, run.shown = 0.0, bool(ahead)
+            run.show(ahead)
 
     def _ahead(self, run: _Run, now: float) -> int:
         """How many runs compute, or would get a turn before ``run``."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -249,6 +249,15 @@ def page_link(
         return
     mark = {_LINKED: ""} if page == (here or st.session_state.get(_PAGE)) else {}
     st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark}, width=width)
+
+
+def go_to(page: str, query: Mapping[str, str], *, here: str) -> NoReturn:
+    """Leave ``here`` for a view of the app as by a link to it, and end this run; the query is read as any link's."""
+    if page == here and _slot(page) in st.session_state:
+        take_up(page, links.read(page, query)[0])
+        st.rerun()
+    st.session_state.pop(_slot(page), None)
+    st.switch_page(f"pages/{page}.py", query_params=dict(query))
 
 
 def by_history() -> bool:

@@ -1,7 +1,8 @@
 """A log-in before every page, where the host sets ``ATLAS_LOGIN=on``: Streamlit's own OpenID Connect.
 
 The provider is declared in ``[auth]`` of ``.streamlit/secrets.toml``; the package Authlib connects to it. If either is
-missing, nobody can log in and the page says so. The provider's data on a visitor stay in their signed cookie.
+missing, nobody can log in and the page says so. The provider's data on a visitor stay in their signed cookie. Streamlit
+leads to Home after a log-in; ``assets/components/return`` leads on to the link that the visitor had opened.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from streamlit.errors import StreamlitSecretNotFoundError
 from core.content import content
 from core.errors import SettingUnusable
 from core.settings import settings
+from core.ui.component import Component, Message
 from core.ui.notices import error
+
+RETURN: Component[Message] = Component("return")
 
 
 def may_enter() -> bool:
@@ -41,11 +45,14 @@ def log_in() -> None:
     if not provided:
         error(words.part("Not set up"))
         return
+    RETURN.draw("atlas.return", {"keep": True})
     st.markdown(words.part("Log in"))
     st.button(words.label("button"), on_click=st.login, type="primary")
 
 
-def log_out_button() -> None:
-    """Draw the log-out button in the sidebar, if there is a log-in."""
+def log_out_button(page: str) -> None:
+    """Draw the log-out button in the sidebar, if there is a log-in; after it, lead on from Home."""
     if _is_enabled():
+        with st.sidebar:
+            RETURN.draw("atlas.return", {"home": page == "home"})
         st.sidebar.button(content("server", "login").label("out"), on_click=st.logout, icon=":material/logout:")

@@ -1,16 +1,18 @@
-"""The server around the pages: security headers on every response, two routes for operators, and limits.
+"""The server around the pages: security headers on every response, routes for operators, and limits.
 
 A request whose ``Host`` names another machine is refused: a foreign page could otherwise read a local Atlas by
 resolving its own name to 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the names that are accepted.
 
-``/ready`` returns 200 once the models of the default views are loaded, which ``ATLAS_WARM=on`` does at the start; a
-load balancer then routes nobody to a replica that still loads them. ``/metrics`` reports to Prometheus the sessions,
-their limit, the seconds of a run by page, and the bytes of models, results and files; ``ATLAS_METRICS=on`` opens it
-and Streamlit's own ``/_stcore/metrics``. Neither contains a visitor's text.
+``/health`` returns 200 while the server accepts browsers. ``/ready`` returns 200 once the models of the default views
+are loaded, which ``ATLAS_WARM=on`` does at the start; a load balancer then routes nobody to a replica that still loads
+them. ``/metrics`` reports to Prometheus the sessions, their limit, the seconds of a run by page, and the bytes of
+models, results and files; ``ATLAS_METRICS=on`` opens it and Streamlit's own ``/_stcore/metrics``. None of them contains
+a visitor's text.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import sys
@@ -73,6 +75,19 @@ _IDLE = 600.0
 """Seconds for which no tab is open before the server returns what visitors left."""
 _LARGE = 100_000
 """Bytes from which a message to a browser counts against the budget."""
+
+
+class _SendQueue(asyncio.Queue[bytes]):
+    """The messages that wait for one browser; counts the one that is being sent, too."""
+
+    sending = 0
+    """Its bytes."""
+
+    async def get(self) -> bytes:
+        self.sending = 0
+        message = await super().get()
+        self.sending = len(message)
+        return message
 
 
 def _refusal() -> PlainTextResponse:
@@ -151,6 +166,14 @@ def _setting(name: str) -> str | None:
     return value
 
 
+async def health(request: Request) -> Response:
+    """200 while the server takes browsers, else 503."""
+    from streamlit.runtime import exists, get_instance
+
+    healthy, answer = await get_instance().is_ready_for_browser_connection if exists() else (False, "unavailable")
+    return PlainTextResponse(answer, 200 if healthy else 503)
+
+
 async def ready(request: Request) -> Response:
     """200 once the server can answer without loading a default view's model first, else 503."""
     return PlainTextResponse("ready") if _warm.is_set() else PlainTextResponse("models are loading", 503)
@@ -167,9 +190,8 @@ def routes() -> list[Route]:
     """The routes for operators, with and without ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
     prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
     bases = {"", f"/{prefix}" if prefix else ""}
-    return [
-        Route(f"{base}/{path}", answer) for base in bases for path, answer in (("ready", ready), ("metrics", metrics))
-    ]
+    answers = {"health": health, "ready": ready, "metrics": metrics}
+    return [Route(f"{base}/{path}", answer) for base in bases for path, answer in answers.items()]
 
 
 MIDDLEWARE = [Middleware(Secured)]
@@ -305,8 +327,9 @@ def follow_limits() -> None:
 
     Uploads are bounded in size and in number per tab, since any tab can send files that no control requested. If a new
     file exceeds the files' share of the memory budget, the oldest are deleted; a page offers its own again in its next
-    run. If the waiting messages exceed their share, the tab with the longest queue is disconnected, since it does not
-    read; its browser reconnects and requests the page again.
+    run. If the messages that wait or are being sent exceed their share, the tabs with the longest queues are
+    disconnected, since they do not read; their browsers reconnect and request the page again. A single message may be
+    larger than the share.
     """
     from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -316,7 +339,7 @@ def follow_limits() -> None:
 
     config.set_option("server.maxUploadSize", -(-settings().max_upload_kb // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
-    add = MemoryUploadedFileManager.add_file
+    connect, add = StarletteSessionClient.__init__, MemoryUploadedFileManager.add_file
 
     def add_one_of_few(manager: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
         add(manager, session_id, file)
@@ -334,27 +357,39 @@ def follow_limits() -> None:
             excess -= files.pop(old).content_size
         return name
 
+    def connect_counted(client: StarletteSessionClient, *given: Any, **named: Any) -> None:
+        connect(client, *given, **named)
+        client._send_queue = _SendQueue(client._send_queue.maxsize)  # its reader has not begun
+
     def send_within_budget(client: StarletteSessionClient, message: ForwardMsg) -> None:
         send(client, message)
         queue = client._send_queue
         if queue.empty() or len(queue._queue[-1]) < _LARGE:  # type: ignore[attr-defined]
             return
         waiting = _waiting_bytes()
-        behind: Any = max(waiting, key=waiting.__getitem__, default=client)
-        if sum(waiting.values()) > settings().media_bytes and behind._send_queue.qsize() > 1:
+        while sum(waiting.values()) > settings().media_bytes:
+            behind = max(waiting, key=waiting.__getitem__)
+            if len(waiting) == 1 and behind._send_queue.qsize() <= 1:
+                return
+            del waiting[behind]
             _disconnect(behind)
 
+    StarletteSessionClient.__init__ = connect_counted  # type: ignore[assignment, method-assign]
     MemoryUploadedFileManager.add_file = add_one_of_few  # type: ignore[assignment, method-assign]
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
     StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
 
 
 def _waiting_bytes() -> dict[Any, int]:
-    """Bytes of messages that wait to be sent, by connection; only connections with any."""
+    """Bytes of messages that wait to be sent or are being sent, by connection; only connections with any."""
     from streamlit.runtime import get_instance
 
     clients: list[Any] = [info.client for info in get_instance()._session_mgr.list_active_sessions()]
-    waiting = {client: sum(map(len, list(client._send_queue._queue))) for client in clients}
+    waiting = {
+        client: sum(map(len, list(queue._queue))) + getattr(queue, "sending", 0)
+        for client in clients
+        for queue in [client._send_queue]
+    }
     return {client: size for client, size in waiting.items() if size}
 
 

@@ -127,7 +127,7 @@ def test_every_request_and_every_link_stays_below_the_prefix(address: str, windo
         wrong += [f"{view}: {href}" for href in hrefs if not href.startswith("/atlas/")]
     page.get_by_role("link", name="Timeline").first.click()
     page.wait_for_url(f"{address}/timeline")
-    for route in ("ready", "metrics"):
+    for route in ("health", "ready", "metrics"):
         assert page.evaluate("async (url) => (await fetch(url)).status", f"{address}/{route}") == 200
     here = (address, "data:", "blob:")
     assert [url for url in asked if not url.startswith(here)] == []

@@ -26,6 +26,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "last": {"page": "attention", "tab": "heads", "query": "layer=3&text=a+b%3F"},
     "masks": {"flips": [5, 35], "count": 3},
     "order": {"order": [2, 0, 1], "count": 1},
+    "seat": {"code": "BCDF", "token": "", "follower": "a_-1"},
     "points": {"angles": [0, 359], "count": 7},
     "present": {"to": "hall"},
     "progress": {"step": 3, "count": 1},

@@ -92,8 +92,8 @@ def test_probes_settings_and_the_name_are_the_apps(manifests: dict[str, Any]) ->
     routes = {route.path for route in server.routes()}
     assert container["readinessProbe"]["httpGet"]["path"] in routes
     for probe in ("livenessProbe", "startupProbe"):
-        assert container[probe]["httpGet"]["path"] == "/_stcore/health"
-        assert "_stcore/health" in arguments("HEALTHCHECK")[0]
+        assert container[probe]["httpGet"]["path"] == "/health"
+    assert "/health" in routes
     annotations = manifests["Deployment"]["spec"]["template"]["metadata"]["annotations"]
     assert annotations["prometheus.io/path"] in routes
     values = {one["name"].removeprefix("ATLAS_").lower(): one["value"] for one in container["env"]}

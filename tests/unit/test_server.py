@@ -114,8 +114,8 @@ OPTIONS: dict[str, str | None] = {"server.baseUrlPath": "/atlas/", "server.addre
 def test_below_a_prefix_the_routes_answer_with_and_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
     app = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
-    paths = ("/ready", "/atlas/ready", "/metrics", "/atlas/metrics", "/other/ready")
-    assert [answer(path, app)[0] for path in paths] == [503, 503, 404, 404, 404]
+    paths = ("/health", "/atlas/health", "/ready", "/atlas/ready", "/metrics", "/atlas/metrics", "/other/ready")
+    assert [answer(path, app)[0] for path in paths] == [503, 503, 503, 503, 404, 404, 404]
     monkeypatch.setenv("ATLAS_METRICS", "on")
     settings.cache_clear()
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
@@ -164,6 +164,7 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "2050")
     monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", MemoryMediaFileStorage.load_and_get_id)
     monkeypatch.setattr(StarletteSessionClient, "write_forward_msg", StarletteSessionClient.write_forward_msg)
+    monkeypatch.setattr(StarletteSessionClient, "__init__", StarletteSessionClient.__init__)
     monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
     usual = config.get_option("server.maxUploadSize")
     try:
@@ -213,6 +214,8 @@ async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     page.delta.new_element.markdown.body = "x" * 1_200_000
     for client in (lazy, lazy, prompt):
         client.write_forward_msg(page)
+    await asyncio.sleep(0)
+    assert [client._send_queue.qsize() for client in (lazy, prompt)] == [1, 0], "one is being sent to each"
     assert sum(server._waiting_bytes().values()) > 3_600_000, "what is within the budget waits"
     prompt.write_forward_msg(page)
     await asyncio.sleep(0)

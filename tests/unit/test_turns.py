@@ -287,6 +287,31 @@ def test_who_waits_long_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPat
     assert 99 not in shown["first"], "who does not wait is told nothing"
 
 
+def test_who_computes_in_alternation_is_told_once_the_short_waits_add_up(clock: list[float]) -> None:
+    turns, shown = Turns(1), list[int]()
+
+    def beside() -> None:
+        with turns.run():
+            clock[0] += 0.3  # while the first one waits
+
+    with turns.run(show=shown.append):
+        for number in range(4):
+            assert shown == [], f"{number} waits of 0.3 s"
+            clock[0] += 0.1
+            other = thread(beside)
+            until(lambda: turns.waiting == 1)
+            turns.step()
+            other.join(60)
+        assert shown == [1]
+        clock[0] += 0.9
+        turns.step()
+        assert shown == [1]
+        clock[0] += 0.2
+        turns.step()
+        assert shown == [1, 0], "it has computed for a second since"
+    assert shown == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("limit", "usable"), [("200000 100000", 2), ("150000 100000", 2), ("10000 100000", 1), ("max 100000", 8), (None, 8)]
 )

@@ -1,0 +1,416 @@
+"""Follow me: the strip above the page of whoever is in a room, and the way into one in the sidebar.
+
+The strip looks at its room every :data:`core.rooms.POLL` seconds, in a fragment: a follower's look compares one
+version. The page runs again only where the instructor has gone to another view. Who is in no room runs nothing of this. In a
+presentation, of the strip only a question is shown (``atlas-rest`` of :mod:`core.ui.section`).
+
+A tab's seat outlives a reload in the storage of that tab (``assets/components/seat``), and so does a room whose server
+or store was started anew: the instructor's tab opens it again under its code. Whatever a room carries is another
+person's text: a view's query is read as that of any link, all else is escaped.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from html import escape
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import streamlit as st
+from pydantic import Field
+
+from core import links
+from core.content import content
+from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
+from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, Question, Room, View, clean, rooms, spelled
+from core.ui.component import Component, Message
+from core.ui.links import go_to
+from core.ui.page import base_path, plain
+
+_SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
+RENEW = 30.0
+"""Seconds between two signs of a follower."""
+GRACE = 60.0
+"""Seconds for which a follower looks for a room that is gone without having ended."""
+MOST_ROWS = 10
+"""Different free answers that are shown; the others are counted together."""
+_KINDS = ("masked", "head", "other")
+_STYLE = """<style>
+.st-key-atlas-room { border-bottom: 1px solid var(--atlas-line); padding-bottom: .5rem; }
+.atlas-code { font-weight: 700; letter-spacing: .12em; }
+.atlas-room-show { text-align: center; } .atlas-room-show .atlas-code { font-size: 4rem; line-height: 1.2; }
+.atlas-room-show img { width: min(22rem, 70vw); }
+.atlas-question { font-size: 1.25rem; margin: 0; }
+.atlas-bars { width: 100%; border-collapse: collapse; } .atlas-bars :is(th, td) { padding: .15rem .5rem .15rem 0; }
+.atlas-bars th { text-align: left; font-weight: 400; max-width: 12rem; overflow-wrap: anywhere; }
+.atlas-bars td:nth-child(2) { width: 60%; } .atlas-bars td:last-child { white-space: nowrap; }
+.atlas-bars span { display: block; height: 1.2rem; background: var(--atlas-primary); min-width: 1px; }
+</style>"""
+
+
+class Kept(Message):
+    """What a tab stores of its seat: an instructor's has a token, a follower's the word it answers under."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Z]{4}$")]
+    token: Annotated[str, Field(pattern=r"^[\w-]{0,64}$")]
+    follower: Annotated[str, Field(pattern=r"^[\w-]{0,64}$")]
+
+
+STORAGE: Component[Kept] = Component("seat", Kept)
+
+
+@dataclass(slots=True)
+class Seat:
+    """A tab's seat in a room; with a token, the instructor's."""
+
+    code: str
+    token: str = ""
+    follower: str = ""
+    room: Room | None = None
+    """A follower's: as it was at the last look."""
+    view: View | None = None
+    """An instructor's: what the page shows. A follower's: what the room showed at the last step."""
+    sent: View | None = None
+    """An instructor's: what the room shows."""
+    following: bool = True
+    renewed: float = 0.0
+    missed: float | None = None
+    """When a follower began to look for a room that is gone."""
+
+
+def words(part: str, /) -> str:
+    """A part of what is said of rooms."""
+    return content("frame", "room").part(part)
+
+
+def label(name: str) -> str:
+    """A label of rooms."""
+    return content("frame", "room").label(name)
+
+
+def room(page: str) -> None:
+    """The strip of a tab that is in a room, or the way into one; call it before ``page`` runs."""
+    kept, code = STORAGE.sent(_KEPT), st.query_params.get("room")
+    if code is not None:
+        del st.query_params["room"]
+        if (now := _seat()) is None or now.code != spelled(code):
+            _enter(Seat(spelled(code), follower=secrets.token_urlsafe(9)))
+    elif kept is not None and _seat() is None:
+        _enter(Seat(kept.code, kept.token, kept.follower), back=True)
+    seat = _seat()
+    if (said := st.session_state.pop(_SAID, None)) is not None:
+        st.info(plain(said), icon=":material/groups:")
+    if seat is None:
+        _door(page)
+    elif seat.token:
+        _instructor(seat, page)
+    else:
+        _follower(seat, page)
+    stored = {"code": seat.code, "token": seat.token, "follower": seat.follower} if seat else None
+    with st.sidebar:
+        STORAGE.draw(_KEPT, {"seat": stored, "left": bool(st.session_state.get(_LEFT))})
+
+
+def lead(page: str) -> None:
+    """Lead an instructor's followers to what ``page`` shows; call it when the page has run."""
+    if (seat := _seat()) is not None and seat.token:
+        seat.view = _view(page)
+        try:
+            _send(seat)
+        except AtlasError:
+            return  # the strip says it at its next look, and sends the view again
+
+
+def _seat() -> Seat | None:
+    seat: Seat | None = st.session_state.get(_SEAT)
+    return seat
+
+
+def _view(page: str) -> View:
+    """The view on the page now: what the shortest link to it carries."""
+    if page not in links.PAGES:
+        return View(page, {})
+    values, _ = links.read(page, st.query_params.to_dict())
+    return View(page, links.write(page, values)[0])
+
+
+def _send(seat: Seat) -> None:
+    if seat.view is not None and seat.view != seat.sent:
+        rooms().show(seat.code, seat.token, seat.view)
+        seat.sent = seat.view
+
+
+def _enter(seat: Seat, back: bool = False) -> None:
+    """Take a seat. A tab that comes ``back`` to it may find its room, or the store, gone for a moment."""
+    try:
+        if not seat.token:
+            rooms().join(seat.code, seat.follower)
+            seat.renewed = time.monotonic()
+    except (RoomUnknown, RoomsUnavailable) as error:
+        if not back:
+            _leave(str(error))
+            return
+    except AtlasError as error:
+        _leave(str(error))
+        return
+    st.session_state[_SEAT] = seat
+    st.session_state.pop(_LEFT, None)
+
+
+def _leave(said: str | None = None) -> None:
+    """Be in no room any more."""
+    seat = st.session_state.pop(_SEAT, None)
+    st.session_state[_LEFT] = True
+    if said is not None:
+        st.session_state[_SAID] = said
+    try:
+        if seat is not None and seat.token:
+            rooms().end(seat.code, seat.token)
+        elif seat is not None:
+            rooms().leave(seat.code, seat.follower)
+    except AtlasError:
+        return  # it expires
+
+
+def _door(page: str) -> None:
+    with st.sidebar.expander(label("title")):
+        st.caption(words("Door"))
+        with st.form("atlas.room.join", border=False):
+            st.text_input(label("code"), max_chars=8, key="atlas.room.code")
+            st.form_submit_button(label("join"), on_click=_join)
+        st.button(label("open"), on_click=_open, args=(page,))
+
+
+def _join() -> None:
+    if code := spelled(st.session_state["atlas.room.code"]):
+        _enter(Seat(code, follower=secrets.token_urlsafe(9)))
+
+
+def _open(page: str) -> None:
+    try:
+        view = _view(page)
+        code, token = rooms().open(view)
+    except AtlasError as error:
+        st.session_state[_SAID] = str(error)
+        return
+    _enter(Seat(code, token, view=view, sent=view))
+
+
+def _follower(seat: Seat, page: str) -> None:
+    st.html(_STYLE)
+    with st.container(key="atlas-room"):
+        with st.container(horizontal=True, vertical_alignment="center", key="atlas-rest-room"):
+            st.html(_name(seat.code), width="content")
+            following = st.toggle(label("follow"), value=seat.following, key="atlas.room.follow")
+            st.button(label("leave"), on_click=_leave)
+        if following and not seat.following:
+            seat.view = None
+        seat.following = following
+        _watch(page)
+
+
+@st.fragment(run_every=POLL)
+def _watch(page: str) -> None:
+    """A follower's look at the room: go where it has gone, and answer its question."""
+    seat = _seat()
+    if seat is None or seat.token:
+        return
+    try:
+        if not _look(seat):
+            _leave(words("Ended"))
+            st.rerun()
+    except AtlasError as error:
+        if isinstance(error, RoomRefused):
+            _leave(str(error))
+            st.rerun()
+        st.caption(plain(str(error)))
+    if seat.room is None:
+        return
+    if seat.following and seat.room.view != seat.view:
+        seat.view = seat.room.view
+        if seat.view != _view(page) and links.exists(seat.view.page):
+            go_to(seat.view.page, seat.view.query, here=page)
+    if seat.room.question is not None:
+        _answer(seat, seat.room.question)
+
+
+def _look(seat: Seat) -> bool:
+    """Read the room where its version has changed; False once it has ended, or was looked for in vain for long."""
+    now, store = time.monotonic(), rooms()
+    version = store.version(seat.code)
+    if version is None:
+        seat.missed = seat.missed or now
+        seat.renewed = 0.0
+        st.caption(words("Waiting"))
+        return now - seat.missed < GRACE
+    seat.missed = None
+    if seat.room is None or seat.room.version != version:
+        seat.room = store.room(seat.code)
+    if seat.room is not None and now - seat.renewed > RENEW:
+        store.join(seat.code, seat.follower)
+        seat.renewed = now
+    return seat.room is not None
+
+
+def _answer(seat: Seat, question: Question) -> None:
+    st.html(_question(question))
+    if question.revealed:
+        _bars(seat.code, question)
+        return
+    key = f"atlas.room.answer.{question.number}"
+    if question.options:
+        chosen = st.pills(
+            label("answer"),
+            range(len(question.options)),
+            format_func=lambda number: plain(question.options[number]),
+            key=key,
+        )
+        answer = None if chosen is None else question.options[chosen]
+    else:
+        answer = clean(st.text_input(label("answer"), max_chars=MAX_ANSWER, key=key) or "")
+    given = st.session_state.get(f"{key}.given")
+    if answer and answer != given:
+        try:
+            if rooms().answer(seat.code, seat.follower, question, answer):
+                st.session_state[f"{key}.given"] = given = answer
+            else:
+                st.caption(words("Closed"))
+        except AtlasError as error:
+            st.caption(plain(str(error)))
+    if given:
+        st.caption(words("Answered"))
+
+
+def _instructor(seat: Seat, page: str) -> None:
+    st.html(_STYLE)
+    with st.container(key="atlas-room"):
+        with st.container(horizontal=True, vertical_alignment="center", key="atlas-rest-room"):
+            st.html(_name(seat.code), width="content")
+            with st.popover(label("show")):
+                _show(seat.code)
+            with st.popover(label("ask")):
+                _question_form()
+            st.button(label("end"), on_click=_leave)
+        _attend(page)
+
+
+def _show(code: str) -> None:
+    """Code, QR code and link, to be projected."""
+    import segno
+
+    here = urlsplit(st.context.url or "")
+    link = f"{here.scheme}://{here.netloc}{base_path()}/?room={code}"
+    picture = segno.make(link, error="m").svg_data_uri(scale=8, border=4, light="white")
+    st.html(
+        f'<div class="atlas-room-show"><div class="atlas-code">{code}</div>'
+        f'<img src="{picture}" alt="{escape(label("qr"))}"><div>{escape(link)}</div></div>'
+    )
+    if here.hostname in ("localhost", "127.0.0.1", "::1"):
+        st.caption(words("Localhost"))
+
+
+def _question_form() -> None:
+    kind = st.segmented_control(
+        label("kind"), _KINDS, format_func=label, default=_KINDS[0], required=True, key="atlas.room.kind"
+    )
+    with st.form(f"atlas.room.ask.{kind}", border=False):
+        text, options = f"atlas.room.text.{kind}", f"atlas.room.options.{kind}"
+        st.text_input(label("text"), words(label(str(kind))), max_chars=MAX_QUESTION, key=text)
+        st.text_area(label("options"), max_chars=400, help=label("options_help"), key=options)
+        st.form_submit_button(label("send"), on_click=_ask, args=(text, options))
+
+
+def _ask(text: str, options: str) -> None:
+    """Ask what stands in the boxes of these keys."""
+    if (seat := _seat()) is None:
+        return
+    lines = (clean(line, MAX_QUESTION) for line in st.session_state[options].split("\n"))
+    try:
+        rooms().ask(
+            seat.code,
+            seat.token,
+            clean(st.session_state[text], MAX_QUESTION),
+            tuple(dict.fromkeys(filter(None, lines))),
+        )
+    except AtlasError as error:
+        st.session_state[_SAID] = str(error)
+
+
+@st.fragment(run_every=POLL)
+def _attend(page: str) -> None:
+    """An instructor's look at the room: how many follow, what they answer."""
+    seat = _seat()
+    if seat is None or not seat.token:
+        return
+    try:
+        try:
+            followers, answered = rooms().attend(seat.code, seat.token)
+        except RoomUnknown:  # it was lost with its server or store
+            rooms().open(view := seat.view or _view(page), seat.code, seat.token)
+            seat.view = seat.sent = view
+            followers, answered = rooms().attend(seat.code, seat.token)
+        _send(seat)
+        held = rooms().room(seat.code)
+    except RoomRefused as error:
+        _leave(str(error))
+        st.rerun()
+    except AtlasError as error:
+        st.caption(plain(str(error)))
+        return
+    question = held.question if held else None
+    counts = _count(followers, "follower", "followers")
+    if question is None:
+        with st.container(key="atlas-rest-count"):
+            st.html(f"<div>{counts}</div>")
+        return
+    st.html(f"<div>{counts} · {_count(answered, 'one_answer', 'answers')}</div>{_question(question)}")
+    if question.revealed:
+        _bars(seat.code, question)
+    with st.container(horizontal=True):
+        if not question.revealed:
+            st.button(label("reveal"), on_click=_tell, args=("reveal",), type="primary")
+        st.button(label("clear"), on_click=_tell, args=("clear",))
+
+
+def _tell(what: str) -> None:
+    """Reveal or clear the question."""
+    if (seat := _seat()) is None:
+        return
+    try:
+        (rooms().reveal if what == "reveal" else rooms().clear)(seat.code, seat.token)
+    except AtlasError:
+        return  # the strip says it at its next look
+
+
+def _bars(code: str, question: Question) -> None:
+    """The answers as bars, which are a table."""
+    try:
+        rows = rooms().answers(code, question)
+    except AtlasError as error:
+        st.caption(plain(str(error)))
+        return
+    total = sum(count for _, count in rows) or 1
+    shown, others = rows[:MOST_ROWS], sum(count for _, count in rows[MOST_ROWS:])
+    named = [(escape(answer), count) for answer, count in shown] + (
+        [(f"({label('others')})", others)] if others else []
+    )
+    body = "".join(
+        f'<tr><th scope="row">{answer}</th><td><span style="width: {100 * count / total:.1f}%"></span></td>'
+        f"<td>{count} ({100 * count / total:.1f}%)</td></tr>"
+        for answer, count in named
+    )
+    st.html(f'<table class="atlas-bars" aria-label="{escape(label("table"))}">{body}</table>')
+
+
+def _name(code: str) -> str:
+    return f'<span>{label("room")} <span class="atlas-code">{escape(code)}</span></span>'
+
+
+def _question(question: Question) -> str:
+    return f'<p class="atlas-question" role="status">{escape(question.text)}</p>'
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number:,} {label(one if number == 1 else several)}"

@@ -1,0 +1,121 @@
+"""Follow me, on the pages: an instructor and followers, each a session of its own."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.content import content
+from core.errors import RoomsUnavailable
+from core.rooms import Rooms
+from core.rooms import service as module
+from core.rooms.store import Memory
+from core.ui.room import Kept
+from tests.pages import html_of, link, opened, protos, shown, widget
+
+WORDS = content("frame", "room")
+
+
+@pytest.fixture(autouse=True)
+def lead(monkeypatch: pytest.MonkeyPatch) -> Rooms:
+    """The rooms of this test alone."""
+    own = Rooms(Memory())
+    monkeypatch.setattr(module, "_memory", lambda: own)
+    return own
+
+
+def leading(page: str = "glossary", **query: str) -> tuple[AppTest, str]:
+    at = opened(page, **query)
+    widget(at.button, WORDS.label("open")).click().run()
+    return at, at.session_state["atlas.room"].code
+
+
+def following(code: str) -> AppTest:
+    return opened("home", room=code)
+
+
+def test_followers_go_where_the_instructor_goes_leave_and_come_back() -> None:
+    leads, code = leading("glossary", term="attention")
+    follows = following(code.lower())
+    assert not follows.exception
+    assert follows.title[0].value == "Glossary"
+    assert link(follows) == {"term": "attention"}
+    follows.switch_page("pages/glossary.py")  # AppTest does not notice that the page has changed
+    leads.query_params["term"] = "softmax"
+    leads.session_state["links.page"] = None  # as a link of the app leads there
+    leads.run()
+    follows.run()
+    assert link(follows) == {"term": "softmax"}
+    widget(follows.toggle, WORDS.label("follow")).set_value(False).run()
+    leads.switch_page("pages/sources.py").run()
+    follows.run()
+    assert follows.title[0].value == "Glossary"
+    widget(follows.toggle, WORDS.label("follow")).set_value(True).run()
+    assert follows.title[0].value == content("sources").title
+    follows.switch_page("pages/sources.py")
+    widget(leads.button, WORDS.label("end")).click().run()
+    follows.run()
+    assert WORDS.part("Ended") in shown(follows)
+    assert "atlas.room" not in follows.session_state
+
+
+def test_a_question_is_asked_answered_and_revealed() -> None:
+    leads, code = leading()
+    follows = following(code)
+    widget(leads.text_area, WORDS.label("options")).set_value("<b>one</b>\ntwo\n\ntwo")
+    widget(leads.button, WORDS.label("send")).click().run()
+    assert "<b>one</b>" not in html_of(follows.run())
+    widget(follows.pills, WORDS.label("answer")).set_value(0).run()
+    assert WORDS.part("Answered") in shown(follows)
+    assert "1 answer" in html_of(leads.run())
+    assert "100.0%" not in html_of(leads), "nothing is shown before it is revealed"
+    widget(leads.button, WORDS.label("reveal")).click().run()
+    for at in (leads, follows.run()):
+        assert "&lt;b&gt;one&lt;/b&gt;" in html_of(at)
+        assert "1 (100.0%)" in html_of(at)
+        assert "0 (0.0%)" in html_of(at)
+    widget(leads.button, WORDS.label("clear")).click().run()
+    assert "atlas-question" not in html_of(follows.run()).replace(".atlas-question", "")
+
+
+def test_a_wrong_code_and_a_store_that_is_away_are_sentences(lead: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = following("zzzz")
+    assert "There is no room “ZZZZ”" in shown(wrong)
+    assert wrong.title[0].value
+    assert "room" not in link(wrong)
+    _, code = leading()
+    follows = following(code)
+
+    def away(*_: object) -> None:
+        raise RoomsUnavailable("Rooms cannot be reached.")
+
+    monkeypatch.setattr(lead, "version", away)
+    follows.run()
+    assert "Rooms cannot be reached" in shown(follows)
+    monkeypatch.undo()
+    assert "atlas.room" in follows.session_state
+
+
+def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) -> None:
+    leads, code = leading()
+    follows = following(code)
+    seats = [at.session_state["atlas.room"] for at in (leads, follows)]
+    lead._store.delete(f"atlas:room:{code}", f"atlas:room:{code}:followers")  # the server was started anew
+    back = [opened("timeline") for _ in seats]
+    for at, seat in zip(back, seats, strict=True):
+        at.session_state["atlas.room.kept--sent"] = Kept(code=seat.code, token=seat.token, follower=seat.follower)
+    back[1].run()
+    assert WORDS.part("Waiting") in shown(back[1])
+    back[0].run()
+    assert lead.attend(code, seats[0].token)[0] == 0
+    back[1].run()
+    assert lead.attend(code, seats[0].token)[0] == 1
+    assert back[1].title[0].value == back[0].title[0].value == "Timeline"
+
+
+def test_who_is_in_no_room_looks_at_none(lead: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("version", "room", "attend"):
+        monkeypatch.setattr(lead, name, pytest.fail)
+    at = opened("glossary")
+    assert not at.exception
+    assert not [proto for proto in protos(at, "html") if "atlas-room" in proto.body]
