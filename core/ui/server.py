@@ -397,8 +397,10 @@ def _disconnect(client: Any) -> None:
     """Discard a connection's queue and close it so that its browser reconnects."""
     client._closed.set()
     client._send_queue._queue.clear()
+    client._send_queue.sending = 0
 
     async def close() -> None:
+        client._sender_task.cancel()  # it holds what is being sent
         with suppress(Exception):  # it may be gone
             await client._websocket._send({"type": "websocket.close", "code": 1013})  # try again later
 
