@@ -1,8 +1,8 @@
 """Follow me: the strip above the page of whoever is in a room, and the way into one in the sidebar.
 
 The strip looks at its room every :data:`core.rooms.POLL` seconds, in a fragment: a follower's look compares one
-version. The page runs again only where the instructor has gone to another view. Who is in no room runs nothing of this. In a
-presentation, of the strip only a question is shown (``atlas-rest`` of :mod:`core.ui.section`).
+version. The page runs again only where the instructor has gone to another view. Who is in no room runs nothing of this.
+A presentation shows of the strip the question alone (``atlas-rest`` of :mod:`core.ui.section`).
 
 A tab's seat outlives a reload in the storage of that tab (``assets/components/seat``), and so does a room whose server
 or store was started anew: the instructor's tab opens it again under its code. Whatever a room carries is another
@@ -178,7 +178,7 @@ def _door(page: str) -> None:
     with st.sidebar.expander(label("title")):
         st.caption(words("Door"))
         with st.form("atlas.room.join", border=False):
-            st.text_input(label("code"), max_chars=8, key="atlas.room.code")
+            st.text_input(label("code"), "", max_chars=8, key="atlas.room.code")
             st.form_submit_button(label("join"), on_click=_join)
         st.button(label("open"), on_click=_open, args=(page,))
 
@@ -260,17 +260,18 @@ def _answer(seat: Seat, question: Question) -> None:
         _bars(seat.code, question)
         return
     key = f"atlas.room.answer.{question.number}"
+    given = st.session_state.get(f"{key}.given")
     if question.options:
         chosen = st.pills(
             label("answer"),
             range(len(question.options)),
             format_func=lambda number: plain(question.options[number]),
+            default=None if given is None else question.options.index(given),
             key=key,
         )
         answer = None if chosen is None else question.options[chosen]
     else:
-        answer = clean(st.text_input(label("answer"), max_chars=MAX_ANSWER, key=key) or "")
-    given = st.session_state.get(f"{key}.given")
+        answer = clean(st.text_input(label("answer"), given or "", max_chars=MAX_ANSWER, key=key) or "")
     if answer and answer != given:
         try:
             if rooms().answer(seat.code, seat.follower, question, answer):
@@ -318,7 +319,7 @@ def _question_form() -> None:
     with st.form(f"atlas.room.ask.{kind}", border=False):
         text, options = f"atlas.room.text.{kind}", f"atlas.room.options.{kind}"
         st.text_input(label("text"), words(label(str(kind))), max_chars=MAX_QUESTION, key=text)
-        st.text_area(label("options"), max_chars=400, help=label("options_help"), key=options)
+        st.text_area(label("options"), "", max_chars=400, help=label("options_help"), key=options)
         st.form_submit_button(label("send"), on_click=_ask, args=(text, options))
 
 
