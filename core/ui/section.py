@@ -36,7 +36,7 @@ _STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
 [data-testid="stApp"]:not(:has([data-testid="stExpandSidebarButton"])) [data-testid="stMainBlockContainer"] {
   padding-top: 1.2rem; }
-[data-testid="stHeader"] { background: transparent; pointer-events: none; }
+[data-testid="stHeader"], [data-testid="stHeader"] * { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
