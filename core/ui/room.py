@@ -44,8 +44,8 @@ _STYLE = """<style>
 .atlas-room-show img { width: min(22rem, 70vw); }
 .atlas-question { font-size: 1.25rem; margin: 0; }
 .atlas-bars { width: 100%; border-collapse: collapse; } .atlas-bars :is(th, td) { padding: .15rem .5rem .15rem 0; }
-.atlas-bars th { text-align: left; font-weight: 400; max-width: 12rem; overflow-wrap: anywhere; }
-.atlas-bars td:nth-child(2) { width: 60%; } .atlas-bars td:last-child { white-space: nowrap; }
+.atlas-bars th { text-align: left; font-weight: 400; width: 35%; overflow-wrap: anywhere; }
+.atlas-bars td:nth-child(2) { width: 45%; } .atlas-bars td:last-child { white-space: nowrap; }
 .atlas-bars span { display: block; height: 1.2rem; background: var(--atlas-primary); min-width: 1px; }
 </style>"""
 
