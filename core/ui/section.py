@@ -33,12 +33,6 @@ from core.ui.param import Param
 
 _STYLE = """<style>
 :root { VARIABLES }
-[data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
-[data-testid="stApp"]:not(:has([data-testid="stExpandSidebarButton"])) [data-testid="stMainBlockContainer"] {
-  padding-top: 1.2rem; }
-[data-testid="stHeader"], [data-testid="stHeader"] * { background: transparent; pointer-events: none; }
-[data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
-[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
@@ -57,7 +51,6 @@ _STYLE = """<style>
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
@@ -67,7 +60,6 @@ of the dark theme, and page links, formulas and rows of choices that break where
 table goes below the one before it rather than become narrower than the table. The file of a table's own
 toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_table` makes text."""
 _BARE = """<style>
-[data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
 [data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
   position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 [data-testid="stLayoutWrapper"]:has(> .st-key-atlas-above) { display: none; }
@@ -76,7 +68,7 @@ _BARE = """<style>
 _PRESENTED = """<style>
 html { font-size: max(32px, 2.5vw) !important; }
 :root { --atlas-least: 28px; --atlas-zoom: 2.25; }
-[data-testid="stMainBlockContainer"] { padding: .4rem 1.25rem 1rem; max-width: none; }
+.stApp.stApp [data-testid="stMainBlockContainer"] { padding: .4rem 1.25rem 1rem; max-width: none; }
 :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"]),
 [data-testid="stMain"] :is([data-testid="stCaptionContainer"], [data-testid="stPageLink"], [data-testid="stExpander"],
   [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], hr),
@@ -101,11 +93,12 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     begin_page()
     # the color comes from the theme, never from a visitor
     bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
-    st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
+    with st.container(key="atlas-style"):  # hidden: a style is no part of what is on screen
+        st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
+        if bare() or presenting():
+            st.html(_BARE + _PRESENTED * presenting())
     st.title(title, anchor=False)
-    if bare() or presenting():
-        st.html(_BARE + _PRESENTED * presenting())
-    else:
+    if not (bare() or presenting()):
         markdown(sentence)
     try:
         settings()

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -31,7 +32,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.websockets import WebSocketClose
-from streamlit import config
+from streamlit import config, file_util
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
@@ -65,6 +66,25 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
+_FIRST_LAYOUT = """<style>
+.stApp [data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
+.stApp:not(:has([data-testid="stExpandSidebarButton"])) [data-testid="stMainBlockContainer"] { padding-top: 1.2rem; }
+.stApp [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
+.stApp [data-testid="stHeader"], .stApp [data-testid="stHeader"] * { background: transparent; pointer-events: none; }
+.stApp [data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
+.stApp.streamlit-embedded [data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
+@media (max-width: 640px) { .stApp [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 2rem; } }
+@media (min-width: 769px) {
+  .stApp:not(.streamlit-embedded, .streamlit-wide) :has(> [data-testid="stMain"]) { margin-left: 240px; } }
+[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-style) { display: none; }
+</style>
+"""
+_SCRIPTS = (
+    *("Html", "StreamlitMarkdown", "ButtonGroup", "Selectbox", "BidiComponent", "Button", "TextArea", "TextInput"),
+    *("Checkbox", "NumberInput", "PageLink", "MenuButton", "Tooltip", "IFrame"),
+)
+"""Streamlit's scripts for what most pages draw. It would ask for each only when it draws the first of its kind, over a
+placeholder of another height."""
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that answer 404 unless the host opens them."""
 
@@ -104,11 +124,29 @@ class Secured:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        grown, plain = (
+            False,
+            scope["type"] == "http" and b"text/html" in dict(scope.get("headers", ())).get(b"accept", b""),
+        )
+        if plain:
+            # A page is asked for: it is sent uncompressed, so that it can be added to.
+            scope = {
+                **scope,
+                "headers": [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"],
+            }
+
         async def send_secured(message: Message) -> None:
+            nonlocal grown
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if headers.get("content-type", "").startswith("text/html") and "content-length" in headers and plain:
+                    # Streamlit's only page; a file of a few kB, sent in one piece.
+                    grown = True
+                    headers["content-length"] = str(int(headers["content-length"]) + len(_head()))
+            elif grown and b"</head>" in message.get("body", b""):
+                message["body"] = message["body"].replace(b"</head>", _head() + b"</head>", 1)
             await send(message)
 
         host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
@@ -120,6 +158,16 @@ class Secured:
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)
         else:
             await self.app(scope, receive, send_secured if scope["type"] == "http" else send)
+
+
+@cache
+def _head() -> bytes:
+    """What a browser has to know before the first run answers, so that nothing moves then: the measures of the frame,
+    the width that the sidebar takes, and the scripts that it will need."""
+    scripts = Path(file_util.get_static_dir(), "static", "js")
+    names = [path.name for script in _SCRIPTS for path in scripts.glob(f"{script}.*.js")]
+    links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">\n' for name in names)
+    return (_FIRST_LAYOUT + links).encode()
 
 
 def _answers_to(host: str) -> bool:
