@@ -17,7 +17,7 @@ TYPE = 28
 """Pixels of the smallest type."""
 _SCALE = TYPE / 13
 """13 pixels is what the template writes."""
-SCREEN = 480
+SCREEN = 520
 """Pixels of a screen of 1280 x 720 that title, line and controls leave to the picture."""
 _ROW, _LETTER, _ACROSS = 34, 17, 1_000
 """Pixels that a line of type takes, a letter, and all names along the screen."""
@@ -34,7 +34,7 @@ def enlarged(figure: go.Figure) -> go.Figure:
     """A copy of ``figure`` in type of :data:`TYPE` pixels; a height that only spreads it out ends with the screen.
 
     Named rows of bars stay as far apart as their names need. On an axis of a heat map as many names are left out as
-    overlap, and so are numbers that are wider than their cells.
+    overlap, and so are numbers that are wider than their cells, and the scale's bar, which would take a third.
     """
     import plotly.graph_objects as go
 
@@ -46,9 +46,13 @@ def enlarged(figure: go.Figure) -> go.Figure:
         layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, 120 + _ROW * rows))
     layout.pop("width", None)
     if maps:
-        _thin(layout, "yaxis", (layout.get("height") or SCREEN) - 120)
+        _thin(layout, "yaxis", (layout.get("height") or SCREEN) - 190)
         _thin(layout, "xaxis", _ACROSS)
-        whole["data"] = [trace for trace in whole["data"] if _fits(trace, _ACROSS)]
+        whole["data"] = [
+            (trace | {"showscale": False} if trace["type"] == "heatmap" else trace)
+            for trace in whole["data"]
+            if _fits(trace, _ACROSS)
+        ]
     return go.Figure(whole, skip_invalid=True)
 
 

@@ -67,21 +67,35 @@ _BARE = """<style>
 """A section in another page's frame: the title is there for screen readers, the choices above keep their values."""
 _PRESENTED = """<style>
 html { font-size: max(32px, 2.5vw) !important; }
-:root { --atlas-least: 28px; --atlas-zoom: 2.25; }
-.stApp.stApp [data-testid="stMainBlockContainer"] { padding: .4rem 1.25rem 1rem; max-width: none; }
+:root { --atlas-least: 28px; --atlas-zoom: 2.25; --atlas-tall: 30rem; --atlas-saves: none; }
+.stApp.stApp [data-testid="stMainBlockContainer"] { padding: .3rem 1.25rem 1rem; max-width: none; }
+.stApp [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .5rem; }
 :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"]),
 [data-testid="stMain"] :is([data-testid="stCaptionContainer"], [data-testid="stPageLink"], [data-testid="stExpander"],
-  [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], hr),
+  [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], [data-testid="stTabs"], hr),
+[data-testid="stHorizontalBlock"]:has(.stPlotlyChart)
+  > [data-testid="stColumn"]:has([data-testid="stDataFrame"], table):not(:has(.stPlotlyChart)),
 [class*="st-key-atlas-rest"] { display: none !important; }
+/* the picture first, its controls below */
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(
+  .stPlotlyChart, iframe, [data-testid="stDataFrame"], table, [data-testid="stHtml"],
+  [data-testid="stBidiComponentRegular"]) { order: -1; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(> :is(
+  .st-key-atlas-title, .st-key-atlas-style)) { order: -2; }
 [data-testid="stHtml"] * { font-size: 28px !important; }
 [data-testid="stMain"] :is(button, [role="radio"], [role="slider"]) { min-height: 44px; min-width: 44px; }
+[data-testid="stMain"] [data-testid="stElementContainer"]:has(> :is(.stSelectbox, .stNumberInput, .stTextInput)) {
+  width: auto !important; flex: 1 1 8rem; max-width: 20rem; }
+[data-testid="stElementContainer"]:has(> iframe) { height: 560px; overflow: hidden; }
+[data-testid="stMain"] iframe { width: calc(100% / 2.2) !important; height: 254px !important; max-width: none;
+  transform: scale(2.2); transform-origin: 0 0; }
 .st-key-atlas-present { position: fixed; top: .3rem; right: .6rem; width: auto; z-index: 99; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
-  position: static; width: auto; height: auto; overflow: visible; clip-path: none; }
+  position: static; width: auto; min-height: 48px; overflow: visible; clip-path: none; }
 [data-testid="stMain"] h2 { margin: 0; padding: 0; font-size: 1.1rem; line-height: 1.2; }
 .st-key-atlas-line p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 </style>"""
-"""A section in a lecture hall: its picture and controls alone, legible from the last row."""
+"""A section in a lecture hall: its picture, then its controls, in type of 28 pixels or more at 1280 by 720."""
 
 
 def header(title: str, sentence: str, branch: str | None = None) -> None:
@@ -165,6 +179,11 @@ class View:
             for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
                 self.note(note)
 
+    def line(self, text: str) -> None:
+        """Draw the first sentence of a text, Markdown of the app, on one line; for a presentation."""
+        with st.container(key="atlas-line"):
+            st.markdown(terms(_first_sentence(text)))
+
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant"."""
         shown = [
@@ -173,9 +192,8 @@ class View:
             if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
         ]
         if presenting():
-            with st.container(key="atlas-line"):
-                for name, part in shown[:1]:
-                    st.markdown(terms(f"**{name}** {_first_sentence(self.words.part(part, **values))}"))
+            for name, part in shown[:1]:
+                self.line(f"**{name}** {self.words.part(part, **values)}")
             return
         for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
             column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
