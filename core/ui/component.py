@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.attention.views.page import data_url
+from core.attention.views.page import data_url, presented
 from core.errors import InputTooLong
 from core.settings import ASSETS, raised_with, settings
 from core.ui.page import NEWS, presenting
@@ -104,13 +104,6 @@ class Component(Generic[Sent]):
         st.session_state[f"{key}--count"] = message.count
 
 
-_HALL = """<style>
-h1, .hint, .legend, .numbers, #saving { display: none !important; }
-body { padding: 0 !important; } #said { min-height: 0 !important; white-space: nowrap; overflow: hidden; }
-</style>"""
-"""For a page in a frame that is presented, which the frame enlarges: the picture and its controls."""
-
-
 def check_page(page: str) -> None:
     """Raise :class:`InputTooLong` if ``page`` has more bytes than the settings allow."""
     size, most = len(page), settings().max_page_mb
@@ -133,6 +126,6 @@ def framed(page: str, height: int, alt: str) -> None:
     check_page(page)
     st.session_state.setdefault(NEWS, alt)
     if presenting():
-        page = page.replace("<body", f"{_HALL}<body", 1)
+        page = presented(page)
     st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

@@ -93,6 +93,16 @@ COLORS = {
 """The app's own colors, by theme."""
 
 
+_PRESENTED = """h1, .hint, .legend, .numbers, #saving { display: none !important; }
+body { padding: 0 !important; } #said { min-height: 0 !important; white-space: nowrap; overflow: hidden; }"""
+
+
+def presented(page: str) -> str:
+    """A :func:`page` with its picture and the controls alone."""
+    allowed = page.replace("style-src ", f"style-src {_hash(_PRESENTED)} ", 1)
+    return allowed.replace("</head>", f"<style>{_PRESENTED}</style>\n</head>", 1)
+
+
 def page(
     *, title: str, style: str, body: str, data: Any, scripts: Sequence[str], name: str = "", pictures: bool = False
 ) -> str:
