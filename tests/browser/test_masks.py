@@ -43,9 +43,9 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     visitor.settle()
 
     page.get_by_text("Reach", exact=True).click()
-    expect(page.get_by_text("Every pair is connected", exact=False)).to_be_visible()
+    expect(page.get_by_text("9 of 9 pairs are connected", exact=False)).to_be_visible()
     expect(
-        page.get_by_role("figure", name=re.compile("^two: at depth 2, the output can depend on 3 of 3 tokens"))
+        page.get_by_role("figure", name=re.compile("^two: after 2 layers, the output can depend on 3 of 3 tokens"))
     ).to_be_visible()
     visitor.settle()
 

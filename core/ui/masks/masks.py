@@ -311,9 +311,9 @@ def count(view: View, choice: Mask, board: Board) -> None:
     rows = [_row(*row) for row in counted]
     text_table(TextTable(_HEADINGS, rows, "Scores computed under each mask", _WIDTHS, numeric=(1, 2, 3, 4)))
     download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
-    part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
-    markdown(f"**{part.partition(':')[0]}** {view.words.part(part)}")
-    view.note("Count: how")
+    view.try_and_notice("count" if board.axes.square and choice.layout == "text" else "sizes")
+    with st.expander("How it is computed"):
+        view.say("Count: how it is computed")
 
 
 @session.cached()

@@ -33,13 +33,17 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
     position = chosen_position(axes.queries, len(axes.queries) // 2, "Query token", color, state)
     now, token = boards.receptive_field(levels, layers), axes.queries[position]
     name = plain(f"“{short(token, 24)}”")
-    depends = view.words.part("Reach: one query", layers=layers, reached=int(now[position].sum()), keys=len(axes.keys))
+    reached, keys = int(now[position].sum()), len(axes.keys)
+    depends = view.words.part("Reach: one query", layers=_layers(layers), reached=reached, keys=keys)
     never = int((levels == boards.NEVER).sum())
-    enough = view.words.part(
-        "Reach: enough" if never else "Reach: all", layers=boards.layers_needed(levels), never=never
+    pairs = view.words.part(
+        "Reach: pairs, some never" if never else "Reach: pairs",
+        reached=f"{int(now.sum()):,}",
+        pairs=f"{now.size:,}",
+        layers=_layers(boards.layers_needed(levels)),
+        never=f"{never:,}",
     )
-    pairs = view.words.part("Reach: pairs", reached=f"{int(now.sum()):,}", pairs=f"{now.size:,}")
-    st.markdown(f"{name}: {depends} {pairs} {enough}")
+    st.markdown(f"{name}: {depends} {pairs}")
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"**{name}: {view.words.label('growing')}**")
@@ -58,12 +62,16 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
             Table.from_records(levels_table(levels, axes.queries, axes.keys, layers)),
             heading=True,
         ).draw(state)
-    st.markdown(_formula(view, choice, board, levels, layers))
     if stream is not None:
         _streams(choice.terms[0], axes.keys, view, color)
     view.try_and_notice("reach")
     with st.expander("How it is computed"):
+        st.markdown(_formula(view, choice, board, levels, layers))
         view.say("Reach: how it is computed")
+
+
+def _layers(count: int) -> str:
+    return f"{count} {'layer' if count == 1 else 'layers'}"
 
 
 def chosen_position(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
