@@ -87,7 +87,7 @@ def differences(systems: Iterable[System], limit: float = LIMIT) -> tuple[Differ
 
 def reason(size: Size, counted: int) -> str:
     """The reason in sentences: other components, rounding, the record's note; or that none is recorded."""
-    parts = [] if size.comparable else [_words("Differs: other parts")]
+    parts = [] if size.comparable else [_words("Differs: other parts", published=size.published_as)]
     if size.published and size.comparable and rounds_to(counted, size.published):
         parts.append(_words("Differs: rounding"))
     parts += [size.note] if size.note else []

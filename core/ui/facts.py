@@ -149,7 +149,7 @@ def size_difference(size: Size, count: int | None) -> str:
     """The difference of the count from the published figure, in percent."""
     if not count or not size.published:
         return ""
-    return f"{100 * (count - size.published) / size.published:+z.1f}%" if size.comparable else "counts other parts"
+    return f"{100 * (count - size.published) / size.published:+z.1f}%" if size.comparable else "not comparable"
 
 
 def _results(system: System, words: Content) -> None:

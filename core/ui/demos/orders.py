@@ -34,8 +34,8 @@ from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice, Text
 
 SAMPLES = (
-    "He opened the door and went into the house.",
     "I do not know what you are talking about.",
+    "He opened the door and went into the house.",
     "Once upon a time there was a king who had three sons.",
     "In winter the river is covered with ice.",
 )
@@ -185,7 +185,7 @@ def _costs_table(view: DemoView, targets: Targets) -> None:
     ]
     st.markdown(f"**{view.words.label('costs')}**")
     view.data_table("bits-by-order", [*rows, {"word": "total", **sums}], decimals(*orders))
-    view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.1f}")
+    view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.2f}")
 
 
 def _costs(checkpoint: Checkpoint, targets: Targets) -> dict[str, dict[int, float]]:
