@@ -101,7 +101,7 @@ def _live_section(
             with sentences():
                 draw(view, view.spec)
             if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
-                st.caption(f"{plain(view.spec.name)}: {plain_terms(view.spec.card.weaknesses[0])}")
+                st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
         _foot(view, view.spec)
 
     return Section(slug, drawn, params, folder="branch")
