@@ -196,7 +196,7 @@ def test_two_encoder_decoders_are_subtracted_word_by_word(grids: list[AttentionM
     assert grids[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
     assert "Both are compared word by word" in grids[-1].note
     assert "sums to zero" not in grids[-1].note, "the rows of words sum to less than one in both"
-    assert ("as its own output" in grids[-1].note) == (kind != "encoder")
+    assert ("teacher-forced on the answer" in grids[-1].note) == (kind != "encoder")
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_both_ways_are_timed_on_request() -> None:
     next(b for b in at.button if b.label == "Time it on this machine").click().run()
     assert "the target model alone took" in shown(at)
     assert "draft.time.csv" in saved(at)
-    assert "medians of 5 turns" in shown(at)
+    assert "medians of 5 runs" in shown(at)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
