@@ -36,7 +36,7 @@ RELATION = Choice(
 )
 TREEBANK = Choice(
     name="treebank",
-    label="Counted over",
+    label="Treebank",
     options={rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"},
     style="row",
 )

@@ -135,7 +135,7 @@ def _bars(view: View, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:
     ]
     Panel(
         "parameters",
-        "Parameters by part",
+        "Parameters by component",
         figure,
         view.words.part("Alt: parts", yours=in_words(yours.total), name=name, theirs=in_words(theirs.total)),
         Table(("part", "yours", "share of yours, %", name), (*rows, ("total", yours.total, 100.0, theirs.total))),

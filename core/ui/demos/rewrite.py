@@ -188,7 +188,7 @@ DAMAGE = Choice(
     width=230,
 )
 TEXT = Text(name="text", label="Source text", height=72)
-SEED = Seed(again="Corrupt it another way")
+SEED = Seed(again="Corrupt again")
 
 
 def draw(view: DemoView) -> None:
