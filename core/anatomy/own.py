@@ -14,7 +14,7 @@ independently; each layer's two outputs are concatenated. A task takes a weighte
     ELMo_k = γ Σ_j s_j h_kj,   s = softmax of three learned numbers,
 
 which are the only numbers that it trains here. An LSTM has c units and hands on a projection of p numbers, so it counts
-4c(d + p) + 4c + cp for inputs of width d: the four gates have one bias each, where torch's own LSTM has two.
+4c(d + p) + 4c + cp for inputs of dimension d: the four gates have one bias each, where torch's own LSTM has two.
 
 DALL-E's transformer (Ramesh et al., 2021, arXiv 2102.12092, appendix B.1) is a decoder over one sequence: 256 text
 tokens, then the 32 x 32 = 1,024 tokens of an image. A text token is the sum of a word vector (or, past the caption's
@@ -110,7 +110,7 @@ class Highway(nn.Module):
 
 
 class CharacterEncoder(nn.Module):
-    """A word's letters to one vector that knows no neighbors yet."""
+    """A word's letters to one vector, without context."""
 
     def __init__(self, config: ElmoConfig) -> None:
         super().__init__()

@@ -135,7 +135,7 @@ class TransformerXLConfig(PreTrainedConfig):  # type: ignore[misc]
 
 
 class AdaptiveEmbedding(nn.Module):
-    """Vectors of words, narrower for rarer ones, and the matrices that bring them to one width."""
+    """Vectors of words, narrower for rarer ones, and the matrices that project them to the hidden size."""
 
     def __init__(self, config: TransformerXLConfig) -> None:
         super().__init__()

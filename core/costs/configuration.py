@@ -124,7 +124,7 @@ class Configuration:
     gated: bool
     vocabulary: int
     embedding: int
-    """Dimension of the token embeddings; 0: the width."""
+    """Dimension of the token embeddings; 0: the hidden size."""
     positions: int
     scheme: Positions
     segments: int

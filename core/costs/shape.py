@@ -70,7 +70,7 @@ class Shape:
     stacks: tuple[Stack, ...]
     vocabulary: int
     embedding: int
-    """Dimension of the token embeddings, before their projection to the width, if any."""
+    """Dimension of the token embeddings, before their projection to the hidden size, if any."""
     positions: int
     """Rows of the position table, or the longest text of a model without one; 0 where the configuration has neither."""
     segments: int

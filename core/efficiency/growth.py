@@ -1,6 +1,6 @@
 r"""The cost of generating a token as the text grows, with and without the key-value cache.
 
-A layer of width d projects every token to a query, a key and a value, attends, and applies its feed-forward network.
+A layer of hidden size d projects every token to query, key and value, attends, and applies its feed-forward network.
 For the token after n others:
 
 ==================  ==================================  ===============================================
@@ -12,7 +12,7 @@ scores a head       n + 1                               (n + 1)²
 ==================  ==================================  ===============================================
 
 Over a text of N tokens the cache reduces the tokens computed from :math:`N (N + 1) / 2` to N, and takes
-:math:`2 L d_{kv}` numbers of memory per token, with L layers and keys of width :math:`d_{kv}`.
+:math:`2 L d_{kv}` values of memory per token, with L layers and keys of dimension :math:`d_{kv}`.
 
 Both measurements alternate over the same ids, so that other load on the machine affects both; the median of several
 rounds is reported. A model with a segment memory (Transformer-XL) uses that memory instead of a cache.

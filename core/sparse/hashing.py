@@ -13,7 +13,7 @@ of the round before, and that of the very first chunk is the very last one.
 
 transformers lets a query attend to both whole chunks, whatever the buckets in them.
 
-Legend: H heads, n positions, d head width, r rounds, b buckets, m tokens of a chunk.
+Legend: H heads, n positions, d head dimension, r rounds, b buckets, m tokens of a chunk.
 """
 
 from __future__ import annotations

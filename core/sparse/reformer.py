@@ -10,7 +10,7 @@ Layers are reversible: a layer's inputs follow from its two outputs,
 
 .. math:: x_2 = y_2 - \mathrm{feedforward}(y_1), \qquad x_1 = y_1 - \mathrm{attention}(x_2)
 
-Legend: R rows, n tokens, w hidden width, H heads, d head width, r rounds.
+Legend: R rows, n tokens, w hidden size, H heads, d head dimension, r rounds.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ global one attends to all, with projections of its own:
     by blocks  the text is split into blocks of w; a block's queries are multiplied with three blocks of keys and the
                global keys: (3w + g) n scores, of which those beyond the window are masked
 
-Legend: R rows, H heads, n tokens, d head width, w one side of the window, g global tokens, B = ceil(n / w) blocks.
+Legend: R rows, H heads, n tokens, d head dimension, w one side of the window, g global tokens, B = ceil(n / w) blocks.
 
 A token attends to another when they are at most w tokens apart, or one of the two is global. The counts of scores
 and of layers are exact and need no torch.

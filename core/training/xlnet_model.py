@@ -99,7 +99,7 @@ def content(model: Any, ids: Tensor, memory: list[Tensor] | None = None) -> tupl
         memory: for each layer (rows, remembered, width), if any.
 
     Returns:
-        States (rows, length, width), and the memory for the next segment, without gradients.
+        States (rows, length, hidden size), and the memory for the next segment, without gradients.
     """
     backbone = model.transformer
     states = backbone.word_embedding(ids)
@@ -167,7 +167,7 @@ def _layer(
 
 
 def _heads(states: Tensor, matrix: Tensor) -> Tensor:
-    """Projects states (rows, length, width) to (rows, heads, length, size)."""
+    """Projects states (rows, length, hidden size) to (rows, heads, length, size)."""
     heads, size = matrix.shape[1:]
     rows, length, _ = states.shape
     split: Tensor = (states @ matrix.flatten(1)).view(rows, length, heads, size).transpose(1, 2)

@@ -26,7 +26,7 @@ attention function, before a gate or a norm over all heads.
 XLNet's two streams use the same heads, so a head can be ablated in both streams (the kind ``encoder``), in the content
 stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
 
-Legend: R rows, H heads, n tokens, d width of a head.
+Legend: R rows, H heads, n tokens, d head dimension.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class CausalModel(nn.Module):
         self.full: Any = models.new_model(settings, "CausalLM", **special)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Last hidden states (rows, length, width) of ids (rows, length)."""
+        """Last hidden states (rows, length, hidden size) of ids (rows, length)."""
         hidden: Tensor = self.full.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
@@ -190,7 +190,7 @@ class SegmentModel(nn.Module):
         self.segment = segment
 
     def forward(self, ids: Tensor, remember: bool = True) -> Tensor:
-        """Last hidden states (rows, length, width) of ids (rows, length); without ``remember`` without memory."""
+        """Last hidden states (rows, length, hidden size) of ids (rows, length); without ``remember`` without memory."""
         memory: list[Tensor] | None = None
         states: list[Tensor] = []
         for part in torch.split(ids, self.segment, dim=1):

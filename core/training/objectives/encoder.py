@@ -69,12 +69,12 @@ class EncoderModel(nn.Module):
         self.typed = getattr(full.config, "type_vocab_size", 0) > 1
 
     def read(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
-        """The encoder's output: ``last_hidden_state`` (rows, length, width), and ``pooler_output`` if it has one."""
+        """The encoder's output: ``last_hidden_state`` (rows, length, hidden size), perhaps ``pooler_output``."""
         segments = {"token_type_ids": types} if self.typed else {}
         return self.full.base_model(input_ids=ids, attention_mask=real, **segments)
 
     def words(self, hidden: Tensor) -> Tensor:
-        """Logits (n, vocabulary) of states (n, width)."""
+        """Logits (n, vocabulary) of states (n, hidden size)."""
         scores: Tensor = self._words(hidden)
         return scores
 

@@ -88,7 +88,7 @@ class EncoderDecoder(nn.Module):
         )
 
     def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor) -> Tensor:
-        """The decoder's last hidden states (rows, target length, width), scaled; arguments as from `shifted`."""
+        """The decoder's last hidden states (rows, target length, hidden size), scaled; arguments as from `shifted`."""
         states = self.full.get_encoder()(input_ids=ids, attention_mask=real).last_hidden_state
         hidden: Tensor = self.full.get_decoder()(
             input_ids=decoder_ids, encoder_hidden_states=states, encoder_attention_mask=real, use_cache=False

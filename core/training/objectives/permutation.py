@@ -90,7 +90,7 @@ class PermutationModel(nn.Module):
         self.full = full
 
     def forward(self, batch: Batch) -> Tensor:
-        """Query-stream states (targets, width), row by row."""
+        """Query-stream states (targets, hidden size), row by row."""
         rank = batch["rank"]
         later = (rank[:, None, :] > 0) & (rank[:, None, :] >= rank[:, :, None])
         blocked = later | ~batch["real"][:, None, :]
