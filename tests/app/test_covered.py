@@ -52,8 +52,8 @@ CASES = {
     "orders": Case(
         "decoder?model=atlas-xlnet",
         "What does the model predict? One word for each step",
-        "xyzzy door",
-        "“door”: Right: that is the original.",
+        "xyzzy talking",
+        "“talking”: Right: that is the original.",
         "top predictions",
         3,
     ),
