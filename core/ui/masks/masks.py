@@ -21,6 +21,7 @@ from core.attention.masks.kinds import KINDS, Description, Term, describe, lines
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
 from core.content import content
+from core.figures.labels import percent
 from core.figures.masks import mask_map
 from core.language.text import clean
 from core.links import parameters as link
@@ -357,4 +358,4 @@ def _text(tokens: int, padded: int) -> Axes:
 def _row(name: str, axes: Axes, number: int) -> tuple[str, ...]:
     rows, columns = len(axes.queries), len(axes.keys)
     tokens = f"{rows:,}" if axes.square else f"{rows:,} × {columns:,}"
-    return name, tokens, f"{number:,}", f"{rows * columns:,}", f"{100 * number / (rows * columns):.1f}%"
+    return name, tokens, f"{number:,}", f"{rows * columns:,}", percent(number / (rows * columns))
