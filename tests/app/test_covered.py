@@ -274,7 +274,7 @@ def test_how_much_comes_back_by_hand(original: str, written: str, which: int) ->
             "2 of the 3 generated words are in your guess, in the same order: 67%.",
         ),
         ("dort chat le", "Le chat dort.", "1 of the 3 generated words"),
-        ("le chat dort bien", "Le chat dort.", "3 of the 3 words"),
+        ("le chat dort bien", "Le chat dort.", "3 of the 3 generated words"),
         ("le", "…", "It generated no word."),
     ],
 )
