@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core import engine
+from core import checkpoints, engine
 from core.errors import InputUnusable, OutOfRange
 
 if TYPE_CHECKING:
@@ -98,6 +98,23 @@ class Continuation(ModelCheck):
         decoding = Decoding(strategy=self.strategy, beams=self.beams, max_new_tokens=self.tokens)
         steps = list(engine.stream(generate, self.model, self.text, decoding, code=self.code))
         return steps[-1].text.strip() if steps else ""
+
+
+class Repetition(ModelCheck):
+    """The share, from 0 to 1, of 3-grams of the generated tokens that repeat an earlier one."""
+
+    kind: Literal["repetition"]
+    tokens: Annotated[int, Field(ge=4, le=64)]
+    strategy: Literal["greedy", "beam"] = "greedy"
+    no_repeat: Annotated[int, Field(ge=0, le=10)] = 0
+
+    def answer(self) -> float:
+        from core.language.generate import generate, repetition
+        from core.language.types import Decoding
+
+        decoding = Decoding(strategy=self.strategy, max_new_tokens=self.tokens, no_repeat=self.no_repeat)
+        *_, last = engine.stream(generate, self.model, self.text, decoding)
+        return repetition(last.ids)
 
 
 class Rewrite(ModelCheck):
@@ -243,6 +260,54 @@ class Scores(Check):
         return patterns.count(read(self.pattern).pattern(Axes("text", names, names, 0)), self.tokens)
 
 
+class BestHead(Check):
+    """The head with the highest measured score of a model, such as ``3-5``; of a relation, the most accurate one."""
+
+    kind: Literal["best-head"]
+    model: Short
+    score: Short
+    """As in a link to *Every head*."""
+    relation: Short | None = None
+
+    def models(self) -> tuple[str, ...]:
+        return (self.model,)
+
+    def answer(self) -> str:
+        from core.attention.roles.everyhead import rows
+
+        scored = {
+            f"{row.layer}-{row.head}": (row.right if self.relation else row.score(self.score))
+            for row in rows((checkpoints.get(self.model),))
+            if self.relation in (None, row.relation)
+        }
+        measured = {head: score for head, score in scored.items() if score is not None}
+        if not measured:
+            raise OutOfRange(f"“{self.score[:40]}” was not measured for this model.")
+        return max(measured, key=measured.__getitem__)
+
+
+class Published(Check):
+    """A published figure: the one row of a table of results that fits."""
+
+    kind: Literal["published"]
+    table: Short
+    dataset: Short
+    variant: Short = ""
+    system: Short | None = None
+
+    def answer(self) -> float:
+        from core.catalogue.results import tables
+
+        found = [
+            row.value
+            for row in tables().get(self.table, ())
+            if (row.measure.dataset, row.variant) == (self.dataset, self.variant) and self.system in (None, row.system)
+        ]
+        if len(found) != 1:
+            raise OutOfRange(f"{len(found)} rows of “{self.table[:40]}” fit, not one.")
+        return found[0]
+
+
 class _Compared(Check, ABC):
     of: Annotated[dict[Short, AnyCheck], Field(min_length=2, max_length=8)]
     """What is compared, by the option that names it."""
@@ -301,6 +366,7 @@ AnyCheck = Annotated[
     Prediction
     | Probability
     | Continuation
+    | Repetition
     | Rewrite
     | Attended
     | Weight
@@ -310,6 +376,8 @@ AnyCheck = Annotated[
     | Tokens
     | Parameters
     | Scores
+    | BestHead
+    | Published
     | Largest
     | Smallest
     | Ratio
