@@ -47,3 +47,16 @@ def test_what_does_not_fit_is_said() -> None:
         opened("lessons", file='+++\ntitle = "A"\nline = "B"\n+++\n## First\n+++\nview = "/nowhere"\n+++\n')
     )
     assert WORDS.part("No such lesson", lesson="nothing") in shown(opened("lessons", lesson="nothing"))
+
+
+def test_each_question_has_the_answer_that_is_computed_among_its_options() -> None:
+    """Some 50 computations on small models."""
+    wrong = []
+    for lesson in lessons():
+        assert isinstance(lesson, Lesson)
+        for number, step in enumerate(lesson.steps, 1):
+            if step.check is not None:
+                answer = step.check.answer()
+                if not (answer in step.options if step.options else isinstance(answer, int | float)):
+                    wrong.append((lesson.slug, number, answer))
+    assert not wrong
