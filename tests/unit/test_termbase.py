@@ -51,8 +51,9 @@ def _prose(value: Any) -> Iterator[str]:
 
 
 def _words_of_content(path: Path) -> str:
-    """A content file without the names that its search rows add, and without the keys of its front matter."""
-    text = re.sub(r"^words = \[.*?\]$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    """A content file without the names that its search rows add, links of lessons, and keys of its front matter."""
+    text = re.sub(r"^view = .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = re.sub(r"^words = \[.*?\]$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r'^(?:[\w-]+|"[\w ]+") = |^\[.*\]$', "", text, flags=re.MULTILINE)
 
 
