@@ -254,7 +254,7 @@ function chip(view, one, i, group) {
   const height = Math.min(20, one.row - 2);
   mark.append(drawn("rect", "chip", { x: x.tokens.x, y: one.y(i) - height / 2, width: x.tokens.w, height, rx: 5 }));
   const idShown = view.depth === "numbers";
-  mark.append(drawn("text", "mono", { x: x.tokens.x + 6, y: one.y(i) + 4.5, direction: "ltr" }, cut(token, idShown ? 7 : 11)));
+  mark.append(drawn("text", "mono", { x: x.tokens.x + 6, y: one.y(i) + 4.5, direction: "ltr" }, cut(token, idShown ? 6 : 11)));
   if (idShown) mark.append(drawn("text", "small", { x: x.tokens.x + x.tokens.w - 4, y: one.y(i) + 4, "text-anchor": "end" }, String(lane.ids[i])));
   group.append(mark);
 }
@@ -340,7 +340,7 @@ function lane(view, one, root, parts, layout) {
     const keyY = (j) => rowsTop + height * (j + 0.5) / source.length;
     title(view, one, cross, x.cross, "Cross-attention", "cross", shape("cross-attention-weights"));
     source.forEach((word, j) => cross.append(drawn("text", "mono value", { x: x.cross.x + 48, y: keyY(j) + 4, "text-anchor": "end",
-      style: `font-size:${Math.min(11.5, height / source.length + 1)}px` }, cut(word, 7))));
+      style: `font: ${Math.min(11.5, height / source.length + 1).toFixed(1)}px var(--st-code-font, monospace)` }, cut(word, 7))));
     fan(view, one, cross, "cross-attention", x.cross, keyY, "weights", Math.min(view.head, own.block["cross-attention-weights"].shape[0] - 1), chosen);
     const addx = part("addx", x.addx);
     for (let i = 0; i < n; i += 1) plus(addx, x.addx.x + x.addx.w / 2, one.y(i), Math.min(6, one.row / 3));

@@ -30,26 +30,38 @@ function light(view) {
   Object.entries(view.parts).forEach(([name, { group }]) => group.classList.toggle("active", on.has(name)));
 }
 
+// The pixels that the picture may be high: in a presentation what is left of the screen, with two lines of text.
+function roomFor(view) {
+  return view.least ? Math.max(280, innerHeight - view.stage.getBoundingClientRect().top - 3.4 * view.least) : Infinity;
+}
+
 // The part of the picture in sight; a narrow screen follows the step.
 function target(view) {
   const { width, height } = view.layout;
   const pixels = view.stage.clientWidth || width;
-  const zoom = view.zoom * Math.max(1, Math.min(2.6, width * 0.74 / pixels));
+  // Small type is as large as a presentation wants it, or else as a telephone needs it.
+  const zoom = view.zoom * Math.max(1, Math.min(2.6, width * (view.least ? view.least / 12.5 : 0.74) / pixels));
+  const room = roomFor(view);
   view.stage.classList.toggle("zoomed", zoom > 1);
   if (zoom <= 1) return [0, 0, width, height];
-  const [w, h] = [width / zoom, view.zoom > 1 ? height / view.zoom : height];
-  const boxes = [...lit(view)].map((name) => view.parts[name]?.box).filter(Boolean);
+  const w = width / zoom, h = Math.min(view.zoom > 1 ? height / view.zoom : height, w * room / pixels);
+  const names = [...lit(view)].filter((name) => view.parts[name]);
+  const main = names.filter((name) => !["heads", "mask", "bus", "loop"].includes(name));
+  const boxes = (main.length ? main : names).map((name) => view.parts[name].box);
   const from = Math.min(...boxes.map((box) => box.x)), to = Math.max(...boxes.map((box) => box.x + box.w));
   const top = Math.min(...boxes.map((box) => box.y)), bottom = Math.max(...boxes.map((box) => box.y + box.h));
   const clamp = (value, most) => Math.min(Math.max(value, 0), Math.max(0, most));
-  const [x, y] = view.center || [to - from > w ? from - 8 + w / 2 : (from + to) / 2, (top + bottom) / 2];
+  const lane = view.layout.lanes[view.data.steps[view.at].lane];
+  const row = lane.y(lane.number === view.lanes.length - 1 ? view.position : view.source);
+  const [x, y] = view.center || [to <= w ? w / 2 : to - from > w ? from - 8 + w / 2 : (from + to) / 2, bottom - top > h ? Math.max(row, top + h / 2) : (top + bottom) / 2];
   return [clamp(x - w / 2, width - w), clamp(y - h / 2, height - h), w, h];
 }
 
 function camera(view, jump) {
   const goal = target(view);
   const pixels = view.stage.clientWidth || view.layout.width;
-  view.svg.style.height = `${Math.round(pixels * view.layout.height / Math.min(view.layout.width, goal[2] * view.zoom))}px`;
+  const high = pixels * view.layout.height / Math.min(view.layout.width, goal[2] * view.zoom);
+  view.svg.style.height = `${Math.round(Math.min(high, roomFor(view)))}px`;
   cancelAnimationFrame(view.moving);
   const start = view.box, begun = performance.now();
   const put = (box) => { view.box = box; view.svg.setAttribute("viewBox", box.map((value) => value.toFixed(1)).join(" ")); };
@@ -130,13 +142,14 @@ function words(view) {
   const step = view.data.steps[view.at];
   const put = (place, text) => { if (place.textContent !== text) place.textContent = text; };
   put(view.root.querySelector("h3"), `${view.at + 1} of ${view.data.steps.length}. ${step.title}`);
-  put(view.root.querySelector(".text p"), step.text);
+  put(view.root.querySelector(".text p"), view.least ? ` ${step.text.split(/(?<=[.:]) /)[0]}` : step.text);
   const shapes = view.root.querySelector(".shapes");
   shapes.hidden = view.depth === "idea";
   put(shapes, step.shapes);
   view.doors.replaceChildren(...step.doors.map((door) => {
     const link = element("a", "", `${door.label} →`);
     link.href = door.href;
+    if (window.top !== window) Object.assign(link, { target: "_blank", rel: "noopener" }); // in another page's frame
     return link;
   }));
   view.root.querySelector(".back").disabled = view.at === 0;
@@ -291,6 +304,18 @@ function listen(view) {
   view.seen.observe(view.stage);
 }
 
+// Take over what the page says is chosen.
+function follow(view, data, fresh) {
+  const { now } = data;
+  view.count = Math.max(view.count, data.count);
+  const same = !fresh && view.depth === now.depth && view.step === now.step && view.layer === now.layer - 1
+    && view.head === now.head - 1 && view.position === now.position - 1 && view.source === now.source - 1;
+  if (same) { words(view); return; }
+  const at = Math.max(0, data.steps.findIndex((step) => step.slug === now.step));
+  Object.assign(view, { at, depth: now.depth, layer: now.layer - 1, head: now.head - 1, position: now.position - 1, source: now.source - 1 });
+  draw(view, fresh);
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".atlas");
@@ -301,6 +326,9 @@ export default function (component) {
   });
   view.trigger = setTriggerValue;
   root.style.setProperty("--accent", data.accent);
+  const least = view.least;
+  view.least = parseFloat(getComputedStyle(root).getPropertyValue("--atlas-least")) || 0;
+  root.classList.toggle("presented", view.least > 0);
   const fresh = view.sign !== data.sign;
   // An answer to an older move must not undo a newer one.
   const older = !fresh && data.count < view.count;
@@ -321,13 +349,14 @@ export default function (component) {
     view.box = null;
   }
   if (!view.seen) listen(view);
-  if (older) { words(view); return; }
-  const { now } = data;
-  const same = !fresh && ["depth"].every((name) => view[name] === now[name]) && view.step === now.step
-    && view.layer === now.layer - 1 && view.head === now.head - 1 && view.position === now.position - 1 && view.source === now.source - 1;
-  view.count = Math.max(view.count, data.count);
-  if (same) { words(view); return; }
-  Object.assign(view, { at: Math.max(0, data.steps.findIndex((step) => step.slug === now.step)), depth: now.depth, layer: now.layer - 1,
-    head: now.head - 1, position: now.position - 1, source: now.source - 1 });
-  draw(view, fresh);
+  if (!older) follow(view, data, fresh);
+  else words(view);
+  if (!fresh && least !== view.least) draw(view, true);
+  // Arrow keys step while nothing else has the focus; the space bar scrolls the page unless it is presented.
+  window.removeEventListener("keydown", view.keys);
+  view.keys = (event) => {
+    if (event.target === document.body && root.isConnected && (view.least || event.key.startsWith("Arrow"))) onKey(view, event);
+  };
+  window.addEventListener("keydown", view.keys);
+  return () => window.removeEventListener("keydown", view.keys);
 }

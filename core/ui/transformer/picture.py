@@ -49,10 +49,10 @@ ARCHITECTURE = Choice(
     label="Architecture",
     options=SIDES,
     style="row",
-    width="stretch",
+    hide_label=True,
     resets=("task", "window", "layer", "head", "position", "source"),
 )
-TEXT = Text(name="text", label="Text", resets=("window", "head", "position", "source"))
+TEXT = Text(name="text", label="Text", hide_label=True, resets=("window", "head", "position", "source"))
 DEPTHS: tuple[Depth, ...] = ("idea", "tensors", "numbers")
 DEPTH = Carried(name="depth", label="Depth", as_=link.Choice(None, DEPTHS))
 STEP = Carried(name="step", label="Step", as_=link.Choice())
@@ -132,7 +132,8 @@ def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str)
         if not any(step in slugs for lanes in STEPS.values() for slugs in lanes):
             instead(state, view.words.part("Unknown step"))
         step = steps[0]
-    usual = {"layer": 1, "head": first_head(run) + 1, "position": first_position(run) + 1, "source": 1}
+    usual = {"layer": 1, "head": first_head(run) + 1, "position": first_position(run) + 1}
+    usual["source"] = len(run.lanes[0].tokens) // 2 + 1 if len(run.lanes) > 1 else 1
     highest = {
         "layer": max(lane.layers for lane in run.lanes),
         "head": max(lane.heads for lane in run.lanes),
