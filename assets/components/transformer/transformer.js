@@ -53,7 +53,7 @@ function target(view) {
   const clamp = (value, most) => Math.min(Math.max(value, 0), Math.max(0, most));
   const lane = view.layout.lanes[view.data.steps[view.at].lane];
   const row = lane.y(lane.number === view.lanes.length - 1 ? view.position : view.source);
-  const [x, y] = view.center || [to <= w ? w / 2 : to - from > w ? from - 8 + w / 2 : (from + to) / 2, bottom - top > h ? Math.max(row, top + h / 2) : (top + bottom) / 2];
+  const [x, y] = view.center || [to <= w ? w / 2 : to - from > w ? from - 8 + w / 2 : (from + to) / 2, bottom - top <= h ? (top + bottom) / 2 : main.includes("output") ? top + h / 2 : Math.max(row, top + h / 2)];
   return [clamp(x - w / 2, width - w), clamp(y - h / 2, height - h), w, h];
 }
 
@@ -300,8 +300,20 @@ function listen(view) {
     if (mark && !view.dragged) choose(view, mark.atlas);
   };
   dragging(view);
-  view.seen = new ResizeObserver(() => { if (view.layout) camera(view, true); });
+  view.seen = new ResizeObserver(() => {
+    if (presented(view) && view.layout) draw(view, true);
+    else if (view.layout) camera(view, true);
+  });
   view.seen.observe(view.stage);
+}
+
+// Whether a presentation has begun or ended: the frame then asks for a least size of type, or no longer.
+function presented(view) {
+  const least = parseFloat(getComputedStyle(view.root).getPropertyValue("--atlas-least")) || 0;
+  const changed = least !== view.least;
+  view.least = least;
+  view.root.classList.toggle("presented", least > 0);
+  return changed;
 }
 
 // Take over what the page says is chosen.
@@ -326,9 +338,7 @@ export default function (component) {
   });
   view.trigger = setTriggerValue;
   root.style.setProperty("--accent", data.accent);
-  const least = view.least;
-  view.least = parseFloat(getComputedStyle(root).getPropertyValue("--atlas-least")) || 0;
-  root.classList.toggle("presented", view.least > 0);
+  const turned = presented(view);
   const fresh = view.sign !== data.sign;
   // An answer to an older move must not undo a newer one.
   const older = !fresh && data.count < view.count;
@@ -351,7 +361,7 @@ export default function (component) {
   if (!view.seen) listen(view);
   if (!older) follow(view, data, fresh);
   else words(view);
-  if (!fresh && least !== view.least) draw(view, true);
+  if (!fresh && turned) draw(view, true);
   // Arrow keys step while nothing else has the focus; the space bar scrolls the page unless it is presented.
   window.removeEventListener("keydown", view.keys);
   view.keys = (event) => {
