@@ -284,6 +284,14 @@ function dragging(view) {
   };
 }
 
+// The whole picture as it stands, with colors that every program reads.
+function save(view) {
+  const { width, height } = view.layout, ground = getComputedStyle(view.root).getPropertyValue("--back").trim();
+  const text = standalone(view.svg, view.data.label, ground, [0, 0, width, height]).replace(
+    /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)[^)]*\)/g, (_, ...parts) => `rgb(${parts.slice(0, 3).map((part) => Math.round(255 * part)).join(",")})`);
+  download(new Blob([text], { type: "image/svg+xml" }), `transformer-${view.data.architecture}-${view.step}.svg`);
+}
+
 function listen(view) {
   const at = (name) => view.root.querySelector(name);
   at(".back").onclick = () => go(view, view.at - 1);
@@ -292,6 +300,7 @@ function listen(view) {
   at(".in").onclick = () => zoom(view, 1.4);
   at(".out").onclick = () => zoom(view, 1 / 1.4);
   at(".whole").onclick = () => zoom(view, 0);
+  at(".save").onclick = () => save(view);
   view.range.oninput = () => choose(view, { layer: Number(view.range.value) - 1 });
   view.table.ontoggle = () => table(view);
   view.root.onkeydown = (event) => onKey(view, event);
