@@ -2,7 +2,7 @@
 
 const SAVED_STYLES = [
   "fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "opacity", "display",
-  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline",
+  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order",
 ];
 
 const SAVED_WITHOUT = /^(class|style|role|tabindex|aria-.*|data-.*)$/;
