@@ -172,16 +172,18 @@ def reachable(url: str, seconds: float = 5.0) -> bool:
 
 
 def chromium() -> None:
-    """Have a Chromium: on the PATH, or Debian's package, or Playwright's own."""
-    if any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+    """Have a Chromium: on the PATH, or one of Debian's packages, or Playwright's own."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    if any(map(shutil.which, names)):
         return
     say("The browser tests need Chromium; installing it downloads about 0.2 GB.")
     if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
         subprocess.run(["apt-get", "update", "-qq"])
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        if subprocess.run(["apt-get", "install", "-y", "-qq", "chromium"], env=environment).returncode == 0:
-            return
-    if subprocess.run([python(), "-m", "playwright", "install", "chromium"]).returncode != 0:
+        for package in names[:2]:  # an older Debian has the second alone
+            if subprocess.run(["apt-get", "install", "-y", "-qq", package], env=environment).returncode == 0:
+                return
+    if subprocess.run([python(), "-m", "playwright", "install", "--only-shell", "chromium"]).returncode != 0:
         stop("No Chromium could be installed. Install one (Debian: apt install chromium), then run make test again.")
 
 

@@ -37,6 +37,7 @@ def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
     widget(at.number_input, "Layers").set_value(13).run()
     assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} parameters" in shown(at)
     assert link(at) == {"layers": "13"}
+    assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} parameters" in shown(opened(layers="13"))
     widget(at.selectbox, "System").set_value("albert").run()
     assert "11,683,584 parameters, as many as ALBERT base" in shown(at)
     assert link(at) == {"system": "albert"}

@@ -11,48 +11,33 @@ from playwright.sync_api import Page, expect
 from core.attention.tokens import short
 from tests.browser.conftest import HOSTILE, PLANTED, Visitor
 
-TEXT = "the cat sat " + " ".join(HOSTILE)
-SHORT = "the cat " + " ".join((HOSTILE[0], HOSTILE[4], HOSTILE[6]))
-"""As much as fits side by side, where marks count as words: a script, markup, a link."""
+TEXT = " ".join(("the cat sat", *HOSTILE, *PLANTED))
+SHORT = " ".join((HOSTILE[0], HOSTILE[4], HOSTILE[6], *PLANTED))
+"""As much as fits side by side, where marks count as words: a script, markup, a link, and what a tokenizer plants."""
 SECTIONS = ("heads", "all", "bertviz", "block", "off", "beside")
 WRITTEN = ("heads", "block", "beside")
 """Sections that write the tokens of the text on the page itself; others draw them in a frame, or have answers alone."""
 
 
-def sections(visitor: Visitor, text: str, beside: str) -> Iterator[tuple[str, Page]]:
+def sections(visitor: Visitor) -> Iterator[tuple[str, Page]]:
     """Each section with the text in it."""
     for tab in SECTIONS:
-        wanted = {"tab": tab, "model": "dir-strange", "text": text, "layer": "1", "head": "1"}
+        wanted = {"tab": tab, "model": "dir-strange", "text": TEXT, "layer": "1", "head": "1"}
         if tab == "off":  # which predicts a masked token
-            wanted["asked"] = f"[MASK] {text}"
+            wanted["asked"] = f"[MASK] {TEXT}"
         if tab == "beside":  # where three models read it, each with its own tokens
-            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": beside}
+            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": SHORT}
         link = "/attention?" + urlencode(wanted, quote_via=quote)
-        if tab == SECTIONS[0]:
-            page = visitor.open(link)
-        else:
-            visitor.go(link)
-        yield tab, page
+        yield tab, visitor.open(link) if tab == SECTIONS[0] else visitor.go(link)
 
 
-def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
-    for tab, page in sections(visitor, TEXT, SHORT):
-        expect(page.get_by_test_id("stMain").locator("figure, [role=figure], iframe").first).to_be_visible()
-        main = page.get_by_test_id("stMain")
-        if tab in WRITTEN:  # below the first picture, and so a moment after it
-            expect(main).to_contain_text(re.compile(r"bold</b>|onerror|struck=1"), use_inner_text=True)
-        assert "Traceback" not in main.inner_text(), tab
-        for frame in page.frames:
-            assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab  # which has a limit
-            assert frame.locator("img[src=x], svg[onload], [onerror], a[href^=javascript]").count() == 0, tab
-
-
-def test_sections_show_what_a_tokenizer_plants_as_text(visitor: Visitor) -> None:
+def test_sections_show_hostile_tokens_and_what_a_tokenizer_plants_as_text(visitor: Visitor) -> None:
     """Separators, a turn of direction and a token of 10 kB: made visible, in their positions, and cut."""
-    text = "the cat " + " ".join(PLANTED)
-    for tab, page in sections(visitor, text, text):
+    for tab, page in sections(visitor):
         main = page.get_by_test_id("stMain")
         expect(main.locator("figure, [role=figure], iframe").first).to_be_visible()
+        if tab in WRITTEN:  # below the first picture, and so a moment after it
+            expect(main).to_contain_text(re.compile(r"bold</b>|onerror|struck=1"), use_inner_text=True)
         for one in main.locator("summary").all():
             one.click()
         shown = main.inner_text() + (main.text_content() or "")  # the second has what stands in pictures
@@ -63,8 +48,10 @@ def test_sections_show_what_a_tokenizer_plants_as_text(visitor: Visitor) -> None
             assert "gnp.exe" in shown, tab
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), tab
         for frame in page.frames:
-            assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab
-            assert frame.locator("b:text-is('long')").count() == 0, tab
+            assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab  # which has a limit
+            planted = "img[src=x], svg[onload], [onerror], a[href^=javascript], b:text-is('long')"
+            assert frame.locator(planted).count() == 0, tab
         if tab == "bertviz":
             drawn = page.frame_locator("iframe[title^='bertviz']").locator("#left text")
-            expect(drawn).to_have_text(["[CLS]", "the", "cat", *(short(one, 12) for one in PLANTED.values()), "[SEP]"])
+            tokens = (short(one, 12) for one in (*HOSTILE, *PLANTED.values()))
+            expect(drawn).to_have_text(["[CLS]", "the", "cat", "sat", *tokens, "[SEP]"])

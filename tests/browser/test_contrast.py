@@ -85,9 +85,9 @@ def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visit
 
 
 def test_letters_on_the_accent_can_be_read_in_both_themes(reader: Visitor) -> None:
-    page = reader.open("/decoder")
+    page = reader.open("/decoder?model=dir-tiny-gpt2")
     readable(page.get_by_role("button", name="Generate").get_by_text("Generate"))
-    page = reader.open("/attention?tab=off")
+    page = reader.open("/attention?tab=off&model=dir-tiny-bert")
     readable(page.locator("[data-tag]:visible span").first)
 
 
