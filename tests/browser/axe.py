@@ -8,7 +8,7 @@ from tests.browser.conftest import ROOT
 
 _SCRIPT = ROOT / "tests/vendor/axe-core-4.10.3/axe.min.js"
 _RUN = """
-async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+async () => (await axe.run(document, { resultTypes: ["violations"], iframes: false })).violations
   .filter((found) => found.impact === "serious" || found.impact === "critical")
   .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().join(" ")}: ${node.html.slice(0, 99)}`))
 """

@@ -3,7 +3,7 @@ export default function (component) {
   const button = parentElement.querySelector("button");
   const status = parentElement.querySelector("[role=status]");
   button.onclick = async () => {
-    const link = window.location.href;
+    const link = window.location.href.replace(/([?&])(present|embed)=\w+(&|$)/g, (_, mark, name, after) => (after ? mark : ""));
     try {
       await navigator.clipboard.writeText(link);
       status.textContent = "Copied";

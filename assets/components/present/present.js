@@ -16,6 +16,10 @@ export default function (component) {
   if (state.news !== undefined && state.news !== data.news) said.textContent = data.news;
   state.news = data.news;
   button.onclick = () => turn();
+  // Streamlit's list of pages has groups between the list and its items, which is no list to a screen reader.
+  const items = "[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li";
+  const plain = () => document.querySelectorAll(items).forEach((one) => one.setAttribute("role", "none"));
+  [0, 500, 2000, 5000].forEach((ms) => setTimeout(plain, ms)); // it may be drawn after this, or anew
   if (state.listen) return;
   state.listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
