@@ -69,7 +69,7 @@ def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> 
 def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning
-    assert "**Have two neighboring words changed places?**" in shown(at)
+    assert "Have two neighboring words changed places?" in shown(at)
     assert set(at.dataframe[0].value["top prediction after"]) == {"swapped"}
     assert len(at.dataframe[0].value) == 72
     assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]
@@ -77,7 +77,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     words = at.dataframe[0].value["bits lost"].max()
     widget(at.selectbox, "Task").set_value("genre").run()
     assert at.query_params["task"] == "genre"
-    assert "**Where does the sentence come from?**" in shown(at)
+    assert "Where does the sentence come from?" in shown(at)
     assert at.dataframe[0].value["bits lost"].max() != words
     again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
     assert {"story", "conversation"} <= set(again.dataframe[0].value["top prediction after"])

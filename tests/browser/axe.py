@@ -18,5 +18,6 @@ def findings(page: Page) -> list[str]:
     """The serious and critical findings, each with its element."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(_SCRIPT.read_text(encoding="utf-8"))
+    page.wait_for_function("() => !document.querySelector('[data-testid=stSidebarNavItems]:not([role=none])')")
     found: list[str] = page.evaluate(_RUN)
     return found

@@ -19,7 +19,14 @@ export default function (component) {
   // Streamlit's list of pages has groups between the list and its items, which is no list to a screen reader.
   const items = "[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li";
   const plain = () => document.querySelectorAll(items).forEach((one) => one.setAttribute("role", "none"));
-  [0, 500, 2000, 5000].forEach((ms) => setTimeout(plain, ms)); // it may be drawn after this, or anew
+  let rounds = 40; // it may be drawn after this, or anew
+  clearInterval(state.timer);
+  state.timer = setInterval(() => {
+    plain();
+    rounds -= 1;
+    if (rounds < 1) clearInterval(state.timer);
+  }, 250);
+  plain();
   if (state.listen) return;
   state.listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
