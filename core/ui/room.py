@@ -389,9 +389,8 @@ def _bars(code: str, question: Question) -> None:
     """The answers as bars, which are a table."""
     try:
         rows = rooms().answers(code, question)
-    except AtlasError as error:
-        st.caption(plain(str(error)))
-        return
+    except AtlasError:
+        return  # the look at the room has said it
     total = sum(count for _, count in rows) or 1
     shown, others = rows[:MOST_ROWS], sum(count for _, count in rows[MOST_ROWS:])
     named = [(escape(answer), count) for answer, count in shown] + (
