@@ -252,12 +252,23 @@ def page_link(
 
 
 def go_to(page: str, query: Mapping[str, str], *, here: str) -> NoReturn:
-    """Leave ``here`` for a view of the app as by a link to it, and end this run; the query is read as any link's."""
+    """Leave ``here`` for a view of the app as by a link to it, and end this run; the query is read as any link's.
+
+    The visitor's sentence does not travel there: the view is another person's.
+    """
+    forget_sentence()
     if page == here and _slot(page) in st.session_state:
         take_up(page, links.read(page, query)[0])
         st.rerun()
     st.session_state.pop(_slot(page), None)
     st.switch_page(f"pages/{page}.py", query_params=dict(query))
+
+
+def shortest_query(page: str) -> dict[str, str]:
+    """The shortest query for what ``page`` shows, or showed last."""
+    stored: _Stored | None = st.session_state.get(_slot(page))
+    values = links.read(page, st.query_params.to_dict())[0] if stored is None else stored.values
+    return links.write(page, values)[0]
 
 
 def by_history() -> bool:

@@ -26,7 +26,7 @@ from core.content import content
 from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
 from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, Question, Room, View, clean, rooms, spelled
 from core.ui.component import Component, Message
-from core.ui.links import go_to
+from core.ui.links import go_to, shortest_query
 from core.ui.page import base_path, plain
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
@@ -130,10 +130,7 @@ def _seat() -> Seat | None:
 
 def _view(page: str) -> View:
     """The view on the page now: what the shortest link to it carries."""
-    if page not in links.PAGES:
-        return View(page, {})
-    values, _ = links.read(page, st.query_params.to_dict())
-    return View(page, links.write(page, values)[0])
+    return View(page, shortest_query(page) if page in links.PAGES else {})
 
 
 def _send(seat: Seat) -> None:
