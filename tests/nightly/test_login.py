@@ -130,7 +130,7 @@ def test_a_visitor_logs_in_looks_around_and_logs_out(address: str, chromium: Bro
     page.wait_for_url(f"{address}/encoder?system=roberta")
     page.wait_for_function(STANDS)
     expect(page.get_by_role("heading", level=1)).to_have_text(content("encoder").title)
-    expect(out).to_be_visible()
+    expect(out).to_be_visible(timeout=60_000)
     stands("/")
     expect(page.get_by_role("heading", level=1)).not_to_have_text(content("encoder").title)
     stands("/sources")
