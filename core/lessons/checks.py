@@ -184,7 +184,7 @@ class Ablated(ModelCheck):
 
 
 class Replaced(ModelCheck):
-    """The token that a discriminator most probably takes for a replaced one."""
+    """The token with the highest probability of being replaced, by a discriminator."""
 
     kind: Literal["replaced"]
 
@@ -310,7 +310,7 @@ class Published(Check):
 
 class _Compared(Check, ABC):
     of: Annotated[dict[Short, AnyCheck], Field(min_length=2, max_length=8)]
-    """What is compared, by the option that names it."""
+    """The checks to compare, by the name of the option."""
 
     def models(self) -> tuple[str, ...]:
         return tuple(model for check in self.of.values() for model in check.models())

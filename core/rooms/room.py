@@ -1,4 +1,4 @@
-"""What a room holds. All of it was typed or chosen by somebody: it is bounded, and validated wherever it is read."""
+"""The content of a room. All of it comes from visitors: it is bounded, and validated wherever it is read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, config=_CLOSED)
 class Room:
-    """What all in a room share; each change gives it another ``version``."""
+    """The state shared by all in a room; each change increases its ``version``."""
 
     version: str
     view: View
@@ -53,7 +53,7 @@ def clean(text: str, most: int = MAX_ANSWER) -> str:
 
 
 def tally(answers: Iterable[str], options: tuple[str, ...] = ()) -> list[tuple[str, int]]:
-    """Each answer with how many gave it.
+    """Each answer with its count.
 
     Options stand in their order, those that nobody chose included. Free answers that differ in case alone count as one,
     spelled as most spell it; the most frequent comes first.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from core.errors import RoomsUnavailable
 
 TIMEOUT = 1.0
-"""Seconds after which Redis counts as away."""
+"""Seconds after which Redis counts as unavailable."""
 REST = 3.0
 """Seconds after a failure during which Redis is not tried again, so that few runs wait for the timeout."""
 
@@ -52,7 +52,7 @@ class Store(Protocol):
         """Delete ``name`` after so many seconds; its last call counts."""
 
     def delete(self, *names: str) -> int:
-        """Delete all that stands under the names."""
+        """Delete the names with their values."""
 
 
 class Memory:

@@ -1,4 +1,4 @@
-"""What the picture's component is given of a run: one bounded JSON, with tensors as 16-bit integers in base64.
+"""The props of the picture's component: one bounded JSON of a run, with tensors as 16-bit integers in base64.
 
 A tensor is ``{"shape": [...], "scale": s, "data": base64}``: value = integer · s, little-endian, row by row. Of a mask,
 the cells are written as a text of 0 and 1.
