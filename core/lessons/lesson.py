@@ -244,6 +244,26 @@ _BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "c
 """Pages whose parameter ``system`` is one of the catalogue."""
 
 
+def collected(title: str, lines: str) -> Lesson:
+    """A new lesson of copied links, one a line, each with the title of its step after it.
+
+    Raises:
+        ContentUnusable: a line is no link, or there are none, or too many.
+    """
+    found = [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
+    if not 1 <= len(found) <= MOST_STEPS:
+        raise ContentUnusable(f"A lesson has 1 to {MOST_STEPS} links; these are {len(found)}.")
+    steps = []
+    for number, (view, *rest) in enumerate(found, 1):
+        name = " ".join(rest).lstrip("# ").strip() or f"Step {number}"
+        parts = urlsplit(view)
+        fields = {"title": name, "text": "", "view": f"{parts.path}?{parts.query}" if parts.query else parts.path}
+        steps.append(_checked(Step, fields, f"line {number}"))
+    if len({step.title for step in steps}) < len(steps):
+        raise ContentUnusable("Two steps have the same title; a lesson's steps have titles of their own.")
+    return Lesson("", "The lesson", title or "A lesson", "Collected views", 15, (), tuple(steps), trusted=False)
+
+
 def write(lesson: Lesson) -> str:
     """The lesson as a file, the inverse of :func:`from_text`; for lessons that visitors collect, without questions."""
     lines = [

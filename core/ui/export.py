@@ -121,7 +121,7 @@ def html_page(title: str, parts: Sequence[str], theme: Name | None = None) -> st
         theme: ``light`` or ``dark``; the visitor's own if None.
     """
     palette = THEMES[theme] if theme else page_theme()
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     style = (
         f":root{{color-scheme:{palette.name};{palette.css}}}"
         f"body{{background:{palette.ground};color:{palette.ink};max-width:60rem;margin:2rem auto;"

@@ -6,7 +6,8 @@ from typing import get_args
 
 from core.content import content
 from core.lessons.checks import AnyCheck, Probability
-from core.lessons.lesson import Lesson, Step, lessons
+from core.lessons.lesson import Lesson, Step, from_text, lessons
+from core.ui.lessons.handout import handout
 from tests.pages import opened, protos, shown, widget
 
 FIRST = "1-what-attention-computes"
@@ -43,6 +44,18 @@ def test_a_lesson_of_a_link_is_data() -> None:
     assert "](http" not in drawn
     assert "\\*\\*Bold" in drawn
     assert not at.exception
+
+
+def test_the_handout_has_every_step_and_the_maps() -> None:
+    lesson = next(lesson for lesson in lessons() if lesson.slug == FIRST)
+    assert isinstance(lesson, Lesson)
+    page = handout(lesson, notes=True)
+    assert page.count("<section>") == len(lesson.steps)
+    assert page.count("<svg") == 3
+    assert "<script" not in page
+    evil = from_text('+++\ntitle = "<b>"\nline = "<i>"\n+++\n## <u>\n<s> **x**\n+++\nview = "/glossary"\n+++\n')
+    page = handout(evil, notes=True)
+    assert not any(tag in page.partition("<body>")[2].replace("<b></b>", "") for tag in ("<u>", "<s>", "<i>", "<b>"))
 
 
 def test_what_does_not_fit_is_said() -> None:

@@ -10,7 +10,7 @@ import pytest
 from core.content import parse
 from core.errors import ContentUnusable, OutOfRange
 from core.lessons import checks
-from core.lessons.lesson import Lesson, Step, from_content, from_text, lessons, refuse_missing_views, write
+from core.lessons.lesson import Lesson, Step, collected, from_content, from_text, lessons, refuse_missing_views, write
 from core.settings import settings
 from core.ui.section import pages
 
@@ -109,6 +109,19 @@ def test_a_written_lesson_is_read_again() -> None:
     again = from_text(write(lesson))
     assert [(one.title, one.view) for one in again.steps] == [(one.title, one.view) for one in lesson.steps]
     assert (again.title, again.line) == (lesson.title, lesson.line)
+
+
+def test_copied_links_become_a_lesson() -> None:
+    lesson = collected("Mine", "http://127.0.0.1:8501/attention?tab=heads&layer=2 Second layer\n\n/glossary\n")
+    refuse_missing_views(lesson)
+    assert [(one.title, one.path) for one in lesson.steps] == [
+        ("Second layer", "/attention?tab=heads&layer=2"),
+        ("Step 2", "/glossary"),
+    ]
+    assert from_text(write(lesson)).steps == lesson.steps
+    for lines, reason in (("", "these are 0"), ("/a\n" * 41, "these are 41"), ("/a One\n/b One", "the same title")):
+        with pytest.raises(ContentUnusable, match=reason):
+            collected("", lines)
 
 
 def test_comparisons_name_an_option() -> None:

@@ -11,11 +11,24 @@ from pydantic import Field, TypeAdapter
 from core import links, session
 from core.errors import ContentUnusable
 from core.lessons.checks import Answer, AnyCheck
-from core.lessons.lesson import FOLDER, MOST_STEPS, Lesson, Refused, Step, from_text, lessons, refuse_missing_views
+from core.lessons.lesson import (
+    FOLDER,
+    MOST_STEPS,
+    Lesson,
+    Refused,
+    Step,
+    collected,
+    from_text,
+    lessons,
+    refuse_missing_views,
+    write,
+)
 from core.links import parameters as link
-from core.settings import ROOT
+from core.settings import ROOT, raised_with, settings
 from core.ui.component import Component, Message
+from core.ui.export import download
 from core.ui.glossary import terms
+from core.ui.lessons.handout import handout
 from core.ui.links import instead, page_link, take_up
 from core.ui.notices import error, sentences
 from core.ui.page import base_path, plain
@@ -78,7 +91,7 @@ def check(lesson: Lesson) -> None:
 
 
 def _list(view: View) -> None:
-    """All lessons in their order, each with its length and how far this browser has come."""
+    """All lessons in their order, each with its length and how far this browser has come; below, a lesson of a file."""
     state = view.state
     every = lessons()
     for start in range(0, len(every), 2):
@@ -95,6 +108,47 @@ def _list(view: View) -> None:
                     st.rerun()
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
+    with st.container(horizontal=True):
+        with st.popover("Open a lesson", icon=":material/upload_file:"):
+            _open_file(view)
+        with st.popover("Collect views", icon=":material/playlist_add:"):
+            _collect(view)
+
+
+def _collect(view: View) -> None:
+    """Copied links become the steps of a new lesson, in their order: a file to download, or a view of it at once."""
+    title = st.text_input("Title", key=view.state.key("collect.title"), max_chars=100)
+    lines = st.text_area("Links", key=view.state.key("collect.links"), height=140, help=view.words.part("Links"))
+    if not lines.strip():
+        return
+    with sentences():
+        lesson = collected(title, lines)
+        check(lesson)
+        text = write(lesson)
+        with st.container(horizontal=True):
+            download("Markdown", text, "lesson", view.state.key("collect.file"))
+            if len(text) <= settings().max_chars:
+                values = {"file": text}
+                st.button("Open it", key=view.state.key("collect.open"), on_click=take_up, args=(FOLDER, values))
+
+
+def _open_file(view: View) -> None:
+    """A lesson of a visitor's file: checked, then part of the link."""
+    file = st.file_uploader(
+        "Lesson file", "md", key=view.state.key("upload"), max_upload_size=1, help=view.words.part("File")
+    )
+    if file is None:
+        return
+    with sentences():
+        try:
+            text = file.getvalue().decode("utf-8")
+        except UnicodeDecodeError:
+            raise ContentUnusable("This file is not UTF-8 text.") from None
+        if len(text) > (most := settings().max_chars):
+            raise ContentUnusable(f"This lesson has {len(text):,} characters; {most:,} fit. {raised_with('max_chars')}")
+        check(from_text(text, "This lesson"))
+        take_up(FOLDER, {"file": text})
+        st.rerun()
 
 
 def _lesson(view: View, lesson: Lesson) -> None:
@@ -105,6 +159,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
     number = min(state.number("step", 1) if opened is None else opened.step, last)
     state.set(step=None if number == 1 else number)
     step = lesson.steps[number - 1]
+    st.set_page_config(initial_sidebar_state="collapsed")
     left, right = st.columns([1, 2.2], gap="medium")
     with left:
         st.caption(f"{plain(lesson.title)} · {number} / {last}")
@@ -114,7 +169,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
         with sentences():
             _question(view, lesson, number, step)
         _steps(view, lesson, number)
-        if step.note and (state.text("notes") == "yes"):
+        if step.note and state.text("notes") == "yes":
             st.info(_words(lesson, step.note), icon=":material/co_present:")
     with right:
         dark = page_theme().name == "dark"
@@ -149,7 +204,15 @@ def _steps(view: View, lesson: Lesson, number: int) -> None:
             )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         page_link(FOLDER, view.words.label("all"), {}, icon=":material/list:")
-        NOTES.draw(view.state)
+        notes = NOTES.draw(view.state)
+    download(
+        "HTML",
+        lambda: handout(lesson, notes=notes),
+        lesson.slug or "lesson",
+        view.state.key("handout"),
+        of="handout",
+        tip=view.words.part("Handout"),
+    )
 
 
 def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
