@@ -78,7 +78,7 @@ def _continue(view: View) -> None:
         st.session_state[_LAST] = message
     last: LastView | None = st.session_state.get(_LAST)
     stored = None if last is None else last.model_dump(exclude={"count"})
-    LAST.draw(key, {"view": stored, "forget": last is None and state.memory.get("forget", False)})
+    LAST.draw(key, {"view": stored, "forget": state.memory.pop("forget", False)})
     if last is None or (title := _title_of(last)) is None:
         return
 

@@ -106,7 +106,8 @@ def transformer(view: View) -> None:
         if side == "encoder-decoder":
             with st.popover(TASK.label):
                 task = TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
-        text = TEXT.with_(default=view.words.front["samples"][side]).draw(state, tag=side)
+        own = "plain" if side == "encoder-decoder" else "any"
+        text = TEXT.with_(default=view.words.front["samples"][side], sentence=own).draw(state, tag=side)
     shown = text.partition("[MASK]")[0] if side == "decoder" else text
     if not shown.strip():
         shown = text
