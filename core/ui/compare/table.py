@@ -135,11 +135,11 @@ def _side_by_side(view: View, pinned: Sequence[SheetRow], columns: Sequence[str]
     *first, last = (row.system.name for row in pinned)
     names = f"{', '.join(first)} and {last}"
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
-    text_table(pins_table(pinned, [slug for slug in columns if slug != "name"], Linker("pins")))
-    view.note("Pinned", others="the other lacks" if len(pinned) == 2 else "all others lack")
     with st.container(horizontal=True, gap=None):
         for more in view.words.front["more"]:
             page_link(more["page"], more["label"], more["query"], icon=":material/arrow_forward:", width="content")
+    text_table(pins_table(pinned, [slug for slug in columns if slug != "name"], Linker("pins")))
+    view.note("Pinned", others="the other lacks" if len(pinned) == 2 else "all others lack")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)
         wanted = {**view.state.values, "tab": "trees", "left": left, "right": right}
