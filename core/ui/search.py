@@ -55,8 +55,8 @@ _STYLE = """<style>
 .st-key-atlas-hits [data-testid="stCaptionContainer"], .st-key-atlas-found [data-testid="stCaptionContainer"] {
   padding: 0 .5rem .3rem; }
 [class*="st-key-atlas-"] [data-testid="stPageLink"] a:not(:hover):not(:focus-visible) { background: transparent; }
-[class*="st-key-atlas-"] [data-testid="stPageLink"] a p { font-weight: 600; line-height: 1.3; text-decoration: underline;
-  text-underline-offset: .2em; text-decoration-thickness: 1px; }
+[class*="st-key-atlas-"] [data-testid="stPageLink"] a p { font-weight: 600; line-height: 1.3;
+  text-decoration: underline; text-underline-offset: .2em; text-decoration-thickness: 1px; }
 </style>"""
 
 
