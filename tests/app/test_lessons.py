@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from core.content import content
-from core.lessons.checks import AnyCheck, Probability
+from core.lessons.checks import AnyCheck, Probability, Replaced
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.ui.lessons.handout import handout
 from tests.pages import opened, protos, shown, widget
@@ -70,7 +70,9 @@ def test_each_kind_of_check_is_computed_once() -> None:
     steps = [step for lesson in lessons() if isinstance(lesson, Lesson) for step in lesson.steps if step.check]
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
-    assert {kind.__name__ for kind in unused} == {"Probability", "Follows", "Parameters"}  # the last two are compared
+    assert {kind.__name__ for kind in unused} == {"Probability", "Replaced", "Follows", "Parameters"}
+    replaced = Replaced(kind="replaced", model="atlas-electra", text="The little girl ate a red sea under the tree.")
+    assert replaced.answer() == "sea"
     text = "The capital of France is [MASK]."
     assert Probability(kind="probability", model="minilm", text=text, token="paris").answer() > 0.9
     assert [step.title for step in first.values() if not is_answerable(step)] == []
