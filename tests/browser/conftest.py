@@ -255,7 +255,7 @@ def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path
 def chromium() -> Iterator[Browser]:
     """A headless Chromium: the one on the PATH, else Playwright's own. It can resolve no name but this machine's.
 
-    The one that has no window's frame and menus takes a quarter less of the processor.
+    The one that has no window's frame and menus takes a fifth less of the processor.
     """
     found = (
         shutil.which(name) for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
