@@ -92,7 +92,7 @@ def test_its_own_predictions_can_be_fed_back() -> None:
     assert own.iloc[0].equals(fed.iloc[0])
     assert own["top predictions"].iloc[1] != fed["top predictions"].iloc[1]
     pd.testing.assert_frame_equal(at.dataframe[2].value, truth.dataframe[2].value)  # costs are those of the truth
-    at.segmented_control[2].set_value("truth").run()
+    at.segmented_control[1].set_value("truth").run()
     assert "fed" not in at.query_params
 
 
