@@ -46,21 +46,20 @@ class Tab:
 
     async def listen(self) -> None:
         """Take what the server sends until the socket closes."""
-        whole = True
+        seen: dict[str, float] = {}
         async for data in self._socket:
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self._state.page_script_hash = message.new_session.page_script_hash
-                whole = not message.new_session.fragment_ids_this_run
-                if whole:
-                    self.fragments.clear()
+                seen = {}
             elif kind == "page_info_changed":
                 self._state.query_string = message.page_info_changed.query_string
             elif kind == "auto_rerun":
-                self.fragments[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+                seen[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
-                self.complete = time.perf_counter() if whole else self.complete
+                if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:  # a whole page, no fragment
+                    self.complete, self.fragments = time.perf_counter(), seen
                 self.idle.set()
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 element = message.delta.new_element
@@ -95,7 +94,7 @@ class Tab:
         """Run the fragments as often as the server says."""
         while True:
             await asyncio.sleep(min(self.fragments.values(), default=1.0))
-            for fragment in self.fragments:
+            for fragment in list(self.fragments):
                 message = BackMsg()
                 message.rerun_script.CopyFrom(self._state)
                 message.rerun_script.fragment_id, message.rerun_script.is_auto_rerun = fragment, True
@@ -113,6 +112,8 @@ async def measure(server: App, followers: int) -> None:
     leads, *rest = tabs
     await leads.open("encoder", text=f"The {sentence(0, 5)} is a [MASK].")
     await leads.press("Open a room")
+    failed = [task.exception() for task in tasks if task.done()]
+    assert not failed, failed
     found = re.search(r'atlas-code">([A-Z]{4})<', leads.html)
     assert found
     code = found[1]
