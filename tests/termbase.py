@@ -97,7 +97,7 @@ def check(texts: Iterable[str], where: str) -> None:
 
 _SILENT = frozenset({"id", "key", "form_id", "url", "element_id", "value", "default", "raw_values", "query"})
 """Fields of an element that nobody reads, or that hold what a visitor typed."""
-_UNREAD = re.compile('must be one of.*|“[^”]*”|(?:href|title)="[^"]*"')
+_UNREAD = re.compile('must be one of.*|“[^”]*”|(?:href|title)="[^"]*"|"query": "[^"]*"')
 
 
 def strings(message: Any) -> Iterator[str]:

@@ -124,10 +124,14 @@ def test_giving_up_is_no_point(page: AppTest) -> None:
 
 
 def _rounds_alone() -> None:
+    import pytest
+
     from core.ui.objectives.rounds import ROUNDS
     from core.ui.section import Page
 
-    Page("objectives", (ROUNDS,)).run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.ui.section.page_link", lambda *given, **named: None)  # no other page is there
+        Page("objectives", (ROUNDS,)).run()
 
 
 def test_reset_starts_the_round_anew() -> None:

@@ -155,7 +155,7 @@ def test_a_point_is_dragged_along_the_circle(page: Page) -> None:
 def test_an_order_by_keyboard_changes_the_losses_and_the_link(visitor: Visitor) -> None:
     page = visitor.open("/objectives?objective=permutation&text=The+king+had+a+golden+ring.&k=3")
     row = page.get_by_role("group", name="Tokens in the order in which they are predicted")
-    known = page.get_by_text("Predicted in this order", exact=False)
+    known = page.get_by_text("Predicted in this order", exact=False).first
     expect(known).to_be_visible()
     row.get_by_role("button", name=re.compile("^[^,]*king")).focus()
     press(page, "Space", "Home", "Space")
