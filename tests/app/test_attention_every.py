@@ -86,9 +86,9 @@ def test_every_bundled_row_has_an_effect_and_what_differs_is_said() -> None:
     table = at.dataframe[0].value
     assert len(table) == 144
     assert table["mean bits lost"].notna().all()
-    assert "the answers to all its tasks" in shown(at)
-    assert "in the content stream alone" in shown(at)
-    assert "in the content stream alone" not in shown(every(models="minilm"))
+    assert "the predictions for all its tasks" in shown(at)
+    assert "in the content stream only" in shown(at)
+    assert "in the content stream only" not in shown(every(models="minilm"))
 
 
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

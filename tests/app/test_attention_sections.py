@@ -164,7 +164,7 @@ def test_two_texts_of_an_encoder_decoder_have_one_answer(checkpoint_dir: Path, k
     at = page(tab="all", model="dir-tiny-t5", together="texts", **query)
     assert not at.warning, at.warning[0].value
     assert len(at.get("iframe")) == 1
-    assert ("as if its answer were the one to yours" in shown(at)) == (kind != "encoder")
+    assert ("teacher-forced on the answer to yours" in shown(at)) == (kind != "encoder")
 
 
 def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(checkpoint_dir: Path) -> None:

@@ -285,7 +285,7 @@ def test_a_guess_at_a_text_by_hand(guess: str, written: str, told: str) -> None:
 def test_a_strange_guess_at_a_text_is_harmless() -> None:
     typed = "<script>alert(1)</script> " + "word " * 200
     at = guessed(branch("encoder-decoder", system="t5", model="atlas-t5", cover="yes"), "Your guess at the text", typed)
-    assert "stand in your guess" in verdicts(at)
+    assert "are in your guess" in verdicts(at)
     assert "<script>" not in everything(at)
 
 

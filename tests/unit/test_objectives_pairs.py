@@ -74,7 +74,7 @@ def test_a_right_sample_counts_as_original() -> None:
     tokens = ["[CLS]", "the", "king", "ate", "[SEP]"]
     example = replaced.corrupt(tokens, {2: "king", 3: "sat"}, fixed=(0, 4))
     assert [cell.target for cell in example.source] == [None, "original", "original", "replaced", None]
-    assert [cell.change for cell in example.source] == ["special", "kept", "unchanged", "replaced", "special"]
+    assert [cell.change for cell in example.source] == ["special", "none", "unchanged", "replaced", "special"]
     assert [cell.token for cell in example.source] == ["[CLS]", "the", "king", "sat", "[SEP]"]
     assert example.original == tuple(tokens)
 
@@ -174,7 +174,7 @@ def test_a_unit_is_masked_whole_with_one_replacement() -> None:
         for unit in units:
             assert len({example.source[place].change for place in unit}) == 1
         seen.add((len(asked & {2, 3, 4}), example.source[8].change))
-    assert {(3, "kept"), (0, "masked"), (0, "random"), (0, "unchanged")} == seen
+    assert {(3, "none"), (0, "masked"), (0, "random"), (0, "unchanged")} == seen
 
 
 def test_without_units_there_is_no_target() -> None:

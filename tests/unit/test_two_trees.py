@@ -124,7 +124,7 @@ def test_llama_against_gpt_2() -> None:
     assert "layer norm in GPT-2, RMS norm in Llama" in norm.remarks
     joined = rows["", "attention", "queries, keys, values"]
     assert joined.verdict == "fused"
-    assert "GPT-2 keeps 3 of these in one matrix" in joined.remarks
+    assert "GPT-2 stores 3 of these in one matrix" in joined.remarks
     assert joined.parameters == (12 * (768 * 2304 + 2304), 32 * 3 * 4096 * 4096)
     assert rows["", "head", "output matrix"].parameters == (0, 32000 * 4096)
 

@@ -117,8 +117,9 @@ def _list(view: View) -> None:
 
 def _collect(view: View) -> None:
     """Copied links become the steps of a new lesson, in their order: a file to download, or a view of it at once."""
-    title = st.text_input("Title", key=view.state.key("collect.title"), max_chars=100)
-    lines = st.text_area("Links", key=view.state.key("collect.links"), height=140, help=view.words.part("Links"))
+    title = st.text_input("Title", key=view.state.key("collect.title"), persist_state="page", max_chars=100)
+    slot = view.state.key("collect.links")
+    lines = st.text_area("Links", key=slot, persist_state="page", height=140, help=view.words.part("Links"))
     if not lines.strip():
         return
     with sentences():
@@ -243,11 +244,11 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
         return
     computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
     if step.right(given, computed):
-        st.success(view.words.part("Right", answer=plain(shown(computed))), icon=":material/check:")
+        st.success(terms(view.words.part("Right", answer=plain(shown(computed)))), icon=":material/check:")
         if step.because:
             st.markdown(_words(lesson, step.because))
     else:
-        st.info(view.words.part("Not this"), icon=":material/replay:")
+        st.info(terms(view.words.part("Not this")), icon=":material/replay:")
         with st.expander(view.words.label("show")):
             st.markdown(view.words.part("Computed", answer=plain(shown(computed))))
 
