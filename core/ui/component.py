@@ -52,11 +52,13 @@ class Component(Generic[Sent]):
     Args:
         name: its folder in ``assets/components``.
         message: what it may send; None if it sends nothing.
-        saves: whether its drawing can be downloaded, with the functions of the folder ``saved``.
+        uses: folders of functions that its script calls: ``dom`` makes elements, ``saved`` downloads a drawing.
     """
 
-    def __init__(self, name: str, message: type[Sent] | None = None, *, saves: bool = False) -> None:
-        folders = [ASSETS / "components" / part for part in (*(["saved"] if saves else []), name)]
+    def __init__(
+        self, name: str, message: type[Sent] | None = None, *, uses: tuple[Literal["dom", "saved"], ...] = ()
+    ) -> None:
+        folders = [ASSETS / "components" / part for part in (*uses, name)]
         self.files = tuple(
             "\n".join(
                 file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob(f"*.{ending}"))

@@ -81,17 +81,17 @@ class Seat:
 
 
 def words(part: str, /) -> str:
-    """A part of what is said of rooms."""
+    """A part of the content file of rooms."""
     return content("frame", "room").part(part)
 
 
 def label(name: str) -> str:
-    """A label of rooms."""
+    """A label of that file."""
     return content("frame", "room").label(name)
 
 
 def room(page: str) -> None:
-    """The strip of a tab that is in a room, or the way into one; call it before ``page`` runs."""
+    """Draw the strip of a tab that is in a room, else the form to join or open one; call it before ``page`` runs."""
     kept, code = STORAGE.sent(_KEPT), st.query_params.get("room")
     if code is not None:
         del st.query_params["room"]
@@ -157,7 +157,7 @@ def _enter(seat: Seat, back: bool = False) -> None:
 
 
 def _leave(said: str | None = None) -> None:
-    """Be in no room any more."""
+    """Leave the room; an instructor ends it."""
     seat = st.session_state.pop(_SEAT, None)
     st.session_state[_LEFT] = True
     if said is not None:
@@ -210,7 +210,7 @@ def _follower(seat: Seat, page: str) -> None:
 
 @st.fragment(run_every=POLL)
 def _watch(page: str) -> None:
-    """A follower's look at the room: go where it has gone, and answer its question."""
+    """A follower's poll: open the view that the room shows, and draw its question."""
     seat = _seat()
     if seat is None or seat.token:
         return
@@ -321,7 +321,7 @@ def _question_form() -> None:
 
 
 def _ask(text: str, options: str) -> None:
-    """Ask what stands in the boxes of these keys."""
+    """Ask the question in the text boxes of these keys."""
     if (seat := _seat()) is None:
         return
     lines = (clean(line, MAX_QUESTION) for line in st.session_state[options].split("\n"))
@@ -338,7 +338,7 @@ def _ask(text: str, options: str) -> None:
 
 @st.fragment(run_every=POLL)
 def _attend(page: str) -> None:
-    """An instructor's look at the room: how many follow, what they answer."""
+    """An instructor's poll: count followers and answers, and send the view."""
     seat = _seat()
     if seat is None or not seat.token:
         return

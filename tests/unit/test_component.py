@@ -63,7 +63,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_every_folder_is_a_component(components: dict[str, Component[Any]]) -> None:
     folders = {folder.name for folder in (ASSETS / "components").iterdir()}
-    assert folders - {"attention", "saved"} == components.keys()  # scripts of pages in frames, and shared ones
+    assert folders - {"attention", "dom", "saved"} == components.keys()  # scripts of pages in frames, and shared ones
     assert {name for name, component in components.items() if component.message} == MESSAGES.keys()
 
 

@@ -2,22 +2,6 @@
 // with textContent. The page owns the choice: a click goes there as the trigger "sent", with a count of clicks.
 
 const SEND_AFTER_MS = 220; // while an arrow key is held down, only the step where it stops is sent
-const SVG = "http://www.w3.org/2000/svg";
-
-function element(tag, cls, text) {
-  const made = document.createElement(tag);
-  if (cls) made.className = cls;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function drawn(tag, cls, attributes) {
-  const made = document.createElementNS(SVG, tag);
-  if (cls) made.setAttribute("class", cls);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, String(value)));
-  return made;
-}
-
 function picture(data, view) {
   const svg = view.svg;
   svg.replaceChildren();

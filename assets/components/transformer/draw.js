@@ -1,18 +1,9 @@
 // The picture of a run: lanes of tokens (rows) through the parts of a model (columns). All texts are written with
 // textContent. A part is a <g class="part"> that the step shown may light up; its place is kept for the camera.
 
-const SVG = "http://www.w3.org/2000/svg";
 const HEADER = 44; // above the rows: titles, shapes, the mask
 const CELL = 4.5;
 const REACH = { norm: 20, plus: 30 };
-
-function drawn(tag, cls, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  if (cls) made.setAttribute("class", cls);
-  Object.entries(attributes || {}).forEach(([name, value]) => made.setAttribute(name, String(value)));
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 function tensor(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));

@@ -110,13 +110,6 @@ function rowsOf(view) {
   }
 }
 
-function element(tag, cls, text) {
-  const made = document.createElement(tag);
-  if (cls) made.className = cls;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function table(view) {
   if (!view.table.open) return;
   const { head, rows, chosen } = rowsOf(view), step = view.data.steps[view.at], own = view.lanes[step.lane];

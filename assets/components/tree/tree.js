@@ -3,13 +3,6 @@
 
 const SEND_AFTER_MS = 220; // while an arrow key is held down, only the module where it stops is sent
 
-function element(tag, cls, text) {
-  const made = document.createElement(tag);
-  if (cls) made.className = cls;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function item(node, view) {
   const li = element("li");
   li.setAttribute("role", "treeitem");

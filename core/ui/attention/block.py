@@ -58,7 +58,7 @@ class Click(Message):
     step: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
 
 
-STEPS = Component("block", Click)
+STEPS = Component("block", Click, uses=("dom",))
 
 
 def inside(view: View) -> None:

@@ -227,7 +227,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
         box = view.state.key(f"option.{tag}")
         label = {option: _words(lesson, option) for option in step.options}
         given = st.radio(
-            step.question,
+            plain(step.question),
             step.options,
             index=None,
             format_func=label.__getitem__,
@@ -236,7 +236,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
         )
     else:
         box = view.state.key(f"number.{tag}")
-        given = st.number_input(step.question, value=None, key=box, label_visibility="collapsed", format="%g")
+        given = st.number_input(plain(step.question), value=None, key=box, label_visibility="collapsed", format="%g")
     answers: dict[Any, Answer] = st.session_state.setdefault(_ANSWERS, {})
     slot = (lesson.slug, lesson.title, number)
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))

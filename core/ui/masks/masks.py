@@ -49,7 +49,7 @@ class FlippedCells(Message):
     flips: Positions
 
 
-BOARD = Component("masks", FlippedCells, saves=True)
+BOARD = Component("masks", FlippedCells, uses=("saved",))
 """A mask as cells that a click or a key flips; it sends the changed cells."""
 _LETTERS = 12
 """Characters of an axis label."""

@@ -39,7 +39,7 @@ class MovedPoints(Message):
     angles: Annotated[list[Annotated[int, Field(ge=0, lt=360)]], Field(max_length=MOST)]
 
 
-CIRCLE = Component("points", MovedPoints, saves=True)
+CIRCLE = Component("points", MovedPoints, uses=("saved",))
 """Points on a circle, moved by pointer or keyboard, each with an arrow along the negative gradient."""
 _SHAPES = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
 _STEP = 12.0

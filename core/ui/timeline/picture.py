@@ -28,7 +28,7 @@ class Stopped(Message):
     until: Position
 
 
-FAMILY = Component("timeline", Stopped)
+FAMILY = Component("timeline", Stopped, uses=("dom",))
 
 
 def picture(

@@ -42,7 +42,7 @@ class Moved(Message):
     source: Position
 
 
-PICTURE = Component("transformer", Moved, saves=True)
+PICTURE = Component("transformer", Moved, uses=("dom", "saved"))
 SIDES = {side: BRANCH_TITLES[side] for side in ("encoder", "decoder", "encoder-decoder")}
 ARCHITECTURE = Choice(
     name="architecture",

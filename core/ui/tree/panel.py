@@ -43,7 +43,7 @@ class Chosen(Message):
     node: Annotated[str, Field(pattern=r"^[\w.-]*$", max_length=300)]
 
 
-TREE = Component("tree", Chosen)
+TREE = Component("tree", Chosen, uses=("dom",))
 
 _OPEN_TO = 3
 """Levels that are open at first: enough for the stacks, without the modules of the layers."""
