@@ -33,7 +33,7 @@ from core.ui.param import Param
 
 _STYLE = """<style>
 :root { VARIABLES }
-[data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
+[data-testid="stMain"] h1 { padding: .1rem 0; margin-bottom: .5rem; line-height: 1.15; BAR }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
 :is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
