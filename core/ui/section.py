@@ -46,6 +46,7 @@ _STYLE = """<style>
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 :is(a, button, summary, [tabindex]):focus-visible {
   outline: 2px solid var(--atlas-primary) !important; outline-offset: 2px; }
+[data-testid="stMain"] .katex-display { padding: 4px; }
 [data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
