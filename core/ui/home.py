@@ -18,7 +18,7 @@ from core.ui.glossary import terms
 from core.ui.links import page_link
 from core.ui.masked_word import MASK, SENTENCE, masked_word
 from core.ui.notices import unbuilt
-from core.ui.page import BRANCH_TITLES, plain
+from core.ui.page import BRANCH_TITLES, base_path, plain
 from core.ui.section import Section, View
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _continue(view: View) -> None:
         st.session_state[_LAST] = message
     last: LastView | None = st.session_state.get(_LAST)
     stored = None if last is None else last.model_dump(exclude={"count"})
-    LAST.draw(key, {"view": stored, "forget": state.memory.pop("forget", False)})
+    LAST.draw(key, {"view": stored, "base": base_path(), "forget": state.memory.pop("forget", False)})
     if last is None or (title := _title_of(last)) is None:
         return
 

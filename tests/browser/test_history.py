@@ -164,3 +164,24 @@ def test_the_first_request_after_a_start_and_the_first_click_after_the_server_wa
                 asks(page, "bert")
                 page.go_back()
                 shows(page, "All" if backs else "B")
+
+
+LEAVES_AS_IT_READS = """() => {
+  const read = Storage.prototype.getItem;
+  Storage.prototype.getItem = function (name) {
+    if (name === "atlas.view") {
+      Storage.prototype.getItem = read;
+      history.pushState({}, "", "/calculators");
+      dispatchEvent(new PopStateEvent("popstate"));
+    }
+    return read.call(this, name);
+  };
+}"""
+
+
+def test_home_left_while_it_reads_the_last_view_does_not_come_back(traveller: Visitor) -> None:
+    page = traveller.arrive("/glossary")  # stored as the last view
+    page.evaluate(LEAVES_AS_IT_READS)
+    page.get_by_role("link", name="Home").click()
+    expect(page).to_have_url(re.compile("/calculators"))
+    expect(page.get_by_role("heading", name="Calculators", level=1)).to_be_visible()
