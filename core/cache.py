@@ -87,8 +87,12 @@ class Cache:
             self._stored.clear()
             self._bytes = 0
 
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T], seconds: float = math.inf) -> T:
+    def get_or_compute(
+        self, key: Hashable, compute: Callable[[], T], seconds: float = math.inf, *, store: bool = True
+    ) -> T:
         """The value stored under ``key``; where there is none, that of ``compute``, which is then stored.
+
+        Without ``store``, only callers who come while it is computed share it.
 
         The first caller computes; concurrent callers wait for the same result. An exception is raised in all of them
         and is not stored. Where the first caller is stopped (its visitor left, or made a newer request), the next one
@@ -107,7 +111,8 @@ class Cache:
                 return turns.result(future)  # type: ignore[no-any-return]
         try:
             value = compute()
-            self.put(key, value, seconds)
+            if store:
+                self.put(key, value, seconds)
         except BaseException as error:
             with self._lock:
                 del self._underway[key]
@@ -198,6 +203,8 @@ def _parts(value: Any) -> Iterator[Any]:
             continue
         seen.add(id(item))
         yield item
+        if isinstance(item, str | int | float | None):  # most parts, and without parts of their own
+            continue
         if isinstance(item, np.ndarray) and isinstance(item.base, np.ndarray):  # a view keeps its whole base alive
             waiting.append(item.base)
         elif isinstance(item, Mapping):

@@ -115,8 +115,10 @@ def _rows(
     live = [row for row, (budget, _) in enumerate(budgets) if budget > 0]
     generated: list[tuple[int, ...]] = [() for _ in decodings]
     index = 0
+    known = reader.read_each(tensor([[*start.prompt, *forced[:-1]]], device=model.device), len(forced))
     while live:
-        scores = ban_tokens(reader.read(feed), banned)  # one row at first, then one for each text
+        # one row at first, then one for each text
+        scores = ban_tokens(next(known) if index < len(forced) else reader.read(feed), banned)
         forced_id = forced[index] if index < len(forced) else None
         running: list[int] = []
         for number, row in enumerate(live):

@@ -115,8 +115,8 @@ def test_visitors_of_one_link_share_one_generation(monkeypatch: pytest.MonkeyPat
     ours: list[Any] = []
     compute = session.results.get_or_compute
 
-    def recorded(key: Any, *args: Any) -> Any:
-        result = compute(key, *args)
+    def recorded(key: Any, *args: Any, **options: Any) -> Any:
+        result = compute(key, *args, **options)
         if key[0] == "texts":
             ours.append((key, result))
         return result
@@ -125,7 +125,11 @@ def test_visitors_of_one_link_share_one_generation(monkeypatch: pytest.MonkeyPat
     first = opened()
     ((key, texts),) = ours
     session.results.clear()
-    monkeypatch.setattr(session.results, "get_or_compute", lambda at, *args: texts if at == key else compute(at, *args))
+    monkeypatch.setattr(
+        session.results,
+        "get_or_compute",
+        lambda at, *args, **options: texts if at == key else compute(at, *args, **options),
+    )
     monkeypatch.setattr(streaming, "steps_in_batch", None)
     second = opened()
     assert not second.exception

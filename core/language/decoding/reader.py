@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,10 @@ from core.language.types import Decoding
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_TOKENS_AT_ONCE = 32
+"""Tokens of a known text in one forward pass: their logits are held together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,34 @@ class Reader:
                 self._read = ids
             scores: Tensor = out.logits[:, -1].float()
             return scores
+
+    def read_each(self, ids: Tensor, count: int) -> Iterator[Tensor]:
+        """Process ``ids`` (1, q) and yield the logits (1, V) after each of its last ``count`` tokens.
+
+        A text that is known in advance takes one forward pass for many of its tokens, as in training.
+        """
+        import torch
+
+        last = ids.shape[1]
+        if self._remembering or self._hashing or not self._caching:
+            for end in range(last - count + 1, last + 1):
+                yield self.read(ids[:, :end] if end == last - count + 1 else ids[:, end - 1 : end])
+            return
+        read = 0
+        while count:
+            part = min(count, _TOKENS_AT_ONCE)
+            end = last - count + part
+            keep = {"logits_to_keep": part} if "logits_to_keep" in self._fixed else {}
+            with torch.inference_mode():
+                out = self.model(
+                    **{self._inputs: ids[:, read:end], **self._fixed, **keep},
+                    use_cache=True,
+                    past_key_values=self._cache,
+                )
+                self._cache = out.past_key_values
+                scores = out.logits[:, -part:].float()
+            yield from scores.unbind(1)
+            read, count = end, count - part
 
     def replay(self, ids: Tensor) -> Callable[[], Tensor]:
         """A function that can be called once and reads ``ids`` from a copy of the cache."""

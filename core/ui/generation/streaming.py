@@ -22,7 +22,7 @@ from core.turns import turns
 from core.ui.demos.steps import going
 from core.ui.generation.setup import Setup
 
-_PAUSE = 0.05
+_PAUSE = 0.2
 """Seconds between two drawings of a growing text, and as many more for each visitor who waits."""
 Steps = tuple[GenerationStep, ...]
 
@@ -90,10 +90,10 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         return [tuple(growing[number]) for number in missing]
 
     both = ("texts", *(keys[number] for number in missing))
-    for number, text in zip(missing, session.results.get_or_compute(both, generate), strict=True):
+    shared = session.results.get_or_compute(both, generate, store=False)  # each text is stored by itself
+    for number, text in zip(missing, shared, strict=True):
         texts[number] = text
         if number not in growing:  # generated for another visitor
             canvas.steps(number, text, False)
-    session.results.forget(both)  # each text is stored by itself
     canvas.button.empty()
     return [text or () for text in texts], False
