@@ -14,9 +14,9 @@ declaration first::
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import streamlit as st
 
@@ -34,6 +34,9 @@ from core.ui.links import (
     without_masks,
     words,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -103,6 +106,22 @@ class Control(Param[T]):
             value: its initial value.
         """
 
+    def slot(self, tag: str = "") -> str:
+        """The widget's key without page and epoch; ``tag`` as :meth:`draw` takes it."""
+        return f"{self.name}.{tag}" if tag else self.name
+
+    def standing(self, state: PageState, slot: str = "") -> T:
+        """What the control shows, also before it is drawn: in this run its widget may be ahead of the state."""
+        key = state.key(slot or self.name)
+        if key not in st.session_state:
+            return self.value(state)
+        shown = st.session_state[key]
+        return self.default if shown is None else shown
+
+    def within_limits(self) -> Self:
+        """The control as the installation's settings bound it."""
+        return self
+
     def draw(self, state: PageState, *, tag: str = "") -> T:
         """Draw the control, store its value in the state, and return it.
 
@@ -111,7 +130,7 @@ class Control(Param[T]):
             tag: what else the control depends on, such as the model: another tag restarts it.
         """
         before = self.value(state)
-        chosen = self.widget(state, f"{self.name}.{tag}" if tag else self.name, before)
+        chosen = self.widget(state, self.slot(tag), before)
         if chosen != before and self.resets:
             state.set(**dict.fromkeys(self.resets))
         state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
@@ -125,6 +144,34 @@ class Control(Param[T]):
             "width": self.width,
             "label_visibility": "collapsed" if self.hide_label else "visible",
         }
+
+
+_ONE_COLUMN = 6
+"""More controls than that stand in two columns of the menu."""
+
+
+def settings_menu(state: PageState, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
+    """Draw a section's settings, which most visitors leave alone, in one closed menu; return their values by name.
+
+    Its label counts those that differ from their defaults, as their widgets stand in this run.
+    """
+    bounded = [control.within_limits() for control in controls]
+    changed = sum(control.standing(state, control.slot(tag)) != control.default for control in bounded)
+    values: dict[str, Any] = {}
+    with settings_popover(state, changed):
+        count = 2 if len(bounded) > _ONE_COLUMN else 1
+        rows = -(-len(bounded) // count)
+        for number, column in enumerate(st.columns(count)):
+            with column:
+                part = bounded[number * rows : (number + 1) * rows]
+                values |= {control.name: control.draw(state, tag=tag) for control in part}
+    return values
+
+
+def settings_popover(state: PageState, changed: int) -> DeltaGenerator:
+    """The closed menu of a section's settings; ``changed`` of them differ from their defaults."""
+    label = f"Settings ({changed} changed)" if changed else "Settings"
+    return st.popover(label, icon=":material/tune:", key=state.key("settings"))
 
 
 def _quoted(raw: Value) -> str:
@@ -243,7 +290,13 @@ class Words(Control[tuple[str, ...]]):
             chosen = st.multiselect(self.label, options, **common)
         else:
             chosen = st.pills(self.label, options, selection_mode="multi", **common | {"width": "content"})
-        taken = tuple(chosen if self.as_chosen else (word for word in options if word in chosen))
+        return self._taken(chosen)
+
+    def standing(self, state: PageState, slot: str = "") -> tuple[str, ...]:
+        return self._taken(super().standing(state, slot))
+
+    def _taken(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        taken = tuple(chosen if self.as_chosen else (word for word in self.options if word in chosen))
         return taken if self.may_be_empty else taken or self.default
 
 
@@ -309,14 +362,14 @@ class Integer(_Number[int]):
         return link.Integer(None, self.low, self.high)
 
     def value(self, state: PageState) -> int:
-        within = self._within_limit()
+        within = self.within_limits()
         return super().value(state) if within is self else within.value(state)
 
     def draw(self, state: PageState, *, tag: str = "") -> int:
-        within = self._within_limit()
+        within = self.within_limits()
         return super().draw(state, tag=tag) if within is self else within.draw(state, tag=tag)
 
-    def _within_limit(self) -> Self:
+    def within_limits(self) -> Self:
         most = getattr(settings(), self.limit) if self.limit else self.high
         return self if self.high <= most else self.with_(high=max(self.low, most))
 
@@ -377,9 +430,14 @@ class Seed(Integer):
         st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
         return chosen
 
-    def button(self, state: PageState) -> int:
+    @property
+    def box(self) -> Integer:
+        """The box alone, for settings beside a :meth:`button`."""
+        return Integer(name=self.name, label=self.label, low=self.low, high=self.high, default=self.default)
+
+    def button(self, state: PageState, *, tag: str = "") -> int:
         """Draw the button alone; return the seed."""
-        key = state.key(self.name)
+        key = state.key(self.slot(tag))
         st.session_state.setdefault(key, self.value(state))
         st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
         seed = int(st.session_state[key])
@@ -456,7 +514,7 @@ class Text(Control[str]):
         state.arrived |= bool(arriving) and state.values.get(self.name) is None
         chosen = super().draw(state, tag=tag)
         if arriving and chosen == arriving:
-            _sentence_note(state, state.key(f"{self.name}.{tag}" if tag else self.name), self.default)
+            _sentence_note(state, state.key(self.slot(tag)), self.default)
         return chosen
 
     def standing(self, state: PageState, slot: str = "") -> str:

@@ -142,3 +142,55 @@ def test_what_is_typed_first_after_the_server_was_started_anew_counts(declared: 
     getattr(shown, kind)[0].set_value(typed)
     sent = shown._tree.get_widget_states()  # the browser outlives the session, and sends what its widgets say
     assert value_of(page(declared)._run(sent)) == repr(typed)
+
+
+SETTINGS = """
+from core.links import register
+from core.ui.links import close_page, open_page
+from core.ui.param import *
+from streamlit.runtime.pages_manager import PagesManager
+import streamlit as st
+
+PagesManager.uses_pages_directory = False
+kind = Choice(name="kind", label="Kind", options={"a": "A", "b": "B"})
+rate = Unset(name="rate", label="Rate", low=0.0, high=9.0)
+steps = Integer(name="steps", label="Steps", low=1, high=10_000, default=800, limit="max_new_tokens")
+few = Words(name="few", label="Few", options={"x": "X", "y": "Y"}, default=("x",))
+register("trial", {param.name: param.carried for param in (kind, rate, steps, few)})
+state = open_page("trial")
+chosen = kind.draw(state)
+settings_menu(state, rate.with_(default=5.0 if chosen == "b" else None), steps, few, tag=chosen)
+close_page(state)
+"""
+
+
+def test_the_menu_of_settings_counts_what_stands_in_it_now() -> None:
+    """The label follows a change in the same run; a value that the app derives, or that a limit bounds, is none."""
+
+    def label() -> str:
+        (menu,) = at.get("popover")
+        return str(menu.proto.popover.label)
+
+    at = AppTest.from_string(SETTINGS, default_timeout=30).run()
+    assert label() == "Settings"
+    bounded = int(at.number_input[1].value or 0)
+    assert bounded < 800
+    at.number_input[1].set_value(9).run()
+    assert label() == "Settings (1 changed)"
+    at.button_group[0].set_value(["y"]).run()
+    assert label() == "Settings (2 changed)"
+    at.button_group[0].set_value([]).run()  # empty means the default
+    at.number_input[1].set_value(bounded).run()
+    assert label() == "Settings"
+    at.selectbox[0].set_value("b").run()
+    assert (label(), at.number_input[0].value) == ("Settings", 5)  # derived from the kind
+    at.number_input[0].set_value(6.0).run()
+    assert label() == "Settings (1 changed)"
+    assert {name: at.query_params[name] for name in ("kind", "rate")} == {"kind": "b", "rate": "6"}
+    at = AppTest.from_string(SETTINGS, default_timeout=30)
+    at.query_params["steps"] = "7"
+    assert at.run().get("popover")[0].proto.popover.label == "Settings (1 changed)"
+    at = AppTest.from_string(SETTINGS, default_timeout=30)
+    at.query_params["steps"] = "99999"
+    at.run()
+    assert (label(), len(at.warning)) == ("Settings", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from core.costs.known import devices
@@ -25,7 +27,7 @@ from core.ui.calculators.setup import (
 from core.ui.formulas import formula
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Integer, Real, Unset
+from core.ui.param import Control, Integer, Real, Unset, settings_menu
 from core.ui.section import Section, View
 
 TOKENS = Real(name="tokens", label="Tokens, billions", default=10.0, low=0.000001, high=1e6, style="box", format="%g")
@@ -41,19 +43,23 @@ def one_epoch(view: View) -> None:
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen = choose(state)
+        chosen, menu = choose(state), st.container()
         name, device = choose_device(state)
+        rate = TERAFLOPS.with_(default=device.teraflops if device else None)
+        power = WATTS.with_(default=device.watts if device else None)
+        known = (rate,) if rate.default is not None else ()  # what only the visitor knows is no setting
+        teraflops = None if known else rate.draw(state, tag=name)
         first, second = st.columns(2)
         with first:
-            teraflops = TERAFLOPS.with_(default=device.teraflops if device else None).draw(state, tag=name)
+            tokens = TOKENS.draw(state)
         with second:
-            watts = WATTS.with_(default=device.watts if device else None).draw(state, tag=name)
-        first, second = st.columns(2)
-        with first:
-            tokens, count = TOKENS.draw(state), DEVICES.draw(state)
-        with second:
-            length, share = chosen.length(state), UTILIZATION.draw(state)
-        recompute, price = RECOMPUTATION.draw(state), PRICE.draw(state)
+            count = DEVICES.draw(state)
+        settings: tuple[Control[Any], ...] = (power, chosen.length, UTILIZATION, RECOMPUTATION, PRICE)
+        with menu:
+            values = settings_menu(state, *known, *settings, tag=f"{chosen.tag}.{name}")
+        teraflops = values.get(rate.name, teraflops)
+        watts, length, share = values[power.name], values[LENGTH.name], values[UTILIZATION.name]
+        recompute, price = values[RECOMPUTATION.name], values[PRICE.name]
     if teraflops is None:
         raise OutOfRange(view.words.part("No rate", device=name) if device else view.words.part("No rate of your own"))
 

@@ -36,7 +36,7 @@ from core.ui.calculators.setup import (
 from core.ui.formulas import formula
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice
+from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
@@ -49,8 +49,8 @@ def training(view: View) -> None:
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen = choose(view.state)
-        plan = choose_plan(view.state, chosen)
+        chosen, menu = choose(view.state), st.container()
+        plan, _ = choose_plan(view.state, chosen, menu, tag=chosen.tag)
     with right:
         bars = [
             Bar(
@@ -89,24 +89,26 @@ def will_it_fit(view: View) -> None:
     answer = st.container()
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen = choose(state)
+        chosen, menu = choose(state), st.container()
         name, device = choose_device(state)
-        memory = MEMORY.with_(default=device.memory if device else MEMORY.default).draw(state, tag=name)
-        use = USE.draw(state)
-        count, limit = chosen.root.parameters, usable_bytes(memory)
+        box = MEMORY.with_(default=device.memory if device else MEMORY.default)
+        known = (box,) if device else ()  # what only the visitor knows is no setting
+        memory = 0.0 if device else box.draw(state, tag=name)
+        use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
-            first, second = st.columns(2)
-            with first:
-                length = chosen.length(state)
-            with second:
-                batch = BATCH.draw(state)
-            bar = Bar("your settings", inference_memory(count, chosen.shape, bits, length, batch).parts, chosen=True)
-            remedies = inference_remedies(count, chosen.shape, bits, length, batch, memory)
+            with menu:
+                values = settings_menu(state, *known, chosen.length, BATCH, tag=tag)
+            memory = values.get(box.name, memory)
+            request = (bits, values[LENGTH.name], values[BATCH.name])
+            bar = Bar("your settings", inference_memory(count, chosen.shape, *request).parts, chosen=True)
+            remedies = inference_remedies(count, chosen.shape, *request, memory)
         else:
-            plan = choose_plan(state, chosen)
+            plan, values = choose_plan(state, chosen, menu, *known, tag=tag)
+            memory = values.get(box.name, memory)
             bar = Bar("your settings", device_memory(count, chosen.shape, plan).parts(), chosen=True)
             remedies = training_remedies(count, chosen.shape, plan, memory)
+    limit = usable_bytes(memory)
     fits = bar.total <= limit
     with right:
         with answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -19,15 +20,27 @@ from core.table import Table
 from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
 from core.ui.formulas import formula
 from core.ui.glossary import plain_terms
+from core.ui.links import PageState
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Choice
+from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
 from core.ui.tree.panel import walkable_tree
 
 DRAWING = Choice(
     name="drawing", label="Drawing", options={"treemap": "Treemap", "tree": "Tree"}, style="row", hide_label=True
 )
+
+_FIRST = ("layers", "width")
+"""Fields whose boxes stand in the column; those of all others are settings."""
+_NEEDS: dict[str, Callable[[Callable[[str], Any]], bool]] = {
+    "decoder_layers": lambda standing: standing("kind") == "encoder-decoder",
+    "axial": lambda standing: standing("scheme") == "axial",
+    "hashed": lambda standing: STYLES[standing("style")].two_streams,
+    **dict.fromkeys(("active", "common", "inner", "dense"), lambda standing: standing("experts") > 0),
+    **dict.fromkeys(("query_latent", "rope_dim", "value"), lambda standing: standing("latent") > 0),
+}
+"""Fields without meaning unless other boxes have certain values."""
 
 
 def parameters(view: View) -> None:
@@ -38,7 +51,7 @@ def parameters(view: View) -> None:
     with left:
         slug, size = choose_system(state)
         origin = start(slug, size)
-        values = _boxes(view, origin, f"{slug}.{size}")
+        values = _boxes(state, origin, f"{slug}.{size}")
     with right:
         config = origin.changed(**values)
         yours, theirs = tree(config), anatomy.tree(slug, size)
@@ -54,46 +67,20 @@ def parameters(view: View) -> None:
         formula(key)
 
 
-def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
-    """Draw all boxes, rarely needed ones in popovers; the values by the configuration's fields."""
-    values: dict[str, Any] = {}
+def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
+    """Draw all boxes, most of them as settings; the values by the configuration's fields."""
+    own = {field: box.with_(default=getattr(origin, field)) for field, box in BOXES.items()}
+    own["decoder_layers"] = own["decoder_layers"].with_(default=origin.decoder_layers or origin.layers)
+    own["inner"] = own["inner"].with_(label=f"Expert size (0: {own['ffn'].standing(state, own['ffn'].slot(tag)):,})")
 
-    def draw(*fields: str, **changes: Any) -> None:
-        for field in fields:
-            default = {"default": getattr(origin, field)}
-            values[field] = BOXES[field].with_(**default | changes).draw(view.state, tag=tag)
+    def standing(field: str) -> Any:
+        return own[field].standing(state, own[field].slot(tag))
 
-    draw("kind")
-    left, right = st.columns(2)
-    with left:
-        draw("layers", "width", "ffn", "vocabulary")
-    with right:
-        draw("heads", "kv_heads", "positions")
-        if values["kind"] == "encoder-decoder":
-            draw("decoder_layers", default=origin.decoder_layers or origin.layers)
-    draw("gated", "tied", "shared")  # half a column would clip their labels
-    with st.popover("More", icon=":material/tune:", width="stretch"):
-        draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
-        if values["scheme"] == "axial":
-            draw("axial")
-        if STYLES[values["style"]].two_streams:
-            draw("hashed")
-    left, right = st.columns(2)
-    with left, st.popover("Experts", width="stretch"):
-        draw("experts")
-        if values["experts"]:
-            draw("active", "common")
-            draw("inner", label=f"Expert size (0: {values['ffn']:,})")
-            draw("dense")
-        else:
-            view.note("No experts")
-    with right, st.popover("Latent", width="stretch"):
-        draw("latent")
-        if values["latent"]:
-            draw("query_latent", "rope_dim", "value")
-        else:
-            view.note("No latent")
-    return values
+    left_out = {field for field, shows in _NEEDS.items() if not shows(standing)}
+    rest = {field: box for field, box in own.items() if field not in {*_FIRST, *left_out}}
+    values = settings_menu(state, *rest.values(), tag=tag)  # high on the page, so that it opens below the answer
+    drawn = {field: own[field].draw(state, tag=tag) for field in _FIRST}
+    return drawn | {field: values[box.name] for field, box in rest.items()}
 
 
 def _answer(

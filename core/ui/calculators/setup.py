@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
@@ -21,7 +22,7 @@ from core.errors import OutOfRange
 from core.ui.formulas import cited
 from core.ui.links import PageState
 from core.ui.notices import unbuilt
-from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset
+from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset, settings_menu
 
 SIDES = {"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"}
 BOXES: dict[str, Control[Any]] = {
@@ -100,9 +101,15 @@ class Chosen:
         """System and size, for display."""
         return f"{self.system.name} {self.size}"
 
-    def length(self, state: PageState) -> int:
-        """The sequence-length box, by default the size's usual length."""
-        return LENGTH.with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
+    @property
+    def length(self) -> Integer:
+        """The sequence length, by default the size's usual one."""
+        return LENGTH.with_(default=usual_length(self.shape))
+
+    @property
+    def tag(self) -> str:
+        """Of controls whose defaults depend on the size."""
+        return f"{self.system.slug}.{self.size}"
 
 
 def choose_system(state: PageState) -> tuple[str, str]:
@@ -130,17 +137,29 @@ def choose(state: PageState) -> Chosen:
     return Chosen(catalogue.get(slug), size, anatomy.tree(slug, size), shape)
 
 
-def choose_plan(state: PageState, chosen: Chosen) -> Plan:
-    """Draw all boxes of a training run."""
+def choose_plan(
+    state: PageState, chosen: Chosen, menu: DeltaGenerator, *more: Control[Any], tag: str
+) -> tuple[Plan, dict[str, Any]]:
+    """Draw the controls of a training run, most of them as settings in ``menu`` beside ``more``; return all settings too."""
     left, right = st.columns(2)
     with left:
         batch = BATCH.with_(label="Micro-batch size").draw(state)
-        data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
     with right:
-        length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
-    stage, optimizer, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
-    recompute = RECOMPUTATION.draw(state)
-    return Plan(data, tensor, pipeline, int(stage), sequence, optimizer, precision, recompute, batch, length)
+        stage = _STAGE.draw(state)
+    fields: dict[str, Control[Any]] = {
+        "length": chosen.length,
+        "data": _DATA,
+        "tensor": _TENSOR,
+        "pipeline": _PIPELINE,
+        "sequence": _SEQUENCE,
+        "optimizer": _OPTIMIZER,
+        "precision": _PRECISION,
+        "recompute": RECOMPUTATION,
+    }
+    with menu:
+        values = settings_menu(state, *more, *fields.values(), tag=tag)
+    plan = {field: values[control.name] for field, control in fields.items()}
+    return Plan(batch=batch, stage=int(stage), **plan), values
 
 
 def choose_device(state: PageState) -> tuple[str, Device | None]:

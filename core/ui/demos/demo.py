@@ -25,7 +25,7 @@ from core.ui.demos.cover import Judge, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, table_menu
-from core.ui.param import Control, Integer, Param, Text
+from core.ui.param import Control, Integer, Param, Text, settings_menu
 from core.ui.section import View
 
 P = ParamSpec("P")
@@ -91,6 +91,12 @@ class DemoView(View):
         """Draw a parameter with its help from the content file; ``changes`` narrow it to this run."""
         changes = {"help": self.words.front.get("help", {}).get(param.name, param.help)} | changes
         return param.with_(**changes).draw(self.state, tag=tag)
+
+    def settings(self, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
+        """Draw the menu of settings, with their help from the content file; the values by name."""
+        helps = self.words.front.get("help", {})
+        own = [control.with_(help=helps.get(control.name, control.help)) for control in controls]
+        return settings_menu(self.state, *own, tag=tag)
 
     def picture(
         self, slug: str, figure: Any, table: Table | Rows | None, *, alt: str = "", note: str = "", **values: str | int

@@ -55,11 +55,11 @@ def draw(view: DemoView) -> None:
         sample, length = text_controls(view, positions)
         block = BLOCK.with_(default=nearest).draw(view.state)
         count = view.control(RANDOM)
-        with st.popover("More settings"):
-            window, ends, seed = (view.control(param) for param in (WINDOW, GLOBAL, SEED))
-            layer = view.control(LAYER, high=int(config.num_hidden_layers)) - 1
-            head = view.control(HEAD, high=int(config.num_attention_heads)) - 1
-    sparsity = Sparsity(block, window, ends, count, seed)
+        layers, heads = int(config.num_hidden_layers), int(config.num_attention_heads)
+        shown = (LAYER.with_(high=layers), HEAD.with_(high=heads))
+        values = view.settings(WINDOW, GLOBAL, SEED, *shown)
+    layer, head = values["layer"] - 1, values["head"] - 1
+    sparsity = Sparsity(block, values["window"], values["global"], count, values["seed"])
     long, clue = long_text(view, sample, length)
     left, right = st.columns([1.15, 1], gap="large")
     with left:

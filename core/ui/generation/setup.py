@@ -17,7 +17,7 @@ from core.language.types import Decoding
 from core.links import parameters as link
 from core.ui.demos.demo import every_sample, task_samples
 from core.ui.links import PageState, instead
-from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
+from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text, Unset, settings_menu
 from core.ui.picker import no_models
 from core.ui.section import View
 
@@ -36,8 +36,13 @@ LENGTH = Integer(name="length", label="New tokens", default=24, low=1, high=1_00
 SEED = Seed()
 PENALTY = Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
 NO_REPEAT = Integer(name="norepeat", label="No repeated n-grams of size", low=0, high=10)
-LENGTH_PENALTY = Carried(
-    name="lengthpenalty", label="Length penalty of beam search", as_=link.Real(None, low=-3.0, high=3.0)
+LENGTH_PENALTY = Unset(
+    name="lengthpenalty",
+    label="Length penalty of beam search",
+    low=-3.0,
+    high=3.0,
+    step=0.5,
+    placeholder="the model's own, usually 1",
 )
 STOP = Text(name="stop", label="Stop strings", height=68, placeholder="one on each line")
 RULES = Carried(name="rules", label="Strategies", as_=link.Words(most=8))
@@ -138,32 +143,13 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
 
 def _settings(state: PageState, length: bool) -> Decoding:
     """Draw the popover of settings; return them as a decoding without a strategy."""
-    exponent: float | None = state.values.get(LENGTH_PENALTY.name)  # type: ignore[assignment]
-    changed = int(exponent is not None) + sum(
-        param.value(state) != param.default for param in (PENALTY, NO_REPEAT, STOP)
-    )
-    with st.popover(f"Settings ({changed} changed)" if changed else "Settings", icon=":material/tune:"):
-        tokens = LENGTH.draw(state) if length else LENGTH.value(state)
-        seed = SEED.draw(state)
-        penalty = PENALTY.draw(state)
-        no_repeat = NO_REPEAT.draw(state)
-        exponent = st.number_input(
-            LENGTH_PENALTY.label,
-            -3.0,
-            3.0,
-            value=exponent,
-            step=0.5,
-            key=state.key(LENGTH_PENALTY.name),
-            placeholder="the model's own, usually 1",
-            help=state.helps.get(LENGTH_PENALTY.name),
-        )
-        stop = STOP.draw(state)
-    state.set(lengthpenalty=exponent)
+    lengths = (LENGTH,) if length else ()
+    values = settings_menu(state, *lengths, SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP)
     return Decoding(
-        max_new_tokens=tokens,
-        seed=seed,
-        penalty=penalty,
-        no_repeat=no_repeat,
-        length_penalty=exponent,
-        stop=tuple(dict.fromkeys(line for line in stop.splitlines() if line.strip())),
+        max_new_tokens=values.get(LENGTH.name, LENGTH.value(state)),
+        seed=values[SEED.name],
+        penalty=values[PENALTY.name],
+        no_repeat=values[NO_REPEAT.name],
+        length_penalty=values[LENGTH_PENALTY.name],
+        stop=tuple(dict.fromkeys(line for line in values[STOP.name].splitlines() if line.strip())),
     )

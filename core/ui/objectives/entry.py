@@ -160,7 +160,7 @@ class Entry:
     bundled model was trained with the objective: a related one predicts on request."""
     settings: tuple[Control[Any], ...] = ()
     rare: tuple[Control[Any], ...] = ()
-    """Settings below “More”."""
+    """Controls in the menu of settings."""
     shares: Callable[[Inputs], tuple[Share, ...]] | None = None
     """Proportions over many samples of the visitor's text."""
     total: Callable[[Callable[..., str], tuple[Losses, ...]], str] | None = None

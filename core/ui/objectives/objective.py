@@ -32,7 +32,7 @@ from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, 
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle
+from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
@@ -91,12 +91,18 @@ def objective(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         entry = _entry(state)
         view = View(state, content("objectives", entry.slug))
-        options = _settings(entry, entry.settings, view)
-        seed = SEED.draw(state) if entry.random else SEED.value(state)
-        with st.popover("More"):
-            slug = _model(entry, names, state)
-            options |= _settings(entry, entry.rare, view)
-            unit = UNIT.draw(state)
+        state.set(**{name: None for name in SETTINGS if name not in {s.name for s in (*entry.settings, *entry.rare)}})
+        options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
+        menu = _model(entry, names)
+        menus = (menu,) if len(menu.options) > 1 else ()
+        sampled = (SEED.box,) if entry.random else ()
+        rare = settings_menu(state, *menus, *_helped(entry.rare, view), *sampled, UNIT, tag=entry.slug)
+        slug, unit = rare.pop(MODEL.name, menu.value(state)), rare.pop(UNIT.name)
+        seed = rare.pop(SEED.name, None)
+        seed = SEED.value(state) if seed is None else SEED.button(state, tag=entry.slug)
+        options = {
+            name: ",".join(value) if isinstance(value, tuple) else value for name, value in (options | rare).items()
+        }
         guess_first = switch(state)
         live = _runs(entry, view, names.get(slug, slug))
     title = view.words.title
@@ -175,22 +181,19 @@ def _entry(state: PageState) -> Entry:
     return ENTRIES[OBJECTIVE.with_(options=options).draw(state)]
 
 
-def _settings(entry: Entry, settings: Sequence[Control[Any]], view: View) -> dict[str, int | str]:
-    """Draw settings of ``entry``; those of other objectives are removed from the URL."""
-    own = {setting.name for setting in (*entry.settings, *entry.rare)}
-    view.state.set(**{name: None for name in SETTINGS if name not in own})
-    values = {}
-    for setting in settings:
-        help = view.words.part(part) if view.words.has(part := f"Setting: {setting.name}") else None
-        values[setting.name] = setting.with_(help=help).draw(view.state, tag=entry.slug)
-    return {name: ",".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
+def _helped(settings: Sequence[Control[Any]], view: View) -> list[Control[Any]]:
+    """Settings with their help from the objective's content."""
+    words = view.words
+    return [
+        setting.with_(help=words.part(part) if words.has(part := f"Setting: {setting.name}") else None)
+        for setting in settings
+    ]
 
 
-def _model(entry: Entry, names: Mapping[str, str], state: PageState) -> str:
-    """The live model that predicts, from a menu if there are several."""
+def _model(entry: Entry, names: Mapping[str, str]) -> Choice:
+    """The menu of the live models that predict."""
     here = {slug: names[slug] for slug in entry.models if slug in names} or {entry.models[0]: entry.models[0]}
-    model = MODEL.with_(options=here, default="")
-    return model.draw(state, tag=entry.slug) if len(here) > 1 else model.value(state)
+    return MODEL.with_(options=here, default="")
 
 
 def _runs(entry: Entry, view: View, name: str) -> bool:

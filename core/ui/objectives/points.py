@@ -23,7 +23,7 @@ from core.ui.links import PageState, instead
 from core.ui.objectives.objective import SEED
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Integer, Real
+from core.ui.param import Carried, Choice, Integer, Real, settings_menu
 from core.ui.section import Section, View
 
 _STARTS = {
@@ -63,7 +63,6 @@ MATRIX = Choice(
     label="Matrix",
     options={"cosines": "Cosines", "chances": "Probabilities by row"},
     style="row",
-    hide_label=True,
 )
 ANGLES = Carried(name="angles", label="Angles", as_=link.Integers(high=359, most=12))
 
@@ -74,11 +73,10 @@ def points(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = LOSS.draw(state)
         tau = TAU.draw(state)
-        if kind == "clip":
-            count = COUNT.with_(label="Pairs", default=4, high=6).draw(state, tag=kind)
-        else:
-            count = COUNT.with_(low=4, step=2).draw(state, tag=kind) // 2
-        seed = SEED.draw(state)
+        box = COUNT.with_(label="Pairs", default=4, high=6) if kind == "clip" else COUNT.with_(low=4, step=2)
+        values = settings_menu(state, box, SEED.box, MATRIX, tag=kind)
+        count = values[COUNT.name] // (1 if kind == "clip" else 2)
+        seed = SEED.button(state, tag=kind)
     slot, begun = state.key(f"points.{kind}.{count}.{seed}"), start(kind, count, seed)
     angles = _angles(begun, slot, state)
 
@@ -108,7 +106,7 @@ def points(view: View) -> None:
             st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
             st.button("Reset the points", key=state.key("points.start"), on_click=put, args=(begun,))
     with right:
-        _maps(view, kind, loss, count)
+        _maps(view, kind, loss, count, values[MATRIX.name])
     view.try_and_notice(kind)
     view.note("Arrows")
     view.how_it_works(f"How it works: {kind}", notes=[f"Paper: {kind}"])
@@ -180,7 +178,7 @@ def _names(kind: str, count: int) -> list[str]:
     return [f"point {i + 1}, class {'ABC'[of]}" for i, of in enumerate(classes(count))]
 
 
-def _maps(view: View, kind: str, loss: Loss, count: int) -> None:
+def _maps(view: View, kind: str, loss: Loss, count: int, shown: str) -> None:
     """Cosines or probabilities of all pairs."""
     names = _names(kind, count)
     rows, columns = (names[:count], names[count:]) if kind == "clip" else (names, names)
@@ -190,7 +188,6 @@ def _maps(view: View, kind: str, loss: Loss, count: int) -> None:
     else:
         of = np.asarray(classes(count))
         wanted = (of[:, None] == of[None, :]) & ~np.eye(2 * count, dtype=np.bool_)
-    shown = MATRIX.draw(view.state)
     values = loss.similarity if shown == "cosines" else loss.probability
     Panel(
         "contrastive",
