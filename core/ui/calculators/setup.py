@@ -140,7 +140,7 @@ def choose(state: PageState) -> Chosen:
 def choose_plan(
     state: PageState, chosen: Chosen, menu: DeltaGenerator, *more: Control[Any], tag: str
 ) -> tuple[Plan, dict[str, Any]]:
-    """Draw the controls of a training run, most of them as settings in ``menu`` beside ``more``; return all settings too."""
+    """Draw the controls of a training run, most as settings in ``menu`` beside ``more``; return all settings too."""
     left, right = st.columns(2)
     with left:
         batch = BATCH.with_(label="Micro-batch size").draw(state)
