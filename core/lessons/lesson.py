@@ -25,6 +25,7 @@ read as Markdown, and its views and checks are held to the same rules.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -46,6 +47,8 @@ FOLDER = "lessons"
 MOST_STEPS = 40
 MOST_CHARS = 100_000
 """Characters of a lesson's file."""
+MOST_VIEW = 8_000
+"""Characters of a view's path and query."""
 _NAME = re.compile(r"\d+-[a-z0-9-]{1,60}")
 _BLOCK = re.compile(r"^\+\+\+\n(.*?)^\+\+\+$", re.MULTILINE | re.DOTALL)
 _Line = Annotated[str, Field(min_length=1, max_length=400)]
@@ -70,7 +73,7 @@ class Step(_Strict):
     title: _Line
     text: _Text
     """Markdown, where the lesson is the host's or ours."""
-    view: Annotated[str, Field(max_length=8_000)]
+    view: Annotated[str, Field(max_length=MOST_VIEW)]
     question: _Line | None = None
     options: Annotated[list[_Line], Field(max_length=12)] = []
     """In the order of the file; empty where the answer is a number."""
@@ -244,42 +247,54 @@ _BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "c
 """Pages whose parameter ``system`` is one of the catalogue."""
 
 
-def collected(title: str, lines: str) -> Lesson:
-    """A new lesson of copied links, one a line, each with the title of its step after it.
+class Draft(_Strict):
+    """What a visitor collects in a browser: a title and steps, whose views are not checked yet."""
+
+    title: Annotated[str, Field(max_length=400)]
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
+
+
+def collected(draft: Draft) -> Lesson:
+    """The lesson that a draft becomes once it is written and read again.
 
     Raises:
-        ContentUnusable: a line is no link, or there are none, or too many.
+        ContentUnusable: two steps have one title, or it is too long.
     """
-    found = [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
-    if not 1 <= len(found) <= MOST_STEPS:
-        raise ContentUnusable(f"A lesson has 1 to {MOST_STEPS} links; these are {len(found)}.")
-    steps = []
-    for number, (view, *rest) in enumerate(found, 1):
-        name = " ".join(rest).lstrip("# ").strip() or f"Step {number}"
-        parts = urlsplit(view)
-        fields = {"title": name, "text": "", "view": f"{parts.path}?{parts.query}" if parts.query else parts.path}
-        steps.append(_checked(Step, fields, f"line {number}"))
-    if len({step.title for step in steps}) < len(steps):
-        raise ContentUnusable("Two steps have the same title; a lesson's steps have titles of their own.")
-    return Lesson("", "The lesson", title or "A lesson", "Collected views", 15, (), tuple(steps), trusted=False)
+    name, titles = "Your lesson", list[str]()
+    for number, step in enumerate(draft.steps, 1):
+        title = _one_line(step.title) or f"Step {number}"
+        if title in titles:
+            raise ContentUnusable(f"{name}, step {number} “{title[:60]}”: an earlier step has this title.")
+        titles.append(title)
+    steps = tuple(step.model_copy(update={"title": title}) for step, title in zip(draft.steps, titles, strict=True))
+    title = _one_line(draft.title) or name
+    return from_text(write(Lesson("", name, title, "Collected views.", 2 * len(steps), (), steps)), name)
 
 
 def write(lesson: Lesson) -> str:
-    """The lesson as a file, the inverse of :func:`from_text`; for lessons that visitors collect, without questions."""
-    lines = [
-        "+++",
-        f"title = {_toml(lesson.title)}",
-        f"line = {_toml(lesson.line)}",
-        f"minutes = {lesson.minutes}",
-        "+++",
-    ]
+    """The lesson as a file, the inverse of :func:`from_text`; a text's line that would begin a part is indented."""
+    front = {"title": lesson.title, "line": lesson.line, "minutes": lesson.minutes, "sources": list(lesson.sources)}
+    lines = ["+++", *_fields(front), "+++", ""]
     for step in lesson.steps:
-        text = re.sub(r"^(?=## |\+\+\+)", " ", step.text, flags=re.MULTILINE)
-        lines += [f"## {step.title}", *([text, ""] if text else []), "+++", f"view = {_toml(step.view)}", "+++", ""]
-    return "\n".join(lines) + "\n"
+        text = [re.sub(r"^(?=## |\+\+\+)", " ", line) for line in step.text.strip().splitlines()]
+        fields = step.model_dump(exclude={"title", "text"}, exclude_defaults=True)
+        lines += [f"## {step.title}", *text, "", "+++", *_fields(fields), "+++", ""]
+    return "\n".join(lines)
 
 
-def _toml(text: str) -> str:
-    """A basic string of TOML."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c for c in escaped) + '"'
+def _fields(fields: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_toml(value)}" for name, value in fields.items()]
+
+
+def _toml(value: Any) -> str:
+    """A value on one line of TOML, whose basic strings are JSON's, without what ends a line anywhere."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_toml(name)} = {_toml(part)}' for name, part in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -11,11 +11,9 @@ from pydantic import Field
 
 from core import catalogue, links
 from core.checkpoints.spec import WHOLE
-from core.content import content, page_title
-from core.errors import ContentUnusable
 from core.ui.component import Component, Message
 from core.ui.glossary import terms
-from core.ui.links import page_link
+from core.ui.links import page_link, view_title
 from core.ui.masked_word import MASK, SENTENCE, masked_word
 from core.ui.notices import unbuilt
 from core.ui.page import BRANCH_TITLES, base_path, plain
@@ -98,14 +96,7 @@ def _title_of(last: LastView) -> str | None:
     """The titles of page and section; None where there is no such page. The page itself validates the query."""
     if last.page in ("", "home") or not links.exists(last.page):
         return None
-    for folder in (last.page, "branch"):
-        try:
-            section = content(folder, last.tab).title if last.tab and last.tab != "page" else ""
-        except ContentUnusable:
-            continue
-        title = page_title(last.page)
-        return f"{title} › {section}" if section and section != title else title
-    return page_title(last.page)
+    return view_title(last.page, last.tab)
 
 
 def _what_runs(view: View) -> None:

@@ -30,7 +30,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
-from core.content import content
+from core.content import content, page_title
+from core.errors import ContentUnusable
+from core.lessons.lesson import FOLDER, MOST_STEPS, MOST_VIEW
 from core.links import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
@@ -394,21 +396,36 @@ def without_masks(text: str) -> str:
     return re.sub(r"\s*(\[MASK\]|<mask>)", "", text, flags=re.IGNORECASE).strip()
 
 
-COPY: Component[Message] = Component("copy")
+COPY: Component[Message] = Component("copy", uses=("draft",))
+
+
+def view_title(page: str, section: str) -> str:
+    """The titles of a page and its section, if they differ."""
+    title = page_title(page)
+    for folder in (page, "branch"):
+        try:
+            own = content(folder, section).title if section and section != "page" else title
+        except ContentUnusable:
+            continue
+        return title if own == title else f"{title} › {own}"
+    return title
 
 
 def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None:
     """Draw the buttons that copy the link to this view, present it, and reset the page.
 
-    The component of Copy link also stores the view in the visitor's own browser, where Home reads it, and puts a
-    sentence that has just arrived into the URL.
+    The component of Copy link also appends the view to the lesson that the visitor collects, stores it where Home reads
+    it, both in the visitor's own browser, and puts a sentence that has just arrived into the URL.
 
     Args:
         section: the one that is shown.
         whole: whether a link can carry anything; else there is nothing to copy or to reset.
     """
     query = urlencode(links.write(state.page, state.values)[0])
-    data: dict[str, object] = {}
+    data: dict[str, object] = {"most": MOST_STEPS}
+    path = f"/{'' if state.page == 'home' else state.page}{f'?{query}' if query else ''}"
+    if state.page != FOLDER and len(path) <= MOST_VIEW:
+        data["step"] = {"title": view_title(state.page, section), "text": "", "view": path}
     if state.page != "home":
         data["view"] = {"page": state.page, "tab": section, "query": query}
     if whole and state.arrived and state.entered:

@@ -6,9 +6,10 @@ from typing import get_args
 
 from core.content import content
 from core.lessons.checks import AnyCheck, Probability, Replaced
-from core.lessons.lesson import Lesson, Step, from_text, lessons
+from core.lessons.lesson import Draft, Lesson, Step, from_text, lessons
 from core.ui.lessons.handout import handout
-from tests.pages import opened, protos, shown, widget
+from core.ui.lessons.lessons import Collected
+from tests.pages import link, opened, protos, shown, widget
 
 FIRST = "1-what-attention-computes"
 WORDS = content("lessons", "lessons")
@@ -63,6 +64,31 @@ def test_what_does_not_fit_is_said() -> None:
         opened("lessons", file='+++\ntitle = "A"\nline = "B"\n+++\n## First\n+++\nview = "/nowhere"\n+++\n')
     )
     assert WORDS.part("No such lesson", lesson="nothing") in shown(opened("lessons", lesson="nothing"))
+
+
+def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_step() -> None:
+    at = opened("lessons")
+    assert at.get("download_button") == []
+    one, two = ({"title": title, "text": "**A text**", "view": "/nowhere"} for title in ("One", "Two"))
+    one["view"] = "/glossary"
+
+    def collect() -> None:
+        draft = Draft.model_validate({"title": "Mine", "steps": [one, two]})
+        at.session_state["lessons.1.collection--sent"] = Collected(draft=draft)
+        at.run()
+
+    collect()
+    assert "Your lesson, step 2 “Two”: there is no page “nowhere”" in shown(at)
+    assert at.get("download_button") == []
+    two["view"] = "/timeline"
+    collect()
+    assert [button.proto.label for button in at.get("download_button")] == ["Download Markdown"]
+    widget(at.button, "Open it").click().run()
+    assert [lesson.title for lesson in (from_text(link(at)["file"]),)] == ["Mine"]
+    assert at.subheader[0].value == "One"
+    widget(at.button, WORDS.label("add")).click().run()
+    assert [step["title"] for step in at.session_state["lessons.added"]["draft"]["steps"]] == ["One", "Two"]
+    assert not at.exception
 
 
 def test_each_kind_of_check_is_computed_once() -> None:

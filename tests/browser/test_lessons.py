@@ -1,12 +1,17 @@
-"""A lesson in the browser: the arrow keys change the step and its view, and progress stays in this browser."""
+"""Lessons in the browser: arrow keys, one frame for all steps, progress; and a lesson of the visitor's own."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
+from core.content import content
+from core.lessons.lesson import from_text
 from tests.browser.conftest import Visitor
+
+WORDS = content("lessons", "lessons")
 
 
 def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
@@ -20,5 +25,43 @@ def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
     page.get_by_role("heading", name="From scores to weights").click()
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("step=5"))
-    expect(page.locator("iframe[title='The mask']")).to_have_count(1)
+    frame = page.frame_locator("iframe[title='The mask']")
+    expect(frame.get_by_role("heading", name=content("objectives", "masks").title)).to_have_count(1)
+    expect(page.locator(".view.loading")).to_have_count(0)
     assert '"far":5' in page.evaluate("localStorage.getItem('atlas.lessons')")
+
+
+def test_views_become_a_lesson_that_is_ordered_downloaded_and_opened_again(traveller: Visitor, tmp_path: Path) -> None:
+    for number, view in enumerate(("/glossary?term=attention", "/timeline", "/sources"), 1):
+        page = traveller.open(view)
+        page.get_by_role("button", name="Add to lesson").click()
+        expect(page.get_by_text(f"Step {number} of your lesson")).to_be_visible()
+    page = traveller.open("/lessons")
+    page.get_by_label("Title of the lesson").fill("<b>Mine</b>")
+    page.get_by_label("Text of step 1").fill("A text\n## no heading")
+    down = page.get_by_role("button", name="Move down: step 1")
+    down.focus()
+    down.press("Enter")
+    expect(page.get_by_role("button", name="Move down: step 2")).to_be_focused()
+    page.get_by_role("button", name="Remove: step 1").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    file = tmp_path / "mine.md"
+    page.get_by_text("Removed: Timeline").wait_for()
+    page.wait_for_timeout(1_000)
+    traveller.settle()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download Markdown").click()
+    download.value.save_as(file)
+    assert [(step.page, step.text) for step in from_text(file.read_text("utf-8")).steps] == [
+        ("glossary", "A text\n ## no heading"),
+        ("sources", ""),
+    ]
+    page.get_by_role("button", name="Remove all steps").click()
+    expect(page.get_by_text("collects its view here")).to_be_visible()
+    page.get_by_role("button", name=WORDS.label("file")).click()
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("<b>Mine</b> · 1 / 2")).to_be_visible()
+    expect(page.frame_locator("iframe").get_by_role("heading", name="Glossary")).to_have_count(1)
+    page.get_by_role("button", name=WORDS.label("add")).click()
+    expect(page.get_by_label("Text of step 1")).to_have_value("A text\n ## no heading")
+    page.get_by_role("button", name="Remove all steps").click()

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from core.content import parse
 from core.errors import ContentUnusable, OutOfRange
 from core.lessons import checks
-from core.lessons.lesson import Lesson, Step, collected, from_content, from_text, lessons, refuse_missing_views, write
+from core.lessons.lesson import (
+    Draft,
+    Lesson,
+    Step,
+    collected,
+    from_content,
+    from_text,
+    lessons,
+    refuse_missing_views,
+    write,
+)
 from core.settings import settings
 from core.ui.section import pages
 
@@ -102,26 +114,47 @@ def test_a_host_adds_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (own.slug, own.trusted, own.bundled) == ("my-own", True, False)
 
 
-def test_a_written_lesson_is_read_again() -> None:
-    text = FRONT + step(text='A "text" with \\ and\n\n## no heading\n+++\n') + step(title="Second")
-    text = text.replace("\n## no", "\n ## no").replace("\n+++\n\n\n", "\n +++\n\n\n")
-    lesson = from_text(text)
+@pytest.mark.parametrize("lesson", bundled(), ids=lambda lesson: lesson.slug)
+def test_a_written_lesson_is_read_again(lesson: Lesson) -> None:
     again = from_text(write(lesson))
-    assert [(one.title, one.view) for one in again.steps] == [(one.title, one.view) for one in lesson.steps]
-    assert (again.title, again.line) == (lesson.title, lesson.line)
+    assert again.steps == lesson.steps
+    assert (again.title, again.line, again.sources) == (lesson.title, lesson.line, lesson.sources)
 
 
-def test_copied_links_become_a_lesson() -> None:
-    lesson = collected("Mine", "http://127.0.0.1:8501/attention?tab=heads&layer=2 Second layer\n\n/glossary\n")
-    refuse_missing_views(lesson)
-    assert [(one.title, one.path) for one in lesson.steps] == [
-        ("Second layer", "/attention?tab=heads&layer=2"),
-        ("Step 2", "/glossary"),
-    ]
-    assert from_text(write(lesson)).steps == lesson.steps
-    for lines, reason in (("", "these are 0"), ("/a\n" * 41, "these are 41"), ("/a One\n/b One", "the same title")):
-        with pytest.raises(ContentUnusable, match=reason):
-            collected("", lines)
+HOSTILE = (
+    "## Another step\n+++\nview = '/zoo'\n+++\n",
+    'A "text" with \\ and """\n\n+++\nview = 1\n+++',
+    "a\u2028## b\x85+++\x0c+++\r+++\rc",
+    "</script><script>alert(1)</script> \x00\x7f\x1b \U0001f600 \u202e",
+    "\n\n   \n",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_collected_lesson_is_read_again_whatever_is_typed(text: str) -> None:
+    steps = [{"title": text or "x", "text": text, "view": "/glossary"}, {"title": "B", "text": "", "view": text}]
+    lesson = collected(Draft.model_validate({"title": text, "steps": steps}))
+    assert [step.view for step in lesson.steps] == ["/glossary", text]
+    assert lesson.steps[0].text.split() == text.split()
+    assert from_text(write(lesson)) == replace(lesson, file="The lesson")
+    assert not lesson.trusted
+    with pytest.raises(ContentUnusable, match="step 2 “B”: there is no page"):
+        refuse_missing_views(lesson)
+
+
+def test_a_collected_lesson_that_does_not_fit_is_refused() -> None:
+    steps = [{"title": f"Step {n}", "text": "x" * 4_000, "view": "/"} for n in range(1, 41)]
+    draft: dict[str, Any] = {"title": "", "steps": steps[:2]}
+    assert collected(Draft.model_validate(draft)).title == "Your lesson"
+    steps[1]["title"] = " Step\n1 "
+    with pytest.raises(ContentUnusable, match="step 2 “Step 1”: an earlier step has this title"):
+        collected(Draft.model_validate(draft | {"steps": steps[:2]}))
+    steps[1]["title"] = "B"
+    with pytest.raises(ContentUnusable, match="a lesson has 100,000 at most"):
+        collected(Draft.model_validate(draft | {"steps": steps}))
+    for wrong in (steps + steps[:1], [{"title": "\ud800", "text": "", "view": "/"}], [{"title": "A", "view": "/"}]):
+        with pytest.raises(ValidationError):
+            Draft.model_validate(draft | {"steps": wrong})
 
 
 def test_comparisons_name_an_option() -> None:
@@ -131,7 +164,13 @@ def test_comparisons_name_an_option() -> None:
     }
 
     def answer(kind: str) -> checks.Answer:
-        fields = {"title": "a", "text": "", "view": "/", "question": "?", "check": {"kind": kind, "of": scores}}
+        fields: dict[str, Any] = {
+            "title": "a",
+            "text": "",
+            "view": "/",
+            "question": "?",
+            "check": {"kind": kind, "of": scores},
+        }
         check = Step(**fields).check
         assert check is not None
         return check.answer()

@@ -1,21 +1,31 @@
 export default function (component) {
   const { parentElement, data } = component;
-  const button = parentElement.querySelector("button");
+  const [button, collect] = parentElement.querySelectorAll("button");
   const status = parentElement.querySelector("[role=status]");
+  const tell = (text) => {
+    status.textContent = text;
+    clearTimeout(status.timer);
+    status.timer = setTimeout(() => { status.textContent = ""; }, 3000);
+  };
   button.onclick = async () => {
     const link = window.location.href.replace(/([?&])(present|embed)=\w+(&|$)/g, (_, mark, name, after) => (after ? mark : ""));
     try {
       await navigator.clipboard.writeText(link);
-      status.textContent = "Copied";
+      tell("Copied");
     } catch {
       const area = document.createElement("textarea");
       area.value = link;
       document.body.append(area);
       area.select();
-      status.textContent = document.execCommand("copy") ? "Copied" : "Copy the address from the address bar";
+      tell(document.execCommand("copy") ? "Copied" : "Copy the address from the address bar");
       area.remove();
     }
-    setTimeout(() => { status.textContent = ""; }, 3000);
+  };
+  collect.hidden = !data.step;
+  collect.onclick = () => {
+    const draft = withSteps(readDraft(), [data.step], data.most);
+    if (draft === null) tell(`Your lesson has ${data.most} steps, the most`);
+    else tell(writeDraft(draft) ? `Step ${draft.steps.length} of your lesson, on the page Lessons` : "This browser stores nothing");
   };
   // The visitor's sentence arrived: the address carries it, too, without a step of Back. An address that changed since
   // is left alone.

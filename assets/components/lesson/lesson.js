@@ -1,5 +1,6 @@
 // A step's view as a frame of the app itself, the arrow keys of the page around it, and the visitor's progress, which
-// stays in this browser. A new view gets a new frame: one whose address changes would add a step to the history.
+// stays in this browser. All steps share one frame and its session: the frame goes to the next view as Back would, in a
+// third of the time that a page takes to load, and its address is replaced, which adds no step to the history.
 
 const STORE = "atlas.lessons";
 const OWN_KEYS = "input, textarea, select, [contenteditable], [role=slider], [role=radio], [role=tab], [role=option], " +
@@ -15,19 +16,56 @@ function remember(data) {
   } catch { /* a browser that stores nothing forgets the progress */ }
 }
 
+const PATIENCE = 30_000; // milliseconds
+const STANDS = "[data-testid=stApp][data-test-script-state=notRunning]";
+
+// Whether the frame shows the view that it was sent to, complete.
+function stands(frame) {
+  const inside = frame.contentDocument;
+  return Boolean(inside?.querySelector(STANDS) && inside.querySelector("h1") && !inside.querySelector("[data-stale=true]"));
+}
+
+// Covers the frame until the run that shows its view is over; after a while it is shown as far as it has come.
+function uncover(box, frame, goes) {
+  box.classList.add("loading");
+  let runs = !goes;
+  const begun = performance.now();
+  box.runs?.disconnect();
+  box.runs = new MutationObserver(() => { runs = true; });
+  if (goes) box.runs.observe(frame.contentDocument.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
+  clearInterval(box.timer);
+  box.timer = setInterval(() => {
+    const waited = performance.now() - begun;
+    if (waited < PATIENCE && !(stands(frame) && (runs || waited > 2_000))) return;
+    clearInterval(box.timer);
+    box.runs.disconnect();
+    box.classList.remove("loading");
+  }, 50);
+}
+
+function show(box, data) {
+  const { src, theme, title } = data;
+  let frame = box.querySelector("iframe");
+  const goes = Boolean(frame?.contentDocument?.querySelector(STANDS)) && box.dataset.theme === theme;
+  if (goes) {
+    const inside = frame.contentWindow;
+    inside.history.replaceState(inside.history.state, "", src);
+    inside.dispatchEvent(new inside.PopStateEvent("popstate"));
+  } else {
+    frame?.remove();
+    frame = document.createElement("iframe");
+    frame.src = src;
+    box.append(frame);
+  }
+  frame.title = title;
+  Object.assign(box.dataset, { src, theme });
+  uncover(box, frame, goes);
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const box = parentElement.querySelector(".view");
-  if (box.dataset.src !== data.src) {
-    box.dataset.src = data.src;
-    const frame = document.createElement("iframe");
-    frame.title = data.title;
-    frame.src = data.src;
-    frame.onload = () => frame.classList.add("here");
-    const old = box.querySelector("iframe");
-    if (old) old.remove();
-    box.append(frame);
-  }
+  if (box.dataset.src !== data.src) show(box, data);
   remember(data);
   if (box.stop) box.stop.abort();
   box.stop = new AbortController();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import secrets
 from typing import Annotated, Any
 
 import streamlit as st
@@ -14,6 +15,7 @@ from core.lessons.checks import Answer, AnyCheck
 from core.lessons.lesson import (
     FOLDER,
     MOST_STEPS,
+    Draft,
     Lesson,
     Refused,
     Step,
@@ -43,6 +45,13 @@ class Opened(Message):
     step: Annotated[int, Field(ge=1, le=MOST_STEPS)]
 
 
+class Collected(Message):
+    """The lesson that the visitor collects, as it is now."""
+
+    draft: Draft
+
+
+COLLECTION: Component[Collected] = Component("collection", Collected, uses=("dom", "draft"))
 VIEW: Component[Opened] = Component("lesson", Opened)
 PROGRESS: Component[Opened] = Component("progress", Opened)
 LESSON = Carried(name="lesson", label="Lesson", as_=link.Choice())
@@ -51,6 +60,8 @@ FILE = Carried(name="file", label="Lesson file", as_=link.Text())
 NOTES = Toggle(name="notes", label="Instructor’s notes")
 _ANSWERS = "lessons.answers"
 """What was answered in this session, by lesson and step."""
+_DRAFT, _ADDED = "lessons.draft", "lessons.added"
+"""The lesson that this browser collects, and the steps that are to be added to it, until it says that they are."""
 _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 
 
@@ -108,29 +119,44 @@ def _list(view: View) -> None:
                     st.rerun()
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
-    with st.container(horizontal=True):
-        with st.popover("Open a lesson", icon=":material/upload_file:"):
+    _yours(view)
+
+
+def _yours(view: View) -> None:
+    """The lesson that this browser collects: to edit, to download, to open; or one of a file."""
+    st.subheader(view.words.label("yours"), anchor=False)
+    key = view.state.key("collection")
+    if (sent := COLLECTION.sent(key)) is not None:
+        st.session_state[_DRAFT] = sent.draft
+        st.session_state.pop(_ADDED, None)
+    draft: Draft | None = st.session_state.get(_DRAFT)
+    COLLECTION.draw(
+        key,
+        {
+            "none": view.words.part("Nothing collected"),
+            "most": MOST_STEPS,
+            "known": draft is not None,
+            "add": st.session_state.get(_ADDED),
+        },
+    )
+    with st.container(horizontal=True), sentences():
+        with st.popover(view.words.label("file"), icon=":material/upload_file:"):
             _open_file(view)
-        with st.popover("Collect views", icon=":material/playlist_add:"):
-            _collect(view)
-
-
-def _collect(view: View) -> None:
-    """Copied links become the steps of a new lesson, in their order: a file to download, or a view of it at once."""
-    title = st.text_input("Title", key=view.state.key("collect.title"), persist_state="page", max_chars=100)
-    slot = view.state.key("collect.links")
-    lines = st.text_area("Links", key=slot, persist_state="page", height=140, help=view.words.part("Links"))
-    if not lines.strip():
-        return
-    with sentences():
-        lesson = collected(title, lines)
-        check(lesson)
-        text = write(lesson)
-        with st.container(horizontal=True):
-            download("Markdown", text, "lesson", view.state.key("collect.file"))
+        if draft is not None and draft.steps:
+            lesson = collected(draft)
+            check(lesson)
+            text = write(lesson)
             if len(text) <= settings().max_chars:
                 values = {"file": text}
-                st.button("Open it", key=view.state.key("collect.open"), on_click=take_up, args=(FOLDER, values))
+                st.button("Open it", key=view.state.key("collection.open"), on_click=take_up, args=(FOLDER, values))
+            download("Markdown", text, "lesson", view.state.key("collection.file"))
+
+
+def _add(lesson: Lesson) -> None:
+    """Add an open lesson's steps to those that the browser collects, and go to these."""
+    draft = Draft(title=lesson.title, steps=list(lesson.steps))
+    st.session_state[_ADDED] = {"id": secrets.token_hex(8), "draft": draft.model_dump(exclude_defaults=True)}
+    take_up(FOLDER, {})
 
 
 def _open_file(view: View) -> None:
@@ -173,13 +199,13 @@ def _lesson(view: View, lesson: Lesson) -> None:
         if step.note and state.text("notes") == "yes":
             st.info(_words(lesson, step.note), icon=":material/co_present:")
     with right:
-        dark = page_theme().name == "dark"
+        name = page_theme().name
         join = "&" if "?" in step.path else "?"
-        theme = f"embed=true&embed_options={'dark' if dark else 'light'}_theme"
         VIEW.draw(
             key,
             {
-                "src": f"{base_path()}{step.path}{join}{theme}",
+                "src": f"{base_path()}{step.path}{join}embed=true&embed_options={name}_theme",
+                "theme": name,
                 "title": step.title,
                 "lesson": lesson.slug,
                 "step": number,
@@ -205,6 +231,13 @@ def _steps(view: View, lesson: Lesson, number: int) -> None:
             )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         page_link(FOLDER, view.words.label("all"), {}, icon=":material/list:")
+        st.button(
+            view.words.label("add"),
+            key=view.state.key("add"),
+            icon=":material/playlist_add:",
+            on_click=_add,
+            args=(lesson,),
+        )
         notes = NOTES.draw(view.state)
     download(
         "HTML",
