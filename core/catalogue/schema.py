@@ -21,6 +21,12 @@ from core.errors import NoArchitecture
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
 
+Saving = Literal[
+    "fewer scores", "longer memory", "fewer parameters", "smaller models", "fewer examples", "more machines"
+]
+SAVINGS: tuple[Saving, ...] = Saving.__args__  # type: ignore[attr-defined]
+"""What an efficient system saves: the six meanings of the word, in the order of the menu."""
+
 Evidence = Literal[
     "paper",
     "authors' repository",
@@ -333,6 +339,8 @@ class System(Row):
     """Slug of the system (or :class:`Ancestor`) that this one changes."""
     branches: Annotated[tuple[Branch, ...], Listed, Field(min_length=1)]
     """The branch of its page first, then further branches that list it."""
+    saves: Annotated[tuple[Saving, ...], Listed] = ()
+    """What it saves, the main saving first; of systems that the efficient branch lists."""
     change: Text
     why: Text
     objective: Statement
@@ -367,6 +375,9 @@ class System(Row):
     @model_validator(mode="after")
     def _sizes_and_branches(self) -> System:
         once("branches", self.branches)
+        once("saves", self.saves)
+        if bool(self.saves) != ("efficient" in self.branches):
+            raise ValueError("saves: it says what the systems of the efficient branch save, and no others have it")
         if bool(self.sizes) == bool(self.undisclosed):
             raise ValueError("sizes: a record has either sizes or a sentence (undisclosed) on why there are none")
         names = [size.name for size in self.sizes]

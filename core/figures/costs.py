@@ -1,4 +1,4 @@
-"""Costs as figures: bytes on a device as stacked bars, hours by device, and the KV cache against the length of a text.
+"""Costs as figures: bytes on a device as stacked bars, amounts, and the KV cache against the length of a text.
 
 A component keeps its color and hatching in every figure; a line marks the device's memory.
 """
@@ -149,18 +149,19 @@ def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
     )
 
 
-def hours_bars(
-    names: Sequence[str], hours: Sequence[float], texts: Sequence[str], chosen: str, *, theme: Theme
+def amount_bars(
+    names: Sequence[str], values: Sequence[float], texts: Sequence[str], chosen: str, axis: str = "", *, theme: Theme
 ) -> go.Figure:
-    """Hours by device as bars; the selected bar is dark and its name bold."""
+    """One amount of several things as bars, with an axis if it has a name; the chosen bar is dark, its name bold."""
     colors = [FILLS[0] if name == chosen else FILLS[1] for name in names]
+    wrapped = ["<br>".join(map(label, wrap(name, _WRAP))) for name in names]
     return bars(
-        [f"<b>{label(name)}</b>" if name == chosen else label(name) for name in names],
-        [Series("hours", hours, colors, texts=texts, hover="%{customdata}: %{text}")],
+        [f"<b>{text}</b>" if name == chosen else text for name, text in zip(names, wrapped, strict=True)],
+        [Series(axis, values, colors, texts=texts, hover="%{customdata}: %{text}")],
         theme,
-        end=1.25 * max(hours, default=1),
-        xaxis=title("hours"),
-        height=110 + 30 * max(2, len(names)),
+        end=1.3 * max(values, default=1) or 1,
+        height=(110 if axis else 50) + 36 * max(2, len(names)),
         margin={"r": 24},
         bargap=0.35,
+        xaxis=title(axis) if axis else None,
     )

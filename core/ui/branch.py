@@ -15,6 +15,7 @@ import streamlit as st
 from core import catalogue, checkpoints, links
 from core.attention.inside.modules import step_of
 from core.catalogue import Branch, System
+from core.catalogue.schema import SAVINGS
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.links import parameters as link
@@ -70,21 +71,35 @@ class BranchView(View):
     """The row of menus above the sections."""
 
 
-def branch_page(branch: Branch, *demos: Demo) -> Page:
-    """The page of a branch; the first of the demos that fit a model is its default."""
+def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more: Sequence[Section] = ()) -> Page:
+    """The page of a branch; the first of the demos that fit a model is its default.
+
+    Args:
+        lead: a section before the demo. A link opens it if it sets nothing of the demo.
+        more: sections at the end.
+    """
     params: dict[str, Param[Any]] = {param.name: param for demo in demos for param in demo.params}
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
+
+    def opens(state: PageState) -> str:
+        live, unset = (choice.name, MODEL.name, TEXT.name, COVER.name, *params), links.read(branch, {})[0]
+        stated = any(state.values.get(name) not in (None, unset.get(name)) for name in live)
+        return "demo" if lead is None or stated else lead.slug
+
     return Page(
         branch,
         (
+            *([lead] if lead else []),
             _live_section("demo", partial(_demo, demos), (choice, *params.values())),
             _live_section("heads", _heads, tuple(param for param in HEADS if param.name not in params)),
             Section("tree", _tree, TREE, folder="branch"),
             Section("facts", _facts, folder="branch"),
+            *more,
         ),
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,
-        above=_choose,
+        opens=opens,
+        above=partial(_choose, opens),
     )
 
 
@@ -107,17 +122,25 @@ def _live_section(
     return Section(slug, drawn, params, folder="branch")
 
 
-def _choose(view: View) -> BranchView:
+def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
     """Draw the menus of systems and live models."""
     state = view.state
+    if not state.text("tab"):  # before the menus drop what a link need not state
+        state.set(tab=opens(state))
     branch: Branch = state.page  # type: ignore[assignment]
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
+    saving = branch == "efficient"  # its systems are sorted by what they save
+    if saving:
+        systems = dict(sorted(systems.items(), key=lambda item: SAVINGS.index(item[1].saves[0])))
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
     _elsewhere(state.text(SYSTEM.name), systems)
     row = st.container(horizontal=True, vertical_alignment="bottom")  # wraps on a narrow screen
     with row:
-        names = {slug: f"{system.name} ({system.year})" for slug, system in systems.items()}
-        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems))
+        names = {
+            slug: f"{system.name} ({system.year}){f' · {system.saves[0]}' if saving else ''}"
+            for slug, system in systems.items()
+        }
+        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=350 if saving else 260)
         system = systems[menu.draw(state)]
         spec = _model(system, specs, state)
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
@@ -288,11 +311,18 @@ def _no_model(view: BranchView, section: str) -> None:
     if home is None or home.branch == view.state.page:
         info(_words("No model of this branch", system=view.system.name))
         return
-    title = BRANCH_TITLES[home.branch]
-    info(_words("Elsewhere", system=view.system.name, model=home.name, page=title))
+    info(_words("Elsewhere", system=view.system.name, model=home.name, page=BRANCH_TITLES[home.branch]))
+    run_link(view, section)
+
+
+def run_link(view: BranchView, section: str = "demo") -> None:
+    """Draw a link to the section with a live model of the system, on whichever page it runs; nothing without one."""
+    home = _home(view.system)
+    if home is None:
+        return
     own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
-    query = own | ({} if section == "demo" else {"tab": section})
-    label = _words("Run elsewhere", model=plain(home.name), page=title)
+    query = own | ({"tab": section} if section != "demo" or home.branch == "efficient" else {})
+    label = _words("Run elsewhere", model=plain(home.name), page=BRANCH_TITLES[home.branch])
     page_link(home.branch, label, query, icon=":material/arrow_forward:")
 
 

@@ -267,6 +267,8 @@ class Page:
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)
+            if self.opens:  # the section may have dropped what the link need not state
+                state.set(tab=None if chosen == self.opens(state) else chosen)
             if self.below is not None and framed:
                 self.below(view, section)
             later, step = view.later, view.words.front.get("next", step)

@@ -87,7 +87,7 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     ),
     "held": lambda theme: costs.held_bars(BARS, 4e9, limit_name=EVIL, theme=theme),
     "cache": lambda theme: costs.cache_lines([costs.Growth(EVIL, (1, 10), (1e3, 1e4))], 5, theme=theme),
-    "hours": lambda theme: costs.hours_bars(NAMES, [1.0, 2.0, 3.0], ["1 h", "2 h", "3 h"], EVIL, theme=theme),
+    "hours": lambda theme: costs.amount_bars(NAMES, [1.0, 2.0, 3.0], ["1 h", "2 h", "3 h"], EVIL, "hours", theme=theme),
     "vocabulary": lambda theme: vocabulary.growth([(1, 50.0), (2, 40.0)], [(1, 60.0)], 2, theme=theme),
 }
 

@@ -107,7 +107,7 @@ VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
     "encoder-decoder": ("tree", "facts"),
-    "efficient": ("tree", "facts"),
+    "efficient": ("saved", "tree", "facts"),
     "zoo": ("models", "curves"),
     "results": ("questions", "all"),
     "attention": ("every",),

@@ -24,6 +24,7 @@ function item(node, view) {
   if (node.repeat > 1) row.append(element("span", "times", node.repeat + " ×"));
   row.append(li.atlas.cls);
   if (node.tied) row.append(element("span", "tie", "shared"));
+  if (node.badge) row.append(element("span", "tie", node.badge));
   row.append(meter, element("span", "count", node.count));
   row.title = node.said;
   li.append(row);

@@ -9,7 +9,7 @@ import streamlit as st
 from core.costs.known import devices
 from core.efficiency.epoch import Epoch, epoch
 from core.errors import OutOfRange
-from core.figures.costs import hours_bars
+from core.figures.costs import amount_bars
 from core.figures.labels import in_operations, in_time
 from core.table import Table
 from core.ui.calculators.setup import (
@@ -99,7 +99,14 @@ def one_epoch(view: View) -> None:
         Panel(
             "epoch",
             "Training time by device",
-            hours_bars(list(others), [run.hours for run in others.values()], list(times.values()), name, theme=theme()),
+            amount_bars(
+                list(others),
+                [run.hours for run in others.values()],
+                list(times.values()),
+                name,
+                "hours",
+                theme=theme(),
+            ),
             view.words.part("Alt", times="; ".join(f"{name} {text}" for name, text in times.items())),
             Table(
                 ("model", "device", "devices", "tokens", "operations", "time", "hours"),

@@ -21,6 +21,7 @@ from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE,
 from core.anatomy.store import explain, printed, size_of
 from core.catalogue.schema import System
 from core.content import content
+from core.costs import shape_of
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
 from core.figures.labels import in_words, percent, short
@@ -49,19 +50,23 @@ _OPEN_TO = 3
 """Levels that are open at first: enough for the stacks, without the modules of the layers."""
 
 
-def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str) -> str:
-    """Draw the tree as a tree view for the keyboard; return the path of the selected node (``""`` is the root)."""
+def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str, uses: int = 1) -> str:
+    """Draw the tree as a tree view for the keyboard; return the path of the selected node (``""`` is the root).
+
+    Args:
+        uses: how often each stored layer is applied, which a badge states.
+    """
     slot, sent = f"{key}--node", TREE.sent(key)
     if sent is not None:
         st.session_state[slot] = sent.node
-    TREE.draw(key, component_data(root, selected=selected, label=label))
+    TREE.draw(key, component_data(root, selected=selected, label=label, uses=uses))
     return root.nearest(st.session_state.get(slot, selected))
 
 
-def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, Any]:
+def component_data(root: ModuleNode, *, selected: str, label: str, uses: int = 1) -> dict[str, Any]:
     """The props of the component: the tree as plain data, and a value that changes when it must be redrawn."""
     return {
-        "root": _item(root, root, "", None, 1),
+        "root": _item(root, root, "", None, 1, uses),
         "selected": selected,
         "label": label,
         "openTo": _OPEN_TO,
@@ -69,7 +74,9 @@ def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, 
     }
 
 
-def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, copies: int) -> dict[str, Any]:
+def _item(
+    node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, copies: int, uses: int
+) -> dict[str, Any]:
     """The props of a node and all below it."""
     copies *= node.repeat
     role = role_of(node.name, node.cls, inherited)
@@ -79,6 +86,7 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
     text = f"{node.name or 'whole network'}: {times}{node.cls}, {in_words(total)} parameters"
     if total:
         text += f", {percent(share)} of the network"
+    badge = f"1 stored layer, used {uses} times" if uses > 1 and node.cls == "AlbertLayerGroup" else ""
     return {
         "path": path,
         "name": node.name or node.cls,
@@ -89,9 +97,11 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
         "count": short(total) if total else "–",
         "tied": bool(node.ties),
         "color": ROLE_COLORS[role] if role else "",
-        "said": text + (", shares a tensor" if node.ties else ""),
+        "badge": badge,
+        "said": text + (", shares a tensor" if node.ties else "") + (f", {badge}" if badge else ""),
         "kids": [
-            _item(child, root, f"{path}.{child.name}" if path else child.name, role, copies) for child in node.children
+            _item(child, root, f"{path}.{child.name}" if path else child.name, role, copies, uses)
+            for child in node.children
         ],
     }
 
@@ -187,7 +197,14 @@ def _walk(
     left, right = st.columns([3, 2], gap="medium")
     with left:
         start = root.nearest(picked)
-        picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
+        shape = shape_of(system.slug, size)
+        picked = walkable_tree(
+            root,
+            key=f"{key}.tree",
+            selected=start,
+            label=f"{system.name} {size}, module tree",
+            uses=1 if shape is None else round(shape.uses),
+        )
         caption(f"{_words('Try: tree')} {_notice(root)}")
     with right:
         details(root, picked)

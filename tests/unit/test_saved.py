@@ -1,0 +1,69 @@
+"""What the efficient systems save, against numbers worked out by hand and those of the papers."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import anatomy, catalogue
+from core.catalogue.load import BadRecord, parse, read_text, shared
+from core.catalogue.schema import SAVINGS
+from core.costs import shape_of
+from core.efficiency import saved
+
+
+def test_scores_of_sparse_attention_are_those_of_its_layout() -> None:
+    at = {slug: saved.scores(catalogue.get(slug), 4096) for slug in ("longformer", "reformer", "mamba", "jamba")}
+    # a window of 256 on both sides, cut at both ends, and one global token: its row, and its column in the other rows
+    assert at["longformer"] == 4096 * 513 - 256 * 257 + (4096 - 257) * 2
+    assert at["reformer"] == 4096 * 128  # its own chunk of 64 and the one before
+    assert at["mamba"] == 0
+    assert at["jamba"] == 4096**2 // 8
+    big = saved.scores(catalogue.get("bigbird"), 4096)
+    # 64 blocks: 2 global rows of 64; 62 rows of 2 global, 3 window (2 at the ends of the text) and 3 random blocks
+    assert big == 64 * 64 * (2 * 64 + 62 * 8 - 2)
+    assert saved.scores(catalogue.get("bigbird"), 256) == 256**2  # four blocks: everything is window or global
+
+
+def test_a_memory_reaches_one_memory_further_with_each_layer() -> None:
+    shape = shape_of("transformer-xl", "wikitext-103")
+    assert shape is not None
+    assert [saved.reach(shape, layers) for layers in (0, 1, 16)] == [150, 300, 17 * 150]
+
+
+def test_albert_saves_parameters_by_factorizing_and_by_sharing_and_no_operations() -> None:
+    albert = saved.shared_layers(catalogue.get("albert"))
+    assert albert is not None
+    assert (albert.embeddings(None), albert.embeddings(128)) == (30_000 * 768, 30_000 * 128 + 128 * 768)
+    assert albert.total(128, shared=True) == 11_683_584
+    # the paper's table 4: nothing shared, E = 128
+    assert round(albert.total(128, shared=False) / 1e6) == 90
+    assert albert.total(768, shared=False) == pytest.approx(108.5e6, rel=0.01)  # the same table, E = 768: 108M
+    assert albert.operations == pytest.approx(saved.teacher(catalogue.get("albert")).operations, rel=0.01)
+    assert saved.shared_layers(catalogue.get("bert")) is None
+
+
+def test_adapters_students_and_targets() -> None:
+    bottleneck = 768 * 64 + 64 + 64 * 768 + 768
+    assert saved.adapter_parameters(catalogue.get("adapter-bert")) == 24 * bottleneck
+    student, teacher = saved.network(catalogue.get("distilbert")), saved.teacher(catalogue.get("distilbert"))
+    assert (student.layers, teacher.layers) == (6, 12)
+    assert student.operations / teacher.operations == pytest.approx(0.5, abs=0.01)
+    assert [one.value for one in saved.targets(512)] == [77, 512]
+
+
+def test_tensor_parallelism_divides_the_states() -> None:
+    memory = saved.degrees(catalogue.get("megatron-lm"))
+    assert list(memory) == [1, 2, 4, 8]
+    assert memory[1].optimizer == 12 * anatomy.tree("megatron-lm").parameters
+    assert memory[8].weights * 8 == memory[1].weights
+    assert memory[8].activations > memory[1].activations / 8  # some stay whole
+
+
+def test_every_saving_has_a_system_and_only_efficient_ones_have_one() -> None:
+    assert {system.saves[0] for system in catalogue.by_branch("efficient")} == set(SAVINGS)
+    text = read_text(catalogue.load.SYSTEMS / "albert.toml")
+    common = shared()[0]
+    with pytest.raises(BadRecord, match="saves: it says what"):
+        parse(text.replace('saves = ["fewer parameters"]\n', ""), common, "albert.toml")
+    with pytest.raises(BadRecord, match="fewer words"):
+        parse(text.replace("fewer parameters", "fewer words", 1), common, "albert.toml")
