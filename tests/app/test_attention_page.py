@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, session, settings
+from core import checkpoints, session
 from core.attention.roles import rolefiles
 from core.ui.section import pages
 from tests.app.test_branches import NASTY
@@ -137,9 +137,12 @@ def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
 
 
 def test_without_a_model_it_says_so(
-    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    use_assets: Callable[[Path], None],
+    use_checkpoints: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
     monkeypatch.setattr(checkpoints, "available", lambda: ())
     use_checkpoints(tmp_path)
     at = page()

@@ -47,12 +47,9 @@ def opened_with(at: AppTest, data: bytes) -> AppTest:
 _BERT = {"model": "dir-tiny-bert", "text": "The cat sat."}
 QUERIES: dict[str, dict[str, str]] = {
     "a pair": _BERT | {"second": "The dog ran.", "layer": "2", "head": "1", "view": "table"},
-    "a task": {"model": "dir-tiny-t5", "text": "The cat sat.", "map": "encoder", "layer": "1", "head": "1"},
     "all heads": _BERT | {"tab": "all", "together": "mean", "open": "2.1"},
-    "inside a block": _BERT | {"tab": "block", "layer": "2", "head": "2"},
     "heads of bertviz's head view": _BERT | {"tab": "bertviz", "layers": "2", "layer": "2", "on": "2"},
     "a task of adapters": {"tab": "off", "model": "atlas-adapter-bert", "task": "genre", "off": "e1-5"},
-    "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
     "side by side": {"tab": "beside", "beside": TINY, "word": "2", "text": "A cat."},
 }
 

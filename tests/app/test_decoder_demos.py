@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import torch
 import transformers
 from streamlit.testing.v1 import AppTest
 
-from core import settings
 from core.checkpoints.spec import CheckpointSpec
 from core.language.codes import listed
 from tests import tiny
@@ -34,7 +34,7 @@ licence = "-"
 
 
 @pytest.fixture(autouse=True)
-def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bundled(tmp_path: Path, use_assets: Callable[[Path], None]) -> None:
     """Two tiny models as the only ones that are bundled."""
     torch.manual_seed(0)
     tokenizer: Any = tiny.bytelevel_tokenizer()
@@ -62,7 +62,7 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tokenizer.save_pretrained(folder)
         table = "\n[extra.codes]\n" + "\n".join(f'"{k}" = "{v}"' for k, v in CODES.items()) if name == "ctrl" else ""
         (folder / "card.toml").write_text(CARD.format(name=name) + table, encoding="utf-8")
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
 
 
 def page(**query: str) -> AppTest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, settings
+from core import checkpoints
 from core.attention.architectures.disentangled import MOST, predict_without_components, score_components
 from core.language.fill_mask import fill_mask
 from core.training.objectives.encoder import new_encoder as new_model
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("open_tables")
 
 
 @pytest.fixture(autouse=True)
-def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bundled(tmp_path: Path, use_assets: Callable[[Path], None]) -> None:
     """A tiny DeBERTa as the only model that is bundled."""
     torch.manual_seed(0)
     tokenizer = tiny.wordpiece_tokenizer()
@@ -32,7 +33,7 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "card.toml").write_text(CARD.format(name="DeBERTa"), encoding="utf-8")
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
 
 
 def page(**query: str) -> AppTest:

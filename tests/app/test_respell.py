@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, settings
+from core import checkpoints
 from core.errors import InputTooLong
 from core.language.noise import characters, noisy, tokenize_both
 from core.language.tasks import tasks
@@ -36,7 +37,7 @@ SIZES = {
 
 
 @pytest.fixture(autouse=True)
-def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bundled(tmp_path: Path, use_assets: Callable[[Path], None]) -> None:
     """A tiny ByT5 and a tiny BERT as the only models that are bundled."""
     torch.manual_seed(0)
     folder = tmp_path / "checkpoints" / "atlas-byt5"
@@ -49,7 +50,7 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bert = tiny.tiny_bert(tmp_path / "checkpoints" / "atlas-bert")
     (bert / "card.toml").write_text(CARD.format(name="BERT"), encoding="utf-8")
     (tmp_path / "checkpoints" / "first.toml").write_text('respell = ["atlas-bert"]\n', encoding="utf-8")
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
 
 
 def page(**query: str) -> AppTest:

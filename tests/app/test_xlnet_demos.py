@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, settings
+from core import checkpoints
 from core.content import content
 from core.ui.demos.orders import SAMPLES
 from tests import tiny
@@ -22,14 +23,14 @@ LONG = " ".join(tiny.SENTENCES[:6])
 
 
 @pytest.fixture(autouse=True)
-def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bundled(tmp_path: Path, use_assets: Callable[[Path], None]) -> None:
     """Two tiny models as the only ones that are bundled."""
     root = tmp_path / "checkpoints"
     tiny.tiny_xlnet(root / "atlas-xlnet")
     tiny.tiny_transformer_xl(root / "atlas-transformer-xl", memory=48)
     for name in ("xlnet", "transformer-xl"):
         (root / f"atlas-{name}" / "card.toml").write_text(CARD.format(name=name), encoding="utf-8")
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    use_assets(tmp_path)
 
 
 def xlnet(**query: str) -> AppTest:

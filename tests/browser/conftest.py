@@ -33,10 +33,8 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Frame,
-    Locator,
     Page,
     Request,
-    TimeoutError,
     ViewportSize,
     WebError,
     WebSocket,
@@ -51,6 +49,8 @@ ROOT = Path(__file__).parents[2]
 WAIT_MS = int(os.environ.get("BROWSER_WAIT_MS", "45000"))
 TELEPHONE: ViewportSize = {"width": 400, "height": 800}
 LAPTOP: ViewportSize = {"width": 1280, "height": 720}
+LONGEST = ("widths", "history", "timeline", "attention_page", "generation", "contrast", "attention_strange_words")
+"""Files of journeys, so that no worker is left with one of them at the end."""
 FAILED = pytest.StashKey[bool]()
 HERE = ("127.0.0.1", "localhost")
 # Streamlit's client looks for its server below the page's path first, and finds it one step up.
@@ -131,13 +131,12 @@ A visitor's text is cleaned of the first two and may not be as long as the third
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in this folder, and put it first, files that take long before others."""
-    lengths: dict[Path, int] = {}
+    """Mark everything in this folder, and put it first, files that take longest before others."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            lengths.setdefault(item.path, item.path.stat().st_size)
-    items.sort(key=lambda item: (-lengths.get(item.path, 0), str(item.path)) if item.path in lengths else (1, ""))
+    long = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (not item.get_closest_marker("browser"), long.get(item.path.name, len(long))))
 
 
 def free_port() -> int:
@@ -367,23 +366,6 @@ class Visitor:
         """Requests to any host but this machine."""
         parts = [urlsplit(url) for url in self.requests]
         return [p.geturl() for p in parts if p.scheme not in ("data", "blob", "about") and p.hostname not in HERE]
-
-
-def pick(box: Locator, option: str | re.Pattern[str]) -> None:
-    """Take an option of one of Streamlit's menus. Its list closes where the page moves under it, and is opened anew."""
-    wanted = box.page.get_by_role("option", name=option, exact=isinstance(option, str))
-    end = time.monotonic() + WAIT_MS / 1000
-    while True:
-        box.focus()
-        if wanted.count() == 0:
-            box.press("ArrowDown")
-        try:
-            wanted.click(timeout=3000)
-        except TimeoutError:
-            if time.monotonic() > end:
-                raise
-        else:
-            return
 
 
 @pytest.fixture(scope="session")

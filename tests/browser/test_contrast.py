@@ -84,13 +84,6 @@ def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visit
         readable(title)
 
 
-def test_letters_on_the_accent_can_be_read_in_both_themes(reader: Visitor) -> None:
-    page = reader.open("/decoder?model=dir-tiny-gpt2")
-    readable(page.get_by_role("button", name="Generate").get_by_text("Generate"))
-    page = reader.open("/attention?tab=off&model=dir-tiny-bert")
-    readable(page.locator("[data-tag]:visible span").first)
-
-
 def test_a_long_link_to_a_page_breaks_on_a_telephone(telephone: Visitor) -> None:
     page = telephone.open("/decoder?system=gpt-4&tab=tree")
     link = page.get_by_test_id("stMain").get_by_test_id("stPageLink-NavLink").first

@@ -9,13 +9,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor
 
 
-def test_a_node_of_the_family_opens_its_system(visitor: Visitor) -> None:
-    page = visitor.open("/timeline")
-    page.get_by_role("link", name=re.compile("^GPT-J, June 2021")).locator(".name").click()
-    expect(page).to_have_url(re.compile(r"/decoder\?system=gpt-j"))
-    visitor.settle()
-
-
 def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/timeline")
     page.locator("summary").filter(has_text="As a list").focus()

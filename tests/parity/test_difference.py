@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertModel
 
-from core import catalogue, checkpoints
+from core import checkpoints
 from core.attention.architectures.recording import twin
-from core.checkpoints import loading, package, registry
+from core.checkpoints import loading, package
 from core.errors import CheckpointRefused
 from core.language.fill_mask import masked_logits
 from tests import tiny, tinyfamilies
@@ -24,15 +24,19 @@ from tests.unit.test_checkpoints_registry import CARD
 
 
 @pytest.fixture
-def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Callable[[Path], None]) -> Path:
+def assets(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    use_assets: Callable[[Path], None],
+    use_checkpoints: Callable[[Path], None],
+) -> Path:
     """Bundled checkpoints: ``minilm`` as a difference to a backbone, ``atlas-bigbird`` as a difference to that.
 
     The backbone stands for the package and holds a bare BertModel, whose names have no prefix, as the package has it.
     """
     from transformers import BertForMaskedLM
 
-    catalogue.systems()  # its records name bundled models, so it is read before the folder is another
-    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_assets(tmp_path)
     use_checkpoints(tmp_path / "nowhere")
     backbone = tiny.tiny_bert(tmp_path / "backbone")
     model = BertForMaskedLM.from_pretrained(backbone)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
-from core.checkpoints import hub, registry
+from core.checkpoints import hub
 from tests import tiny
 from tests.conftest import forget
 from tests.hubserver import Hub
@@ -45,15 +44,14 @@ def words(app: AppTest) -> str:
 
 
 def test_a_card_is_shown_as_text_with_its_curve(
-    tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    tiny_root: Path, tmp_path: Path, use_assets: Callable[[Path], None], use_checkpoints: Callable[[Path], None]
 ) -> None:
     folder = Path(shutil.copytree(tiny_root / "tiny-t5", tmp_path / "checkpoints" / "atlas-t5"))
     (folder / "card.toml").write_text(CARD.replace('["small"]', '["<b>small</b> and $x$"]'))
     (folder / "curve.csv").write_text(
         "tokens,steps,minutes,split,measure,value\n100,1,0.1,held out,loss,6.5\n200,2,0.2,held out,loss,5.25\n"
     )
-    catalogue.systems()  # its records name bundled models, so it is read before the folder is another
-    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_assets(tmp_path)
     use_checkpoints(tmp_path / "nowhere")
     app = run(picker)
     assert "\\<b\\>small\\</b\\> and \\$x\\$" in words(app)

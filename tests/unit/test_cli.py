@@ -79,12 +79,12 @@ def test_doctor_reports_settings_that_make_no_sense(run: Run, setting: str, valu
 
 
 def test_doctor_loads_what_claims_to_be_ready(
-    tiny_root: Path, tmp_path: Path, use_checkpoints: object, monkeypatch: pytest.MonkeyPatch
+    tiny_root: Path, tmp_path: Path, use_assets: Callable[[Path], None], use_checkpoints: Callable[[Path], None]
 ) -> None:
-    monkeypatch.setattr(doctor.registry.configuration, "ASSETS", tmp_path)
+    use_assets(tmp_path)
     damaged = Path(shutil.copytree(tiny_root / "tiny-bert", tmp_path / "root" / "damaged"))
     (damaged / "tokenizer.json").write_text("{}")
-    use_checkpoints(tmp_path / "root")  # type: ignore[operator]
+    use_checkpoints(tmp_path / "root")
     assert not any("damaged" in problem for problem in doctor.examine().problems)
     assert any("dir-damaged does not load" in problem for problem in doctor.examine(load=True).problems)
 

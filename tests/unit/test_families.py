@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from core import catalogue, checkpoints, settings
+from core import checkpoints
 from core.attention.capture import capture
 from core.checkpoints import registry
 from core.checkpoints.families import FAMILIES
-from core.checkpoints.memory import forget
 from core.language.side_by_side import Answer, Continued, Filled, Rewritten, answer
-from core.ui.section import pages
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]
@@ -34,15 +32,11 @@ TEXT = "The cat sat on the mat."
 
 
 @pytest.fixture
-def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of bundled checkpoints; what reads the app's own files is read before."""
-    assert catalogue.systems()
-    assert pages()
-    monkeypatch.setattr(settings, "ASSETS", tmp_path)
-    forget()
-    yield tmp_path / "checkpoints"
-    monkeypatch.undo()
-    forget()
+def assets(tmp_path: Path, use_assets: Callable[[Path], None], use_checkpoints: Callable[[Path], None]) -> Path:
+    """An empty folder of bundled checkpoints."""
+    use_assets(tmp_path)
+    use_checkpoints(tmp_path / "nowhere")
+    return tmp_path / "checkpoints"
 
 
 @pytest.mark.parametrize(

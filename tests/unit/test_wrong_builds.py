@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import anatomy, settings
+from core import anatomy
 from core.anatomy import store
 from core.anatomy.build import build_model
 from core.anatomy.sheet import sheet
@@ -75,7 +75,7 @@ def test_a_live_model_that_is_none_is_refused(records: Callable[..., Path]) -> N
 
 
 def test_a_model_with_a_recipe_may_be_missing(
-    records: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    records: Callable[..., Path], tmp_path: Path, use_assets: Callable[[Path], None]
 ) -> None:
     records()
     (tmp_path / "assets" / "checkpoints").mkdir(parents=True)
@@ -83,7 +83,7 @@ def test_a_model_with_a_recipe_may_be_missing(
     recipes.mkdir()
     for name in ("atlas-gpt-2", "minilm"):
         (recipes / f"{name}.toml").touch()
-    monkeypatch.setattr(settings, "ASSETS", tmp_path / "assets")
+    use_assets(tmp_path / "assets")
     assert {record.slug for record in load.load_all()} == {"bert", "gpt-9"}
 
 
