@@ -8,8 +8,8 @@ Run it in the folder whose ``core`` and ``app.py`` are meant::
 
 A **control** is what a visitor can set or press where a section opens: menus, boxes, sliders, switches, rows of
 options, rows of tabs, buttons, closed popovers. What is in a closed popover, expander or tab is not at first sight.
-What the frame draws everywhere (section row, System and Live model of a branch, Copy link, Present, Reset, downloads,
-*As a table*) is no section's own. Each demo of a branch page counts as a section, on the first live model that has it.
+What a page has anyway (section row, System, Live model, Demo, Copy link, Present, Reset, downloads, *As a table*) is no
+section's own. Each demo of a branch page counts as a section, on the first live model that has it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from urllib.parse import urlencode
 
 sys.path.insert(0, str(Path.cwd()))
 
-_FRAME = ("Show", "Reset", "Search the atlas", "As a table", "Download")
-_BRANCH = ("System", "Live model", "Demo")
+_FRAME = ("Show", "Reset", "Search the atlas", "As a table", "Download", "System", "Live model", "Demo")
 _CHOICES = ("selectbox", "multiselect", "radio", "button_group", "select_slider", "slider")
 _CONTROLS = (*_CHOICES, "number_input", "text_input", "text_area", "toggle", "checkbox", "button", "file_uploader")
 
@@ -84,14 +83,11 @@ def count(only: str | None) -> dict[str, dict[str, list[str]]]:
     from streamlit.components.v2 import manifest_scanner
     from streamlit.logger import set_log_level
 
-    from core.catalogue import BRANCHES
-
     set_log_level("error")
     manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
     found: dict[str, dict[str, list[str]]] = {}
     for page, section, query in views(only):
-        branch = _BRANCH if page in BRANCHES else ()
-        labels = [label for label in at_sight(opened(page, query).main) if label not in branch]
+        labels = list(at_sight(opened(page, query).main))
         found.setdefault(page, {})[section] = labels
         print(f"{len(labels):3}  {page}?{urlencode(query)}  {', '.join(labels)[:400]}", file=sys.stderr, flush=True)
     return found

@@ -22,7 +22,7 @@ INSTEAD: dict[str, str] = {
     r"(?:the model's|its (?:best|first|top)|the model) guess(?:es)?\b": "prediction",
     r"(?:hide|hides|hidden|hiding) (?:a |the |some |more |these |its )?(?:words?|tokens?|places?)\b": "mask",
     r"(?:words?|tokens?) (?:is |are |were )?hidden\b": "masked tokens",
-    r"(?<!asks for )damage(?:d)?\b|damaging\b": "corrupt, corruption",
+    r"(?<!asks for )damage(?:d)?\b(?!=)|damaging\b": "corrupt, corruption",
     r"mend(?:s|ed|ing)?\b|set right\b": "reconstruct, denoise",
     r"(?:one|a|your|two|this) beginnings?\b": "prompt, prefix",
     r"(?:the beginning|a text) is (?:written|gone) on\b|writes? on\b|writing on\b": "generate, continue",

@@ -151,27 +151,36 @@ _ONE_COLUMN = 6
 
 
 def settings_menu(state: PageState, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
-    """Draw a section's settings, which most visitors leave alone, in one closed menu; return their values by name.
-
-    Its label counts those that differ from their defaults, as their widgets stand in this run.
-    """
-    bounded = [control.within_limits() for control in controls]
-    changed = sum(control.standing(state, control.slot(tag)) != control.default for control in bounded)
-    values: dict[str, Any] = {}
-    with settings_popover(state, changed):
-        count = 2 if len(bounded) > _ONE_COLUMN else 1
-        rows = -(-len(bounded) // count)
-        for number, column in enumerate(st.columns(count)):
-            with column:
-                part = bounded[number * rows : (number + 1) * rows]
-                values |= {control.name: control.draw(state, tag=tag) for control in part}
-    return values
+    """Draw a section's settings, which most visitors leave alone, in one closed menu; return their values by name."""
+    with settings_popover(state, differing(state, *controls, tag=tag)):
+        return draw_settings(state, *controls, tag=tag)
 
 
 def settings_popover(state: PageState, changed: int) -> DeltaGenerator:
     """The closed menu of a section's settings; ``changed`` of them differ from their defaults."""
     label = f"Settings ({changed} changed)" if changed else "Settings"
     return st.popover(label, icon=":material/tune:", key=state.key("settings"))
+
+
+def differing(state: PageState, *controls: Control[Any], tag: str = "") -> int:
+    """How many of ``controls`` differ from their defaults, as they stand in this run, also before it draws them.
+
+    A default that the app derives is one, and so is what the installation's limits leave of one.
+    """
+    bounded = [control.within_limits() for control in controls]
+    return sum(control.standing(state, control.slot(tag)) != control.default for control in bounded)
+
+
+def draw_settings(state: PageState, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
+    """Draw ``controls`` in one column, or many in two; return their values by name."""
+    values: dict[str, Any] = {}
+    count = 2 if len(controls) > _ONE_COLUMN else 1
+    rows = -(-len(controls) // count)
+    for number, column in enumerate(st.columns(count)):
+        with column:
+            part = controls[number * rows : (number + 1) * rows]
+            values |= {control.name: control.draw(state, tag=tag) for control in part}
+    return values
 
 
 def _quoted(raw: Value) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_models_words_and_heads_travel_in_the_link(checkpoint_dir: Path) -> None
     assert not at.warning
     assert "**What “cat” attends to**" in shown(at)
     heads = {box.key: box.value for box in at.selectbox if box.label in ("Layer", "Head")}
+    # three models, and each number of a head that is not the strongest one's
+    assert re.search(r"Settings \([3-7] changed\)", str([menu.proto.popover.label for menu in at.get("popover")]))
     assert [value for key, value in heads.items() if "bert" in str(key)] == [2, 1]
     assert [value for key, value in heads.items() if "t5" in str(key)] == [1, 2]
     widget(at.selectbox, "Encoder").set_value("minilm").run()

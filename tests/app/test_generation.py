@@ -77,13 +77,19 @@ def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
     assert cards(first)[1] != cards(other)[1]
 
 
+def menus(at: AppTest) -> list[str]:
+    """The labels of the closed menus but that of the table."""
+    return [label for block in at.get("popover") if (label := block.proto.popover.label) != "As a table"]
+
+
 def remove(at: AppTest, number: int) -> AppTest:
-    return next(b for b in at.button if b.label.startswith(f"{number} · ")).click().run()
+    return next(b for b in at.button if str(b.key).endswith(f".card.{number - 1}.remove")).click().run()
 
 
 def test_strategies_are_changed_added_removed_and_linked() -> None:
     at = opened()
     box(at, "Strategy 2").set_value("min_p").run()
+    assert menus(at)[1:] == ["Greedy", "Min-p, m = 0.1", "Top-p, p = 0.9, T = 0.7", "Beam search, B = 4"]
     assert at.query_params["rules"] in (
         "greedy,min_p-0.1,top_p-0.9-0.7,beam-4",
         ["greedy,min_p-0.1,top_p-0.9-0.7,beam-4"],
@@ -97,7 +103,7 @@ def test_strategies_are_changed_added_removed_and_linked() -> None:
         kept.pop(number - 1)
     assert [b.value for b in at.selectbox if b.label.startswith("Strategy ")] == kept == ["greedy", "sample"]
     assert remove(at, 1).query_params["rules"] == "sample-0.7"
-    assert next(block for block in at.get("popover") if block.proto.popover.label == "Remove").proto.popover.disabled
+    assert next(b for b in at.button if b.label == "Remove").disabled
     again = opened(rules="min_p-0.1,typical-0.5-2", colour="entropy")
     assert [b.value for b in again.selectbox if b.label.startswith("Strategy ")] == ["min_p", "typical"]
     assert not again.warning
@@ -144,7 +150,11 @@ def test_settings_change_the_texts() -> None:
     banned = opened(rules="greedy", length="60", norepeat="2")
     assert "repeated 2-grams 0%" in shown(banned)
     assert "repeated 2-grams 0%" not in shown(free)
-    assert "Settings (1 changed)" in [p.popover.label for p in protos(banned, "popover")] or not banned.exception
+    assert menus(banned)[0] == "Settings (2 changed)"
+    step = opened(tab="step", first="top_k-40", along="2", rule="top_p")
+    assert menus(step)[0] == "Settings (2 changed)"
+    step.selectbox(key="generation.1.along").set_value(0).run()
+    assert menus(step)[0] == "Settings (1 changed)"
 
 
 @pytest.mark.parametrize("spec", WRITERS, ids=lambda spec: spec.slug)

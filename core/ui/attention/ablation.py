@@ -191,11 +191,11 @@ def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> 
         button(f"Largest effect: {_code(most)[1:]}", "most", [most])
         if idle.sharpness is not None:
             button(f"Sharp, little effect: {_code(idle.head)[1:]}", "idle", [idle.head])
-        with st.popover("A whole layer"):
+        with st.popover("Many heads"):
+            help = view.words.part("All others")
+            button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
             for layer in sorted({head.layer for head in heads}):
                 button(f"Layer {layer + 1}", f"layer.{layer}", [head for head in heads if head.layer == layer])
-        help = view.words.part("All others")
-        button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
         button("Ablate none", "none", [], disabled=not ablated)
 
 

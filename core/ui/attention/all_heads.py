@@ -24,7 +24,7 @@ from core.ui.heads.panel import KINDS
 from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Unset, Words
+from core.ui.param import Choice, Unset, Words, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import Link, TextTable, text_table
 
@@ -85,14 +85,15 @@ def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = SCORE.draw(state)
         least = LEAST.with_(help=f"Score: {meaning(score)}").draw(state)
-        branch, kind = (
-            menu.with_(options={slug: name for slug, name in menu.options.items() if slug in there}).draw(state)
+        menus = (
+            menu.with_(options={slug: name for slug, name in menu.options.items() if slug in there})
             for menu, there in (
                 (BRANCH, {ANY, *(row.branch for row in every)}),
                 (KIND, {ANY, *(row.attention for row in every)}),
             )
         )
-        slugs = MODELS.with_(options={row.slug: row.name for row in every}).draw(state)
+        values = settings_menu(state, *menus, MODELS.with_(options={row.slug: row.name for row in every}))
+    branch, kind, slugs = (values[control.name] for control in (BRANCH, KIND, MODELS))
     fits = select_rows(
         every,
         score,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
@@ -39,16 +39,14 @@ from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.chips import token_chips
 from core.ui.glossary import terms
-from core.ui.heads.text import TASK, WINDOW, draw_task, part_numbers
+from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.notices import sentences, warning
 from core.ui.page import accent, base_path, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Integer, Text
+from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, settings_popover
 from core.ui.section import Section, View
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
     from core.ui.links import PageState
 
 WORD = "it"
@@ -89,6 +87,33 @@ class _Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class _Menus:
+    """The menus of one column: its model, and the layer and head of that."""
+
+    title: str
+    candidates: Mapping[str, CheckpointSpec]
+    spec: CheckpointSpec
+    """The model that stands in the menu."""
+    usual: str
+    heads: list[tuple[Integer, str, int]] = field(default_factory=list)
+    """Menus of layer and head with their slots and values, where the model could be run."""
+
+    def draw(self, state: PageState) -> None:
+        """Draw them."""
+        names = {slug: spec.name for slug, spec in self.candidates.items()}
+        st.selectbox(
+            self.title,
+            list(names),
+            index=list(names).index(self.spec.slug),
+            key=state.key(f"beside.model.{self.title}"),
+            format_func=names.__getitem__,
+        )
+        with st.container(horizontal=True):
+            for menu, slot, value in self.heads:
+                menu.widget(state, slot, value)
+
+
+@dataclass(frozen=True, slots=True)
 class _Shown:
     """One model's column; layer and head from 0."""
 
@@ -105,24 +130,26 @@ def beside(view: View) -> None:
     specs = models().values()
     by_side = {name: [spec for spec in specs if spec.family.side == side] for name, side in SIDES.items()}
     sides = {name: candidates for name, candidates in by_side.items() if candidates}
-    columns = st.columns(len(sides), gap="medium")
     with top:
-        text, role, task = SENTENCE.draw(state), _role(view), None
+        text, role = SENTENCE.draw(state), _role(view)
     heads = [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]  # as a link has them: from 1, and 0 for the strongest
-    chosen = _models(sides, columns, heads, state)
-    with top:
-        for spec in chosen:
-            if spec.offers("rewrites"):
-                with st.popover("Task"):
-                    task = draw_task(spec, state)
+    menus = _models(sides, heads, state)
+    tasks = [TASK.with_(options=task_names(menu.spec)) for menu in menus if menu.spec.offers("rewrites")]
+    task = tasks[0].standing(state) if tasks else None
     with chips:
         text = _part(text, view)
         words = tuple(word.text for word in words_of(text))
         sentence = _Sentence(text, words, _word(words, view), role, task)
     shown = []
-    for number, (spec, column) in enumerate(zip(chosen, columns, strict=True)):
+    for number, (menu, column) in enumerate(zip(menus, st.columns(len(menus), gap="medium"), strict=True)):
         with column, sentences():
-            shown.append(_model(spec, number, sentence, heads, view))
+            shown.append(_model(menu, number, sentence, heads, view))
+    changed = sum(menu.spec.slug != menu.usual for menu in menus) + sum(map(bool, heads))
+    with top, settings_popover(state, changed + differing(state, *tasks)):
+        for menu, column in zip(menus, st.columns(len(menus)), strict=True):
+            with column:
+                menu.draw(state)
+        draw_settings(state, *tasks)
     state.set(at=tuple(heads) if any(heads) else ())
     if not shown:
         return
@@ -139,34 +166,24 @@ def beside(view: View) -> None:
             break
 
 
-def _models(
-    sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], heads: list[int], state: PageState
-) -> list[CheckpointSpec]:
-    """Draw a menu in each column; another model starts with its default head."""
+def _models(sides: dict[str, list[CheckpointSpec]], heads: list[int], state: PageState) -> list[_Menus]:
+    """The model of each column, as its menu stands; another model starts with its default head."""
     linked = state.words(MODELS.name) or ()
-    chosen: list[CheckpointSpec] = []
-    usual: list[str] = []
-    for number, ((title, candidates), column) in enumerate(zip(sides.items(), columns, strict=True)):
-        names = {spec.slug: spec.name for spec in candidates}
-        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), candidates[0].slug)
-        before = next((slug for slug in linked if slug in names), first)
-        slug = column.selectbox(
-            title,
-            list(names),
-            index=list(names).index(before),
-            key=state.key(f"beside.model.{title}"),
-            format_func=names.__getitem__,
-        )
+    menus = []
+    for number, (title, candidates) in enumerate(sides.items()):
+        by_slug = {spec.slug: spec for spec in candidates}
+        usual = next((slug for slug in checkpoints.first("attention-beside") if slug in by_slug), candidates[0].slug)
+        before = next((slug for slug in linked if slug in by_slug), usual)
+        slug = st.session_state.get(state.key(f"beside.model.{title}"), before)
         if slug != before:
             heads[2 * number : 2 * number + 2] = [0, 0]
-        chosen.append(next(spec for spec in candidates if spec.slug == slug))
-        usual.append(first)
+        menus.append(_Menus(title, by_slug, by_slug[slug], usual))
     offered = {spec.slug for candidates in sides.values() for spec in candidates}
     if unknown := [slug for slug in linked if slug not in offered]:
         warning(f"The link names the model “{unknown[0][:40]}”, which is not here.", icon=":material/link_off:")
-    slugs = [spec.slug for spec in chosen]
-    state.set(beside=None if slugs == usual else tuple(slugs))
-    return chosen
+    slugs = [menu.spec.slug for menu in menus]
+    state.set(beside=None if slugs == [menu.usual for menu in menus] else tuple(slugs))
+    return menus
 
 
 def _part(text: str, view: View) -> str:
@@ -213,20 +230,19 @@ def _word(words: Sequence[str], view: View) -> int:
     return word
 
 
-def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[int], view: View) -> _Shown:
-    """Draw a column: the head's menus (which change ``heads``), and its map with the selected word's row framed."""
-    state, text, role = view.state, sentence.text, sentence.role
+def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], view: View) -> _Shown:
+    """Draw a column's map with the selected word's row framed; its menus' values change ``heads``."""
+    state, spec, text, role = view.state, menus.spec, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
     read = session.computed("running-the-model", word_attention, spec.slug, text, task)
     attention_map, best = read.attention_map, strongest(read, role)
     usual = best or strongest(read, "previous") or (0, 0)
-    picture = st.container()
-    with st.container(horizontal=True):
-        for side, size in enumerate((attention_map.layers, attention_map.heads)):
-            at, menu = 2 * number + side, _MENUS[side].with_(high=size)
-            first = heads[at] if 1 <= heads[at] <= size else usual[side] + 1
-            value = menu.widget(state, f"beside.{menu.name}.{spec.slug}.{role}", first)
-            heads[at] = 0 if value == usual[side] + 1 else value
+    for side, size in enumerate((attention_map.layers, attention_map.heads)):
+        at, menu = 2 * number + side, _MENUS[side].with_(high=size)
+        slot = f"beside.{menu.name}.{spec.slug}.{role}"
+        value = st.session_state.get(state.key(slot), heads[at] if 1 <= heads[at] <= size else usual[side] + 1)
+        menus.heads.append((menu, slot, value))
+        heads[at] = 0 if value == usual[side] + 1 else value
     layer, head = ((heads[2 * number + side] or usual[side] + 1) - 1 for side in (0, 1))
     title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
     figure = figures.attention_map(attention_map, layer, head, theme=theme())
@@ -237,15 +253,15 @@ def _model(spec: CheckpointSpec, number: int, sentence: _Sentence, heads: list[i
         yaxis={"title": None},
         shapes=[level(sentence.word + edge, color=accent(spec.branch), width=2) for edge in (-0.5, 0.5)],
     )
-    with picture:
-        Panel(
-            f"beside-{number}",
-            f"{title}, in words",
-            figure,
-            f"{title}. " + view.words.part("Alt: map", words=len(attention_map.key_tokens)),
-            partial(head_table, attention_map, layer, head),
-            file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
-        ).draw(state)
+    st.markdown(f"**{plain(menus.title)}: {plain(title)}**")
+    Panel(
+        f"beside-{number}",
+        f"{title}, in words",
+        figure,
+        f"{title}. " + view.words.part("Alt: map", words=len(attention_map.key_tokens)),
+        partial(head_table, attention_map, layer, head),
+        file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
+    ).draw(state)
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if len(spec.family.streams) > 1:
         wanted |= {"map": "encoder", "task": task}

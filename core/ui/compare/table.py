@@ -16,7 +16,7 @@ from core.ui.glossary import Linker
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, plain
-from core.ui.param import Carried, Choice, Text, Toggle, Words
+from core.ui.param import Carried, Choice, Text, Toggle, Words, differing, settings_popover
 from core.ui.section import Section, View
 from core.ui.text_table import text_table
 
@@ -55,7 +55,7 @@ SHOWN = Words(
 )
 PINS = Words(
     name="pins",
-    label="Side by side",
+    label="Pinned systems",
     options={},
     most=4,
     style="menu",
@@ -72,9 +72,11 @@ def systems_table(view: View) -> None:
         anywhere = _search(view, ANY)
         branch = BRANCH.draw(state)
         column = SORT.draw(state)
-        descending = ORDER.draw(state)
-        wanted = _filters(view, rows, anywhere, "" if branch == "all" else branch)
-        with st.popover("Columns", icon=":material/view_column:", width="content"):
+        years = st.session_state.get(state.key("years"), _linked_years(state, rows))
+        changed = differing(state, ORDER, SHOWN, LIVE, *WITHIN.values()) + (years != _all_years(rows))
+        with settings_popover(state, changed):
+            descending = ORDER.draw(state)
+            wanted = _filters(view, rows, anywhere, "" if branch == "all" else branch)
             columns = ["name", *SHOWN.draw(state)]
     matching = ordered(chosen(rows, wanted), "" if column == "age" else column, reverse=descending)
     by_slug = {row.system.slug: row for row in rows}
@@ -105,27 +107,35 @@ def _search(view: View, param: Text) -> str:
 def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -> Filter:
     """Draw the filters: years, what runs here, and a search in each column."""
     state = view.state
-    active = sum(bool(param.value(state).strip()) for param in WITHIN.values())
-    active += sum(state.values.get(name) is not None for name in ("from", "to", "live"))
-    with st.popover(f"Filters ({active})" if active else "Filters", icon=":material/filter_alt:", width="content"):
-        first, last = _years(state, rows)
-        live = LIVE.draw(state)
-        view.note("Columns")
-        columns = st.columns(2)
-        within = {}
-        for at, param in enumerate(WITHIN.values()):
-            with columns[at % 2]:
-                within[param.name] = _search(view, param)
+    first, last = _years(state, rows)
+    live = LIVE.draw(state)
+    view.note("Columns")
+    columns = st.columns(2)
+    within = {}
+    for at, param in enumerate(WITHIN.values()):
+        with columns[at % 2]:
+            within[param.name] = _search(view, param)
     within = {name: words for name, words in within.items() if words}
     return Filter(anywhere, within, branch, first, last, None if live == "all" else live == "yes")
 
 
-def _years(state: PageState, rows: Sequence[SheetRow]) -> tuple[int | None, int | None]:
-    """The first and the last year; None for the bound of all systems."""
-    low, high = min(row.system.year for row in rows), max(row.system.year for row in rows)
+def _all_years(rows: Sequence[SheetRow]) -> tuple[int, int]:
+    """The first and the last year of all systems."""
+    return min(row.system.year for row in rows), max(row.system.year for row in rows)
+
+
+def _linked_years(state: PageState, rows: Sequence[SheetRow]) -> tuple[int, int]:
+    """The years that the link or the visitor set, in their order and within all."""
+    low, high = _all_years(rows)
     ends = (FROM.value(state) or low, TO.value(state) or high)
     begin, end = sorted(min(max(cast(int, year), low), high) for year in ends)
-    first, last = st.slider("Years", low, high, (begin, end), key=state.key("years"))
+    return begin, end
+
+
+def _years(state: PageState, rows: Sequence[SheetRow]) -> tuple[int | None, int | None]:
+    """The first and the last year; None for the bound of all systems."""
+    low, high = _all_years(rows)
+    first, last = st.slider("Years", low, high, _linked_years(state, rows), key=state.key("years"))
     years = first if first > low else None, last if last < high else None
     state.set(**{"from": years[0], "to": years[1]})
     return years
@@ -134,7 +144,7 @@ def _years(state: PageState, rows: Sequence[SheetRow]) -> tuple[int | None, int 
 def _side_by_side(view: View, pinned: Sequence[SheetRow], columns: Sequence[str]) -> None:
     *first, last = (row.system.name for row in pinned)
     names = f"{', '.join(first)} and {last}"
-    st.subheader(plain(f"Side by side: {names}"), anchor=False)
+    st.subheader(plain(names), anchor=False)
     with st.container(horizontal=True, gap=None):
         for more in view.words.front["more"]:
             page_link(more["page"], more["label"], more["query"], icon=":material/arrow_forward:", width="content")

@@ -48,9 +48,8 @@ def hashing_demo(view: DemoView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rounds = ROUNDS.draw(state)
         hashed = tuple(layer + 1 for layer in layers)
-        layer = view.control(LAYER, options=hashed, default=hashed[-1])
-        head = view.control(HEAD, high=heads)
-        seed = view.control(SEED)
+        menu = LAYER.with_(options=hashed, default=hashed[-1])
+        layer, head, seed = view.settings(menu, HEAD.with_(high=heads), SEED).values()
     ids = view.computed("", buckets.prepare, text, buckets.LEAST)
     hashing = view.computed("hashing", buckets.compute_buckets, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")

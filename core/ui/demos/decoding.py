@@ -10,7 +10,7 @@ import streamlit as st
 from core.content import content
 from core.language.types import Decoding
 from core.ui.links import PageState
-from core.ui.param import Choice, Integer, Real, Seed
+from core.ui.param import Choice, Integer, Real, Seed, differing
 from core.ui.section import View
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
@@ -59,6 +59,13 @@ def decoding_of(state: PageState, length: Integer = LENGTH) -> Decoding:
         max_new_tokens=length.value(state),
         seed=SEED.value(state),
     )
+
+
+def decoding_changed(state: PageState, length: Integer = LENGTH) -> int:
+    """How many of the controls that are drawn differ from their defaults."""
+    own = {"sample": (TEMPERATURE, TOP_K, TOP_P), "beam": (BEAMS,)}.get(STRATEGY.standing(state), ())
+    changed = differing(state, STRATEGY, *own) + differing(state, length, tag=str(length.default))
+    return changed + (differing(state, SEED, tag="decoding") if TEMPERATURE in own else 0)
 
 
 def effective(decoding: Decoding) -> Decoding:

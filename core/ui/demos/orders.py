@@ -100,7 +100,7 @@ def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
             help=view.words.front["help"][WORDS.name],
         )
     )
-    with st.container(horizontal=True):
+    with st.popover("Orders"):
         st.button("Left to right", key=state.key("orders.forward"), on_click=put, args=(now,))
         st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))
         st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
@@ -17,7 +18,19 @@ from core.language.types import Decoding
 from core.links import parameters as link
 from core.ui.demos.demo import every_sample, task_samples
 from core.ui.links import PageState, instead
-from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text, Unset, settings_menu
+from core.ui.param import (
+    Carried,
+    Choice,
+    Integer,
+    Model,
+    Real,
+    Seed,
+    Text,
+    Unset,
+    differing,
+    draw_settings,
+    settings_popover,
+)
 from core.ui.picker import no_models
 from core.ui.section import View
 
@@ -58,6 +71,8 @@ class Setup:
     text: str
     task: str | None
     """The task of an encoder-decoder; None for a decoder."""
+    menu: DeltaGenerator
+    """The menu of settings, for those of a section."""
     common: Decoding
     """Length, seed, penalties and stop strings, without a strategy."""
 
@@ -92,21 +107,22 @@ def no_model() -> bool:
     return missing
 
 
-def setup(view: View, *, length: bool = True) -> Setup:
+def setup(view: View, *, length: bool = True, also: int = 0) -> Setup:
     """Draw the controls that all sections share.
 
     Args:
         length: whether the section uses the settings' number of tokens.
+        also: settings of the section that differ from their defaults.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         container = st.container(width="stretch")
         spec = MODEL.offered()[MODEL.here().draw(state)]
         task, sample = _task(spec, state)
-        common = _settings(state, length)
+        menu, common = _settings(state, length, also)
     with container:
         text = _text(state, sample, task)
-    return Setup(view, spec, text, task, common)
+    return Setup(view, spec, text, task, menu, common)
 
 
 def number_box(number: Number, value: float, key: str) -> float:
@@ -141,11 +157,13 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
     return TEXT.with_(label=label, default=sample, sentence=sentence).draw(state)
 
 
-def _settings(state: PageState, length: bool) -> Decoding:
-    """Draw the popover of settings; return them as a decoding without a strategy."""
-    lengths = (LENGTH,) if length else ()
-    values = settings_menu(state, *lengths, SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP)
-    return Decoding(
+def _settings(state: PageState, length: bool, also: int) -> tuple[DeltaGenerator, Decoding]:
+    """Draw the menu of settings; return it, and them as a decoding without a strategy."""
+    controls = (*((LENGTH,) if length else ()), SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP)
+    menu = settings_popover(state, differing(state, *controls) + also)
+    with menu:
+        values = draw_settings(state, *controls)
+    return menu, Decoding(
         max_new_tokens=values.get(LENGTH.name, LENGTH.value(state)),
         seed=values[SEED.name],
         penalty=values[PENALTY.name],

@@ -50,17 +50,18 @@ def strategies(view: View) -> None:
         bits_legend(color)
         menu = st.container(horizontal=True, width="content")
         button = st.empty()
-    placeholders, shown, numbers = [], [], []
+    shown = [_standing(state, card, number) for number, card in enumerate(cards)]
+    placeholders, numbers = [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
         for number in range(first, min(first + 2, len(cards))):
             with columns[number - first].container(border=True, height="stretch"):
-                shown.append(_controls(state, cards, number))
+                _controls(state, cards, shown, number)
                 placeholders.append(st.empty())
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == DEFAULTS else tuple(write(card) for card in shown))
     with menu:
-        _change_menu(state, shown)
+        _add(state, shown)
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
@@ -89,8 +90,8 @@ def strategies(view: View) -> None:
     view.how_it_works(notes=["Sources"])
 
 
-def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
-    """Draw buttons that add or remove a strategy."""
+def _add(state: PageState, cards: Sequence[Card]) -> None:
+    """Draw the button that adds a strategy."""
     words, used = [write(card) for card in cards], {card.kind for card in cards}
     added = write(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
     st.button(
@@ -102,18 +103,6 @@ def _change_menu(state: PageState, cards: Sequence[Card]) -> None:
         args=(state, [*words, added]),
         help=f"Add a strategy, up to {MOST}",
     )
-    along = state.number("along", 1)
-    with st.popover("Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy"):
-        for number, card in enumerate(cards, 1):
-            # the section of one step stays at the text that it showed
-            shown = along - 1 if along > number else min(along, len(cards) - 1)
-            st.button(
-                f"{number} · {card.name}",
-                key=state.key(f"card.{number}.remove"),
-                width="stretch",
-                on_click=_use,
-                args=(state, [*words[: number - 1], *words[number:]], shown),
-            )
 
 
 def _use(state: PageState, words: Sequence[str], along: int | None = None) -> None:
@@ -123,26 +112,44 @@ def _use(state: PageState, words: Sequence[str], along: int | None = None) -> No
     take_up(state.page, {**state.values, RULES.name: tuple(words)}, state.memory)
 
 
-def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
-    """Draw the menu and the numbers of one card; another strategy starts with its defaults."""
-    card = cards[number]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind: Any = st.selectbox(
+def _standing(state: PageState, card: Card, number: int) -> Card:
+    """A card as its boxes stand, also before they are drawn; another strategy starts with its defaults."""
+
+    def stands(name: str, value: Any) -> Any:
+        return st.session_state.get(state.key(f"card.{number}.{name}"), value)
+
+    if (kind := stands("kind", card.kind)) != card.kind:
+        card = new_card(kind)
+    return Card(kind, float(stands(kind, card.value)), float(stands(f"{kind}.temperature", card.temperature)))
+
+
+def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], number: int) -> None:
+    """Draw a menu named after the card, with its strategy, its numbers and a button that removes it."""
+    card, key = shown[number], state.key(f"card.{number}")
+    with st.popover(card.name, key=key):
+        st.selectbox(
             f"Strategy {number + 1}",
             list(NAMES),
             index=list(NAMES).index(card.kind),
             format_func=NAMES.__getitem__,
-            key=state.key(f"card.{number}.kind"),
-            width=154,
+            key=f"{key}.kind",
         )
-        if kind != card.kind:
-            card = new_card(kind)
-        value, temperature = card.value, card.temperature
-        if kind in NUMBERS:
-            value = number_box(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
-        if kind in TRUNCATIONS:
-            temperature = number_box(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
-    return Card(kind, value, temperature)
+        with st.container(horizontal=True):
+            if card.kind in NUMBERS:
+                number_box(NUMBERS[card.kind], card.value, f"{key}.{card.kind}")
+            if card.kind in TRUNCATIONS:
+                number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
+        words, along = [write(other) for other in shown], state.number("along", 1)
+        # the section of one step stays at the text that it showed
+        along = along - 1 if along > number + 1 else min(along, len(shown) - 1)
+        st.button(
+            "Remove",
+            icon=":material/remove:",
+            key=f"{key}.remove",
+            disabled=len(shown) < 2,
+            on_click=_use,
+            args=(state, [*words[:number], *words[number + 1 :]], along),
+        )
 
 
 def _ended(view: View, steps: Sequence[GenerationStep], name: str) -> str:

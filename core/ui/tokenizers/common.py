@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core import checkpoints, session
@@ -21,13 +23,21 @@ SHOWN = Words(name="shown", label="Shown", options={})
 
 
 def choose_shown(state: PageState, opening: str = "tokenizers") -> tuple[TokenizerInfo, ...]:
-    """The tokenizers to show, at least one, in the page's order; by default those of ``checkpoints.first(opening)``."""
-    by_slug = {info.slug: info for info in known()}
-    names = {slug: label(info) for slug, info in by_slug.items()}
-    default = tuple(slug for slug in by_slug if slug in checkpoints.first(opening)) or tuple(by_slug)[:1]
+    """Draw the menu of the tokenizers to show, at least one; return them in the page's order."""
     with st.popover("Tokenizers", icon=":material/tune:"):
-        chosen = SHOWN.with_(options=names, default=default).draw(state)
-    return tuple(by_slug[slug] for slug in chosen)
+        return infos(offered(opening).draw(state))
+
+
+def offered(opening: str = "tokenizers") -> Words:
+    """The choice of tokenizers; by default those of ``checkpoints.first(opening)``."""
+    names = {info.slug: label(info) for info in known()}
+    default = tuple(slug for slug in names if slug in checkpoints.first(opening)) or tuple(names)[:1]
+    return SHOWN.with_(label="Tokenizers", options=names, default=default)
+
+
+def infos(slugs: Sequence[str]) -> tuple[TokenizerInfo, ...]:
+    """The tokenizers of a choice."""
+    return tuple(info for info in known() if info.slug in slugs)
 
 
 def choose_one(state: PageState, param: Choice, offered: list[TokenizerInfo]) -> TokenizerInfo:

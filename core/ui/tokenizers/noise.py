@@ -17,10 +17,10 @@ from core.ui.formulas import cited
 from core.ui.glossary import terms
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Integer, Seed
+from core.ui.param import Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
-from core.ui.tokenizers.common import SHOWN, TEXT, choose_shown, citation, label, tokenized
+from core.ui.tokenizers.common import SHOWN, TEXT, citation, infos, label, offered, tokenized
 from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 
 KINDS: dict[str, str] = {
@@ -47,7 +47,8 @@ def noise(view: View) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)
-        shown = choose_shown(state)
+        values = settings_menu(state, offered(), SEED.box)
+    shown = infos(values[SHOWN.name])
     text = whole(text, _MOST)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = cast(Noise, NOISE.draw(state))
@@ -57,7 +58,7 @@ def noise(view: View) -> None:
             rate = RATE.with_(default=round(100 * usual)).draw(state, tag=kind) / 100
         else:
             state.set(rate=None)
-        seed = SEED.draw(state)
+        seed = SEED.button(state)
     # Everything may be dropped: a space is what is left to tokenize.
     noised = noisy(text, kind, rate, seed) or " "
     pairs = tuple(

@@ -1,4 +1,4 @@
-"""Side by side: one text under several tokenizers, with what each of them loses."""
+"""Tokenizers compared: one text under several tokenizers, with what each of them loses."""
 
 from __future__ import annotations
 

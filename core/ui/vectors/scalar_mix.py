@@ -16,7 +16,7 @@ from core.ui.glossary import terms
 from core.ui.links import PageState, instead
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Real, Toggle
+from core.ui.param import Carried, Real, Toggle, differing, settings_popover
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
@@ -42,15 +42,16 @@ def scalar_mix(view: View) -> None:
         spec = model_of(state)
         word = word_box(state)
         _presets(view, spec)
-        with st.popover("Sentences"):
-            text = text_for(state).draw(state)
+        box = text_for(state)
+        menu = settings_popover(state, differing(state, GAMMA, NORM, box) + _moved(spec, state))
+    with menu:
+        sliders = st.container()
+        text = box.draw(state)
     vectors = word_vectors(spec, word, text)
-    left, right = st.columns([1.4, 1], gap="large")
-    with right:
+    with sliders:
         raw = _sliders(spec, vectors.own.layers, state)
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
-    with left:
-        _points(view, spec, vectors, raw, gamma, norm)
+    _points(view, spec, vectors, raw, gamma, norm)
     view.try_and_notice()
     st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
     _learned(view, spec)
@@ -59,6 +60,12 @@ def scalar_mix(view: View) -> None:
 
 def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:
     return [state.key(f"weight.{spec.slug}.{layer}") for layer in range(layers + 1)]
+
+
+def _moved(spec: CheckpointSpec, state: PageState) -> int:
+    """How many weights are not 0, also before their sliders are drawn."""
+    known = [value for key, value in st.session_state.items() if str(key).startswith(state.key(f"weight.{spec.slug}."))]
+    return sum(map(bool, known or [value - 10 * REACH for value in state.integers(WEIGHTS.name)]))
 
 
 def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float, ...]:
