@@ -10,6 +10,10 @@ run, in constant time. The oldest generation is collected when Python finds that
 every twenty-fifth run: a finished page may be part of a cycle that holds arrays, whose bytes Python does not count.
 glibc retains the freed memory in fragments, a tenth of the server's memory and growing, so ``malloc_trim`` follows.
 
+Each thread would get a heap of its own from glibc, and fragments in each: with two heaps for all, a class of eight
+without a pause took 963 MB instead of 1,060, and 1.05 times the start instead of 1.14 were left when it had gone; an
+act cost the processor no more (95 and 100 ms).
+
 A finished result is sent by another thread than the one that runs the rest of the page. Each switch between them may
 wait for the whole switch interval, 5 ms by default.
 """
@@ -27,6 +31,10 @@ _FULL_COLLECTION_EVERY = 25
 """Number of runs after which the oldest generation is collected, too, and free memory is returned."""
 _SWITCH_INTERVAL = 5e-4
 """Seconds after which a running thread yields to another."""
+_ARENAS = 2
+"""Heaps of glibc's allocator that all threads share."""
+_M_ARENA_MAX = -8
+"""The number of this setting in glibc's ``malloc.h``."""
 
 _lock = Lock()
 _module_count = 0
@@ -51,6 +59,12 @@ def settle() -> None:
             collect_all()
     finally:
         _lock.release()
+
+
+def share_heaps() -> None:
+    """Let all threads share few heaps, where the C library has such a setting; before many threads have one."""
+    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
+        set_option(_M_ARENA_MAX, _ARENAS)
 
 
 def collect_all() -> None:
