@@ -28,6 +28,7 @@ GROUPS = {
         "transformer": ":material/hub:",
         "attention": ":material/grid_on:",
         "objectives": ":material/quiz:",
+        "fine-tuning": ":material/tune:",
         "tokenizers": ":material/content_cut:",
         "generation": ":material/edit:",
         "vectors": ":material/scatter_plot:",
@@ -116,8 +117,10 @@ def check_settings() -> None:
 if __name__ == "__main__":
     show()
 else:
+    from core import interpreter
     from core.ui import server
 
+    interpreter.share_heaps()
     server.leave_texts_out_of_logs()
     app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()

@@ -35,6 +35,7 @@ _KINDS = {
     "JSON": ("json", "application/json"),
     "Markdown": ("md", "text/markdown"),
     "NPZ": ("npz", "application/octet-stream"),
+    "safetensors": ("safetensors", "application/octet-stream"),
     "SVG": ("svg", "image/svg+xml"),
 }
 """The suffix and the MIME type of each kind of file."""

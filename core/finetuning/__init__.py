@@ -1,0 +1,11 @@
+"""Fine-tuning of live models on labeled texts: the texts (`examples`) and the training (`train`)."""
+
+from __future__ import annotations
+
+from core.checkpoints.spec import CheckpointSpec
+
+
+def trainable(spec: CheckpointSpec) -> bool:
+    """Whether the model has one state for a text: encoders and decoders that run a text in one pass."""
+    one_pass = not any(spec.offers(trait) for trait in ("two streams", "memory", "hashing", "classifies texts"))
+    return one_pass and (spec.offers("predicts masked tokens") or spec.offers("continues"))

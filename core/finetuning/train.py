@@ -1,0 +1,290 @@
+r"""Fine-tuning of a small model on a few labeled texts, epoch by epoch.
+
+A linear head on the backbone's state of a text gives the probabilities of the K classes,
+
+.. math:: p(y \mid x) = \mathrm{softmax}(V h(x) + c)_y, \qquad L = -\frac1n \sum_i \ln p(y_i \mid x_i),
+
+with :math:`h` at the first token, [CLS] (BERT, arXiv 1810.04805, section 4), the mean over all tokens, or at the last
+token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). Besides the head are
+trained: nothing, adapters, low-rank updates (LoRA), the highest layer, or everything:
+
+.. math::
+
+    \text{adapter after each layer: } h' = h + W_{up}\, \mathrm{gelu}(W_{down} h), \qquad
+    \text{LoRA in each matrix: } y = W x + B A x.
+
+:math:`W_{up}` and :math:`B` start at zero, so training starts from the pretrained model (adapters: Houlsby et al.,
+arXiv 1902.00751, who put two in a layer; LoRA: Hu et al., arXiv 2106.09685). All visitors share the loaded model; a
+copy is trained. Dropout is off: so few steps gain nothing from it, and the same seed gives the same run.
+
+Shapes: n texts, q tokens, d hidden size, K classes.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import OutOfRange
+from core.finetuning.examples import LabeledSet
+from core.language.tokens import check_length
+from core.turns import turns
+
+Trained = Literal["head", "adapters", "lora", "top", "all"]
+Pooling = Literal["first", "mean", "last"]
+BATCH = 16
+HEAD_RATE = 5e-3
+"""Learning rate of the head, which starts at zero and has few parameters."""
+WEIGHT_DECAY = 0.01
+RANK, BOTTLENECK = 4, 16
+MOST_BYTES = 8_000_000
+"""Of the trained weights that are kept for a download."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is trained, and how. Hashable."""
+
+    trained: Trained = "all"
+    pooling: Pooling = "first"
+    epochs: int = 20
+    rate: float = 5e-4
+    """Learning rate of AdamW for all but the head."""
+    seed: int = 0
+    pretrained: bool = True
+    """Otherwise the backbone starts from random weights."""
+    seconds: float = 30.0
+    """Training ends after the epoch in which this time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The state after an epoch; number 0 is before training, when all classes are equally probable."""
+
+    number: int
+    loss: float
+    """Mean over the training texts, in nats; of number 0 that of equal probabilities, ln K."""
+    accuracy: float
+    """Share of the held-out texts whose class is predicted."""
+    probabilities: NDArray[np.float32]
+    """(n, K) of the held-out texts."""
+    seconds: float
+    """Since training began."""
+    last: bool = False
+    weights: bytes | None = None
+    """What was trained, as safetensors, after the last epoch; None before, and where it is over :data:`MOST_BYTES`."""
+
+
+class Learner:
+    """A copy of a model's backbone with a head, and what of both is trained."""
+
+    def __init__(self, checkpoint: Checkpoint, classes: int, setup: Setup) -> None:
+        """
+        Raises:
+            OutOfRange: a setting is out of range.
+        """
+        if not (1 <= setup.epochs <= 100 and 1e-6 <= setup.rate <= 0.1):
+            raise OutOfRange("Epochs lie from 1 to 100, the learning rate from 0.000001 to 0.1.")
+        self.setup, self._checkpoint = setup, checkpoint
+        self._random = torch.Generator().manual_seed(setup.seed)
+        base: Any = checkpoint.model.base_model
+        if not setup.pretrained:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(setup.seed)
+                self.backbone: Any = type(base)(base.config).eval()
+        elif setup.trained == "head":
+            self.backbone = base
+        else:
+            self.backbone = copy.deepcopy(base).eval()
+        self.head = nn.Linear(base.config.hidden_size, classes)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+        self.parameters = self._prepare()
+
+    def _prepare(self) -> dict[str, nn.Parameter]:
+        """The trained parameters of the backbone by name; all others are frozen."""
+        trained, backbone = self.setup.trained, self.backbone
+        if trained == "head":
+            return {}
+        layers = max((m for m in backbone.modules() if isinstance(m, nn.ModuleList)), key=len)
+        backbone.requires_grad_(trained == "all")
+        if trained == "top":
+            layers[-1].requires_grad_(True)
+        elif trained == "adapters":
+            width = self.head.in_features
+            for number, layer in enumerate(layers):
+                adapter = _Adapter(width, self._random)
+                backbone.add_module(f"adapter{number}", adapter)
+                layer.register_forward_hook(adapter.after)
+        elif trained == "lora":
+            for number, layer in enumerate(layers):
+                for name, module in list(layer.named_modules()):
+                    if _is_matrix(module):
+                        low_rank = _LowRank(module, self._random)
+                        backbone.add_module(f"lora{number}_{name.replace('.', '_')}", low_rank)
+                        module.register_forward_hook(low_rank.after)
+        return {name: value for name, value in backbone.named_parameters() if value.requires_grad}
+
+    @property
+    def trained(self) -> int:
+        """The number of trained parameters, the head's included."""
+        return sum(value.numel() for value in (*self.parameters.values(), *self.head.parameters()))
+
+    @property
+    def whole(self) -> int:
+        """The number of parameters of backbone and head."""
+        base: Any = self._checkpoint.model.base_model
+        return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
+
+    def encode(self, texts: Sequence[str]) -> dict[str, Tensor]:
+        """Ids and attention mask (n, q) of the texts, padded on the right.
+
+        Raises:
+            InputTooLong: a text has more tokens than the model has positions.
+        """
+        ids = [self._checkpoint.tokenizer(text)["input_ids"] for text in texts]
+        longest = max(map(len, ids))
+        check_length(self._checkpoint, longest)
+        padding = self._checkpoint.tokenizer.pad_token_id or 0
+        return {
+            "input_ids": torch.tensor([[*row, *[padding] * (longest - len(row))] for row in ids]),
+            "attention_mask": torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in ids]),
+        }
+
+    def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        """(n, d): the state of each text."""
+        hidden: Tensor = self.backbone(**inputs)[0]
+        attended = inputs["attention_mask"]
+        if self.setup.pooling == "first":
+            return hidden[:, 0]
+        if self.setup.pooling == "last":
+            return hidden[torch.arange(len(hidden)), attended.sum(1) - 1]
+        weights = attended[..., None].to(hidden.dtype)
+        return (hidden * weights).sum(1) / weights.sum(1)
+
+    def weights(self, labels: Sequence[str]) -> bytes | None:
+        """The trained weights in half precision as safetensors, with a card; None where they are too large to keep."""
+        from safetensors.torch import save
+
+        if 2 * self.trained > MOST_BYTES:
+            return None
+        named = {f"head.{name}": value for name, value in self.head.named_parameters()} | {
+            f"backbone.{name}": value for name, value in self.parameters.items()
+        }
+        setup, slug = self.setup, self._checkpoint.spec.slug
+        card = {
+            "base": slug,
+            "labels": json.dumps(labels),
+            "setup": json.dumps(asdict(setup)),
+            "card": f"Fine-tuned from {slug} in Transformer Atlas: {self.trained:,} parameters. Measured on held-out "
+            "texts of its page alone. Tensors: head.*, and backbone.* by the names of the base model's backbone.",
+        }
+        return save({name: value.detach().half().contiguous() for name, value in named.items()}, card)
+
+    def train(self, data: LabeledSet) -> Iterator[Epoch]:
+        """Train on ``data``; yield the state before, and after each epoch.
+
+        Raises:
+            InputTooLong: a text has more tokens than the model has positions.
+        """
+        begun, labels = time.monotonic(), data.labels
+        goal = torch.tensor([labels.index(example.label) for example in data.train])
+        truth = torch.tensor([labels.index(example.label) for example in data.held_out])
+        inputs = self.encode([example.text for example in data.train])
+        held_out = self.encode([example.text for example in data.held_out])
+        groups: list[dict[str, Any]] = [{"params": list(self.head.parameters()), "lr": HEAD_RATE}]
+        if self.parameters:
+            groups.append({"params": list(self.parameters.values()), "lr": self.setup.rate})
+        optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
+        # frozen features are computed once; a backbone that is trained is run for every batch
+        features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
+
+        def state(number: int, loss: float) -> Epoch:
+            with torch.no_grad():
+                scores = self.head(features[1] if features else self.states(held_out))
+                accuracy = float((scores.argmax(-1) == truth).float().mean())
+                probabilities = scores.softmax(-1).numpy()
+            return Epoch(number, loss, accuracy, probabilities, time.monotonic() - begun)
+
+        yield state(0, float(np.log(len(labels))))
+        for number in range(1, self.setup.epochs + 1):
+            losses = []
+            for chosen in torch.split(torch.randperm(len(goal), generator=self._random), BATCH):
+                turns.step()
+                batch = {name: rows[chosen] for name, rows in inputs.items()}
+                states = features[0][chosen] if features else self.states(batch)
+                loss = functional.cross_entropy(self.head(states), goal[chosen])
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                nn.utils.clip_grad_norm_([*self.head.parameters(), *self.parameters.values()], 1.0)
+                optimizer.step()
+                losses.append(float(loss.detach()) * len(chosen))
+            now = state(number, sum(losses) / len(goal))
+            over = number == self.setup.epochs or now.seconds > self.setup.seconds
+            yield replace(now, last=True, weights=self.weights(labels)) if over else now
+            if over:
+                return
+
+    @torch.no_grad()
+    def _frozen(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        return self.states(inputs)
+
+
+def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Epoch]:
+    """The epochs of one run: see :meth:`Learner.train`."""
+    return Learner(checkpoint, len(data.labels), setup).train(data)
+
+
+def baselines(setup: Setup) -> dict[str, Setup]:
+    """The two runs to compare with: the head alone on the same features, and the same run from random weights."""
+    rate = max(setup.rate, 5e-4)
+    return {
+        "head": replace(setup, trained="head"),
+        "random": replace(setup, trained="all", rate=rate, pretrained=False),
+    }
+
+
+def _is_matrix(module: nn.Module) -> bool:
+    """Whether it multiplies by a matrix: a linear layer, or GPT-2's with the transposed matrix."""
+    return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+
+
+class _Adapter(nn.Module):
+    """A bottleneck after a layer."""
+
+    def __init__(self, width: int, random: torch.Generator) -> None:
+        super().__init__()
+        self.down = nn.Parameter(torch.randn(BOTTLENECK, width, generator=random) / width**0.5)
+        self.up = nn.Parameter(torch.zeros(width, BOTTLENECK))
+
+    def after(self, layer: nn.Module, inputs: Any, output: Any) -> Any:
+        """A forward hook: the layer's output plus the bottleneck's."""
+        hidden = output[0] if isinstance(output, tuple) else output
+        changed = hidden + functional.gelu(hidden @ self.down.T) @ self.up.T
+        return (changed, *output[1:]) if isinstance(output, tuple) else changed
+
+
+class _LowRank(nn.Module):
+    """An update of rank :data:`RANK` beside a matrix."""
+
+    def __init__(self, module: Any, random: torch.Generator) -> None:
+        super().__init__()
+        shape = tuple(module.weight.shape)
+        outer, inner = shape if isinstance(module, nn.Linear) else shape[::-1]
+        self.down = nn.Parameter(torch.randn(RANK, inner, generator=random) / inner**0.5)
+        self.up = nn.Parameter(torch.zeros(outer, RANK))
+
+    def after(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        """A forward hook: the output plus B A x."""
+        return output + inputs[0] @ self.down.T @ self.up.T

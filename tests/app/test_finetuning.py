@@ -1,0 +1,45 @@
+"""The page Fine-tuning: ready sets, a visitor's own lines, nonsense, and a stored run."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import session
+from core.ui import finetuning
+from tests.pages import FEW, opened, shown
+
+QUICK = {"epochs": "1", "trained": "head"}
+
+
+def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    session.results.clear()
+    at = opened("fine-tuning", **QUICK)
+    assert not at.exception
+    assert "24 training and 24 held-out texts in 3 classes · 579 parameters trained" in shown(at)
+    monkeypatch.setattr(finetuning.engine, "stream", None)
+    again = opened("fine-tuning", **QUICK)
+    assert not again.exception
+    assert shown(again) == shown(at)
+
+
+def test_own_lines_stay_in_the_session() -> None:
+    session.results.clear()
+    at = opened("fine-tuning", **QUICK, set="own", model="atlas-gpt-2")
+    assert not at.exception
+    assert "12 training and 4 held-out texts in 2 classes" in shown(at)
+    assert not [key for key in session.results._stored if key[0] == "fine-tuning"]
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_nonsense_gets_a_sentence(name: str) -> None:
+    at = opened("fine-tuning", **QUICK, set="own")
+    at.text_area[0].set_value(FEW[name]).run()
+    assert not at.exception
+    assert at.error or at.warning, shown(at)
+
+
+@pytest.mark.parametrize("query", [{"epochs": "0"}, {"rate": "nan"}, {"set": "x"}, {"model": "x"}, {"read": "last"}])
+def test_links_that_ask_for_what_there_is_not(query: dict[str, str]) -> None:
+    at = opened("fine-tuning", **QUICK | query)
+    assert not at.exception
+    assert "classes" in shown(at)

@@ -1,0 +1,172 @@
+"""Fine-tuning: a visitor's lines, what each choice trains, and that a run changes nothing that is shared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from core import checkpoints
+from core.checkpoints.spec import Checkpoint
+from core.errors import AtlasError, InputTooLong, OutOfRange
+from core.finetuning import trainable
+from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
+from core.finetuning.train import BOTTLENECK, RANK, Learner, Setup, baselines, fine_tune
+from tests import tiny, tinyfamilies
+
+WORDS = ("one", "two", "three", "four", "five")
+LINES = "\n".join(f"{label}: {word} {noun}" for label, noun in (("a", "cat"), ("b", "dog")) for word in WORDS)
+
+
+def test_one_in_four_of_each_class_is_held_out() -> None:
+    data = parse(f"\n{LINES}\n\n")
+    assert [example.label for example in data.held_out] == ["a", "b"]
+    assert [example.text for example in data.held_out] == ["four cat", "four dog"]
+    assert len(data.train) == 8
+    assert data.labels == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("", "no text"),
+        ("no colon here", "Line 1 is not an example"),
+        (f"{LINES}\na:", "Line 11 is not an example"),
+        (f"{LINES}\n: cat", "Line 11 is not an example"),
+        ("\n".join(f"a: {n}" for n in range(9)), "All examples have the class “a”"),
+        (f"{LINES}\nc: alone", "The class “c” has 1 of the 4 examples"),
+        ("\n".join([LINES] * 11), "at most 100"),
+        ("\n".join(f"{n}: cat {m}" for n in range(9) for m in range(4)), "at most 8 are used"),
+        (f"{LINES}\na: {'x' * 301}", "Line 11 is too long"),
+        (f"{LINES}\n{'x' * 31}: cat", "Line 11 is too long"),
+    ],
+)
+def test_lines_that_are_no_examples(lines: str, said: str) -> None:
+    with pytest.raises(AtlasError, match=said):
+        parse(lines)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ready_sets_are_balanced_and_shared_by_no_text(name: str) -> None:
+    data = ready(name)
+    assert {example.text for example in data.train}.isdisjoint(example.text for example in data.held_out)
+    counts = Counter(example.label for example in data.train)
+    assert min(counts.values()) >= 8
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert data.majority == pytest.approx(1 / len(data.labels), abs=0.05)
+
+
+def test_the_majority_is_that_of_the_training_texts() -> None:
+    data = LabeledSet(
+        (Example("a", "x"), Example("b", "y"), Example("b", "z")),
+        (Example("a", "v"), Example("a", "w"), Example("b", "u")),
+    )
+    assert data.majority == pytest.approx(1 / 3)
+    assert data.first(2).train == (Example("a", "x"), Example("b", "y"))
+    assert split(data.train, 2).held_out == (Example("b", "z"),)
+
+
+def tiny_bert() -> Checkpoint:
+    torch.manual_seed(0)
+    family = tinyfamilies.FAMILIES["bert"]
+    model = tinyfamilies.build(family, family.settings | {"vocab_size": 400}).eval()
+    return Checkpoint(model, tiny.wordpiece_tokenizer(), tinyfamilies.spec_of("bert", family.kind))
+
+
+def run(checkpoint: Checkpoint, **settings: Any) -> list[Any]:
+    return list(fine_tune(checkpoint, parse(LINES), Setup(epochs=4, **settings)))
+
+
+@pytest.mark.parametrize("trained", ["head", "adapters", "lora", "top", "all"])
+def test_training_lowers_the_loss_and_leaves_the_shared_model_alone(trained: Any) -> None:
+    checkpoint = tiny_bert()
+    before = {name: value.clone() for name, value in checkpoint.model.state_dict().items()}
+    epochs = run(checkpoint, trained=trained, rate=5e-3)
+    assert [epoch.number for epoch in epochs] == [0, 1, 2, 3, 4]
+    assert epochs[0].loss == pytest.approx(0.6931, abs=1e-3)
+    assert epochs[0].probabilities == pytest.approx(0.5)
+    assert epochs[-1].loss < epochs[1].loss
+    assert [epoch.last for epoch in epochs] == [False] * 4 + [True]
+    after = checkpoint.model.state_dict()
+    assert after.keys() == before.keys()
+    assert all(torch.equal(value, after[name]) for name, value in before.items())
+    again = run(checkpoint, trained=trained, rate=5e-3)
+    assert [epoch.loss for epoch in again] == pytest.approx([epoch.loss for epoch in epochs], abs=1e-5)
+
+
+def test_what_is_trained_by_hand() -> None:
+    checkpoint = tiny_bert()
+    config: Any = checkpoint.model.config
+    width, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
+
+    def trained(name: Any) -> int:
+        return Learner(checkpoint, 3, Setup(trained=name)).trained
+
+    head = 3 * width + 3
+    assert trained("head") == head
+    assert trained("adapters") == head + layers * 2 * BOTTLENECK * width
+    # query, key, value and output of the attention, then the two matrices of the feed-forward network
+    assert trained("lora") == head + layers * RANK * (4 * 2 * width + 2 * (width + inner))
+    layer = 4 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
+    assert trained("top") == head + layer
+    assert trained("all") == head + sum(value.numel() for value in checkpoint.model.base_model.parameters())
+
+
+def test_the_weights_are_those_that_were_trained() -> None:
+    from safetensors import safe_open
+    from safetensors.torch import load
+
+    epoch = run(tiny_bert(), trained="adapters")[-1]
+    named = load(epoch.weights)
+    assert {name for name in named if not name.startswith("backbone.adapter")} == {"head.weight", "head.bias"}
+    assert all(value.dtype == torch.float16 for value in named.values())
+    assert safe_open  # the header is read by anybody's tools
+
+
+def test_random_weights_are_a_model_of_their_own() -> None:
+    checkpoint, setup = tiny_bert(), Setup(trained="lora", pooling="mean")
+    random = Learner(checkpoint, 2, baselines(setup)["random"])
+    assert random.setup.trained == "all"
+    ours = checkpoint.model.base_model.state_dict()
+    theirs = random.backbone.state_dict()
+    assert not any(torch.equal(ours[name], theirs[name]) for name in ours if ours[name].ndim == 2)
+
+
+def test_settings_and_texts_out_of_range() -> None:
+    checkpoint = tiny_bert()
+    for wrong in ({"epochs": 0}, {"rate": 1.0}, {"rate": float("nan")}):
+        with pytest.raises(OutOfRange):
+            Learner(checkpoint, 2, replace(Setup(), **wrong))
+    long = replace(parse(LINES), train=(Example("a", "cat " * 200), Example("b", "cat")))
+    with pytest.raises(InputTooLong):
+        list(fine_tune(checkpoint, long, Setup()))
+
+
+def test_the_time_is_limited() -> None:
+    epochs = run(tiny_bert(), trained="all", seconds=0.0)
+    assert [epoch.number for epoch in epochs] == [0, 1]
+    assert epochs[-1].last
+
+
+@pytest.mark.parametrize("slug", [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)])
+def test_each_offered_model_can_be_trained(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    pooling: Any = "last" if checkpoint.spec.offers("continues") else "first"
+    for trained in ("adapters", "lora"):
+        setup: Any = Setup(trained=trained, pooling=pooling, epochs=1)
+        *_, last = fine_tune(checkpoint, parse(LINES), setup)
+        learner = Learner(checkpoint, 2, setup)
+        assert learner.parameters, "else no layer was found"
+        assert last.probabilities.sum(1) == pytest.approx(1, abs=1e-4)
+
+
+def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> None:
+    """The lesson of the page as it opens, with the baselines that could beat it."""
+    checkpoint, data = checkpoints.load("atlas-bert"), ready("topic")
+    setup = Setup(epochs=15)
+    runs = {"fine-tuned": setup, **baselines(setup)}
+    accuracy = {name: [*fine_tune(checkpoint, data, run)][-1].accuracy for name, run in runs.items()}
+    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.08, accuracy
