@@ -8,6 +8,8 @@ and require.js come from ``assets/vendor``. Differences from bertviz's own outpu
   has 256 steps; as JSON text with 17 digits they need more than ten times the space;
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.attention.views.page`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
+* heads have the colors of the page's theme;
+* the lines of a token that was clicked stay shown, and a page around the head view can select a token;
 * the picture can be downloaded as SVG or PNG.
 
 bertviz's neuron view supports its own old copies of BERT, GPT-2, XLNet and RoBERTa; here it takes any map with queries
@@ -39,7 +41,7 @@ from core.attention.views.page import Bits, asset_text, by_head, colors, compone
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS
-from core.theme import Name
+from core.theme import THEMES, Name, Theme, mixed
 
 __all__ = ["MAX_LINES", "Name", "View", "data_url", "height", "render", "tokens_at_once"]
 
@@ -115,6 +117,7 @@ def render(
         "include_heads": [number + 1 for number in every],
         "total_heads": first.heads,
         "display_mode": theme,
+        "colors": _head_colors(THEMES[theme]),
         "most": most,
     }
     if view == "model" and layer is not None and shown:
@@ -132,13 +135,19 @@ def render(
         scripts=[
             *(asset_text(ASSETS / "vendor" / name) for name in _LIBRARIES),
             "".join(
-                component_asset(name) for name in ("unpack.js", "bertviz.js", "bertviz-chosen.js", "bertviz-save.js")
+                component_asset(f"{name}.js")
+                for name in ("unpack", "bertviz", "bertviz-chosen", "bertviz-token", "bertviz-save")
             ),
             asset_text(_script(view)),
         ],
         name=view,
         pictures=True,
     )
+
+
+def _head_colors(theme: Theme) -> list[str]:
+    """The colors of heads: the page's own, lighter on a dark ground, where lines are thin and faint."""
+    return [mixed(color, theme.ink, 0.5 if theme.dark else 0.0) for color in theme.categorical]
 
 
 def tokens_at_once(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.heads import is_special
 from core.attention.roles.treebank import Sentence
 from core.language.tokens import describe, visible
 from core.language.types import Token
@@ -44,6 +45,14 @@ def label(token: Token) -> str:
         return visible(token.piece)
     mark = "␣" if token.leading_space else "##" if token.piece.startswith("##") and token.continuation else ""
     return mark + visible(token.text).replace(" ", "␣") or "∅"
+
+
+def token_of(label: str) -> Token:
+    """The token of a label, without id and place in the text (-1)."""
+    special = is_special(label)
+    mark = "" if special else "␣" if label[0] == "␣" else "##" if label.startswith("##") else ""
+    text = label.removeprefix(mark)
+    return Token(-1, label, text, -1, -1, special, continuation=mark == "##", leading_space=mark == "␣")
 
 
 def short(token: str, most: int) -> str:

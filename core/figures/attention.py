@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import AttentionMap
-from core.figures.heatmap import Labels, heat_map, numbers, tokens
+from core.figures.heatmap import Labels, heat_map, numbers, points, tokens
 from core.figures.labels import label
 from core.figures.plot import BARE, Trace, box, scatter, title
 from core.language.types import Token
@@ -25,19 +25,33 @@ _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in ea
 _MOST_CELLS = 28  # of a thumbnail's side
 
 
-def attention_map(attention_map: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
-    """One head: queries down, keys across, gray where no weight was computed. Layer and head count from 0."""
+def attention_map(
+    attention_map: AttentionMap, layer: int, head: int, query: int | None = None, *, theme: Theme
+) -> go.Figure:
+    """One head: queries down, keys across, gray where no weight was computed; the row of ``query`` is framed.
+
+    All count from 0. A click on a cell selects a point, cell by cell in rows, where there are few enough.
+    """
     weights = np.where(
         attention_map.computed(layer, head), attention_map.weights[layer, head], np.float32(np.nan)
     )  # (Q, K)
     down = "query: generated token" if attention_map.kind == "cross" else "query"
-    return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, down, theme=theme)
+    return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, query, down, theme=theme)
 
 
 def weight_map(
-    weights: Weights, queries: Sequence[str], keys: Sequence[str], down: str = "query: generated token", *, theme: Theme
+    weights: Weights,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    query: int | None = None,
+    down: str = "query: generated token",
+    *,
+    theme: Theme,
 ) -> go.Figure:
-    """Attention weights (Q, K), NaN where nothing was computed; ``down`` is the title of the queries."""
+    """Attention weights (Q, K), NaN where nothing was computed; ``down`` is the title of the queries.
+
+    The map is clickable, and the row of ``query`` framed, if there is one.
+    """
     rows, columns = weights.shape
     return heat_map(
         np.round(weights, 4),
@@ -48,6 +62,8 @@ def weight_map(
         colorbar="attention weight",
         hovertemplate="<b>%{y}</b> attends to <b>%{x}</b><br>attention weight %{z:.3f}<extra></extra>",
         mono=True,
+        clickable=query is not None,
+        selected=query,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
         layout={"plot_bgcolor": theme.unseen} if np.isnan(weights).any() else {},
     )
@@ -70,7 +86,7 @@ def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *,
     middle_x = [column * wide + (columns - 1) / 2 for column in range(heads)]
     middle_y = [row * high + (rows - 1) / 2 for row in range(layers)]
     names = [f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)]
-    points = _clicks(
+    centers = _clicks(
         np.tile(np.array(middle_x, np.float32), layers), np.repeat(np.array(middle_y, np.float32), heads), names, "open"
     )
     # The frames of all are one shape: plotly checks and draws each shape by itself.
@@ -91,7 +107,7 @@ def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *,
         x=None,
         y=None,
         hoverinfo="skip",
-        more=[points],
+        more=[centers],
         height=70 + layers * max(46, min(92, 900 // heads)),
         layout={
             "shapes": [
@@ -103,8 +119,13 @@ def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *,
     )
 
 
-def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.Figure:
-    """(L, H) scores from 0 to 1, layers down and heads across; NaN where a head has none."""
+def score_grid(
+    grid: NDArray[np.floating], meaning: str, selected: tuple[int, int] | None = None, *, theme: Theme
+) -> go.Figure:
+    """(L, H) scores from 0 to 1, layers down and heads across; NaN where a head has none.
+
+    A frame marks the head ``selected``; if there is one, the grid is clickable.
+    """
     layers, heads = grid.shape
     texts = [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid]
     return heat_map(
@@ -118,6 +139,8 @@ def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.
         colorbar={"title": {"text": "%"}, "tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": [0, 25, 50, 75, 100]},
         hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.1%}<extra></extra>",
         texts=texts if heads <= _NUMBERED_HEADS else None,
+        clickable=selected is not None,
+        selected=selected,
         height=110 + 34 * layers,
     )
 
@@ -166,7 +189,7 @@ def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str
 
 
 def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *, theme: Theme) -> go.Figure:
-    """One term of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed.
+    """One term of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed; clickable.
 
     The scale runs from ``-limit`` to ``limit``, so that several maps can share it.
     """
@@ -188,25 +211,14 @@ def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *
         xgap=1,
         ygap=1,
         hovertemplate="<b>%{y}</b> for <b>%{x}</b><br>%{z:.3f}<extra></extra>",
+        clickable=True,
+        selected=query,
         height=min(620, 110 + 20 * n),
-        layout={"shapes": [box(-0.5, n - 0.5, query - 0.5, query + 0.5, color=theme.ink, width=2)]},
     )
 
 
 def _clicks(x: Any, y: Any, texts: Sequence[str], does: str) -> Trace:
-    """Invisible points that receive clicks and carry hover texts."""
-    unseen = {"marker": {"opacity": 0.0}}
-    return scatter(
-        x,
-        y,
-        "markers",
-        marker={"size": 30, "symbol": "square", "opacity": 0.0},
-        text=texts,
-        hovertemplate=f"%{{text}}<br>click to {does}<extra></extra>",
-        selected=unseen,
-        unselected=unseen,
-        showlegend=False,
-    )
+    return points(x, y, 30, text=texts, hovertemplate=f"%{{text}}<br>click to {does}<extra></extra>")
 
 
 def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
@@ -216,10 +228,15 @@ def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
     return np.asarray(chosen.mean(axis=(0, 1), dtype=np.float64), dtype=np.float32)
 
 
-def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Weights, *, theme: Theme) -> go.Figure:
-    """Cross-attention from generated tokens (down) to source tokens (across); ``weights`` is (T, S)."""
+def alignment_map(
+    source: Sequence[Token], target: Sequence[Token], weights: Weights, step: int, *, theme: Theme
+) -> go.Figure:
+    """Cross-attention from generated tokens (down) to source tokens (across); ``weights`` is (T, S).
+
+    The row of ``step``, from 0, is framed.
+    """
     read, written = ([token.text.strip() or token.piece for token in side] for side in (source, target))
-    return weight_map(weights, written, read, theme=theme)
+    return weight_map(weights, written, read, step, theme=theme)
 
 
 def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:

@@ -25,7 +25,7 @@ from core.attention.inside.steps import ENCODER, Step
 from core.attention.trace import Floats
 from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
 from core.figures.labels import sentence
-from core.figures.plot import TURNED, Json, figure, title
+from core.figures.plot import TURNED, Json, box, figure, title
 from core.theme import MONO, Theme
 
 if TYPE_CHECKING:
@@ -126,8 +126,13 @@ def written(number: float, digits: int = 3) -> str:
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
-def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) -> go.Figure:
-    """Token x dimension as a heat map around zero, with a bar for the norm of each row."""
+def vectors(
+    values: Floats, texts: Sequence[str], accent: str, selected: int | None = None, *, theme: Theme
+) -> go.Figure:
+    """Token x dimension as a heat map around zero, with a bar for the norm of each row; bar i is a click on row i.
+
+    A frame marks the row ``selected``.
+    """
     folded, end = fold(values), limit(values).at
     down = tokens(texts, folded.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
@@ -164,6 +169,8 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
                 "orientation": "h",
                 "marker": {"color": accent},
                 "showlegend": False,
+                "selected": {"marker": {"opacity": 1.0}},
+                "unselected": {"marker": {"opacity": 1.0}},
                 "hovertemplate": "<b>%{y}</b><br>norm %{x:.4g}<extra></extra>",
             },
         ],
@@ -180,30 +187,46 @@ def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) 
         height=_height(len(down.at), 19),
         bargap=0.25,
         hoverlabel={"font": {"family": MONO}},
+        clickmode="event+select",
+        shapes=[] if selected is None else [_frame(selected // folded.down, len(dimensions), theme)],
     )
 
 
+def _frame(row: int, columns: int, theme: Theme) -> Json:
+    return box(-0.5, columns - 0.5, row - 0.5, row + 0.5, color=theme.selection, width=2)
+
+
 def weights(
-    values: Floats, seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme
+    values: Floats,
+    seen: NDArray[np.bool_],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    selected: int | None = None,
+    *,
+    theme: Theme,
 ) -> go.Figure:
-    """Query x key, nonnegative weights; gray where none was computed."""
+    """Query x key, nonnegative weights; gray where none was computed. A frame marks the query ``selected``."""
     folded = fold(np.where(seen, values, np.float32(np.nan)), square=True)
     most = max(0.2, float(np.nanmax(folded.values, initial=0.0)))
-    return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight")
+    return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight", selected=selected)
 
 
-def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
+def scores(
+    values: Floats, queries: Sequence[str], keys: Sequence[str], selected: int | None = None, *, theme: Theme
+) -> go.Figure:
     """Query x key, signed scores; gray where none was computed."""
     folded, end = fold(values, square=True), limit(values).at
-    return _map(folded, queries, keys, theme, "differences", (-end, end), "score")
+    return _map(folded, queries, keys, theme, "differences", (-end, end), "score", selected=selected)
 
 
-def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
+def mask(
+    seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], selected: int | None = None, *, theme: Theme
+) -> go.Figure:
     """Query x key: one color where attention is allowed, gray where it is masked."""
     folded = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
     color = theme.amounts[-2][1]
     hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may attend to <b>%{x}</b><extra></extra>"}
-    return _map(folded, queries, keys, theme, (color,), (0.0, 1.0), "", **hover)
+    return _map(folded, queries, keys, theme, (color,), (0.0, 1.0), "", selected=selected, **hover)
 
 
 def _map(
@@ -214,6 +237,8 @@ def _map(
     scale: Kind | tuple[str],
     ends: tuple[float, float],
     what: str,
+    *,
+    selected: int | None,
     **looks: Any,
 ) -> go.Figure:
     down = tokens(queries, folded.down, **title("query", 6))
@@ -231,6 +256,8 @@ def _map(
         scale=scale,
         ends=ends,
         mono=True,
+        clickable=selected is not None,
+        selected=None if selected is None else selected // folded.down,
         height=90 + _height(len(down.at), 19),
         layout={"plot_bgcolor": theme.unseen} if np.isnan(folded.values).any() else {},
         **trace | looks,

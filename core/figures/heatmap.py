@@ -6,6 +6,7 @@ white by contrast with their own cell: with one color for all, the middle of a s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.labels import label
-from core.figures.plot import BARE, TURNED, Json, Trace, cut, figure, scatter, ticks
+from core.figures.plot import BARE, TURNED, Json, Trace, box, cut, figure, scatter, ticks
 from core.theme import BLACK, MONO, WHITE, Theme
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ Kind = Literal["amounts", "differences"]
 _WEIGHTS = (0.2126, 0.7152, 0.0722)
 """What red, green and blue add to the luminance of a color (WCAG)."""
 _GAPS_UP_TO = 40
+MOST_CLICKS = 1_600
+"""Cells of a clickable map: each takes a point of its own, and more of them slow a browser down."""
 _EVERY_TOKEN = 20
 """Tokens up to which each is named; beyond, as many as the screen has room for."""
 _LONGEST = 14
+_VALUE = re.compile(r"%\{z:([^}]*)\}")
+"""The value in a hover text, and its format, which Python and d3 share."""
 
 
 class Labels(NamedTuple):
@@ -118,6 +123,8 @@ def heat_map(
     texts: Sequence[Sequence[str]] | None = None,
     text_size: int = 12,
     mono: bool = False,
+    clickable: bool = False,
+    selected: int | tuple[int, int] | None = None,
     more: Sequence[Trace] = (),
     layout: Json | None = None,
     **trace: Any,
@@ -127,6 +134,8 @@ def heat_map(
     Args:
         texts: written into the cells.
         mono: whether texts and hover texts are tokens.
+        clickable: lay an invisible point over each of up to :data:`MOST_CLICKS` cells; point i is cell i, row by row.
+        selected: the row or the cell (row, column) with a frame around it.
         more: traces over the map.
         layout: frames and other additions to the layout.
         trace: as :func:`cells` takes it.
@@ -139,6 +148,16 @@ def heat_map(
         rows, columns = values.shape  # texts would push the axes outwards
         axes[0].update(range=[-0.5, columns - 0.5])
         axes[1].update(range=[rows - 0.5, -0.5], autorange=None)
+    added = dict(layout or {})
+    if clickable and values.size <= MOST_CLICKS:
+        over.append(_cell_points(ground))
+        # a click counts for the nearest point, also at the edge of a wide cell
+        added |= {"clickmode": "event+select", "hoverdistance": 150}
+    if selected is not None:
+        row, column = selected if isinstance(selected, tuple) else (selected, 0)
+        wide = 1 if isinstance(selected, tuple) else values.shape[1]
+        frame = box(column - 0.5, column + wide - 0.5, row - 0.5, row + 0.5, color=theme.selection, width=2)
+        added["shapes"] = [*added.get("shapes", ()), frame]
     return figure(
         theme,
         [ground, *over],
@@ -146,8 +165,28 @@ def heat_map(
         yaxis=axes[1],
         height=height,
         **{"hoverlabel": {"font": {"family": MONO}}} if mono else {},
-        **layout or {},
+        **added,
     )
+
+
+def points(x: Sequence[Any], y: Sequence[Any], size: int, **hover: Any) -> Trace:
+    """Invisible points that receive clicks and carry hover texts, ``size`` pixels wide."""
+    unseen = {"marker": {"opacity": 0.0}}
+    marker = {"size": size, "symbol": "square", "opacity": 0.0}
+    return scatter(x, y, "markers", marker=marker, selected=unseen, unselected=unseen, showlegend=False, **hover)
+
+
+def _cell_points(ground: Trace) -> Trace:
+    """A point for each cell of a map, row by row, with the map's hover text, which a point would hide."""
+    template, across, down = ground["hovertemplate"], ground["x"], ground["y"]
+    value = _VALUE.search(template)
+    texts = None
+    if value is not None:
+        template = _VALUE.sub("%{text}", template)
+        written = ground["z"].ravel().tolist()
+        texts = [format(number, value[1]) if np.isfinite(number) else "not computed" for number in written]
+    x, y = [*across] * len(down), [row for row in down for _ in across]
+    return points(x, y, 6, hovertemplate=template, **{} if texts is None else {"text": texts})
 
 
 def write(ground: Trace, texts: Sequence[Sequence[str]], size: int, family: str | None) -> Trace:

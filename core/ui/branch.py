@@ -33,6 +33,7 @@ from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
+from core.ui.selection import TOKEN
 from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
 
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The default system of each branch: its best known one."""
 
-SYSTEM = Choice(name="system", label="System", options={}, width=260, resets=("model", "size", "node", "layer", "head"))
+_RESETS = ("model", "size", "node", "layer", "head", "token")
+SYSTEM = Choice(name="system", label="System", options={}, width=260, resets=_RESETS)
 MODEL = Choice(
     name="model",
     label="Live model",
@@ -51,7 +53,7 @@ MODEL = Choice(
 )
 DEMO = Choice(name="demo", label="Demo", options={}, width=250)
 TEXT = Text(name="text", label="Text")
-HEADS = (LAYER, HEAD, VIEW, MAP, COUNT, WINDOW, TASK)
+HEADS = (LAYER, HEAD, TOKEN, VIEW, MAP, COUNT, WINDOW, TASK)
 TREE = (
     Carried(name="size", label="Size", as_=link.Choice()),
     Carried(name="node", label="Module", as_=link.Text()),

@@ -45,6 +45,7 @@ def token_chips(
     bars: Sequence[float] | None = None,
     notes: Sequence[str] | None = None,
     clearable: bool = True,
+    row: bool = False,
 ) -> tuple[int, ...]:
     """Draw a row of token chips and return the positions that are selected, in ascending order.
 
@@ -62,6 +63,7 @@ def token_chips(
     :param bars: one number from 0 to 1 a token, drawn as a thin bar along the chip's foot.
     :param notes: added to each token's tooltip.
     :param clearable: with ``multi=False``: whether a second click on the selected chip clears it.
+    :param row: one row, which scrolls sideways where the tokens are many.
     """
     off = set(disabled) | set(held)
     clicked = CHIPS.sent(key)
@@ -77,6 +79,7 @@ def token_chips(
         "selected": list(current),
         "multi": multi,
         "clearable": clearable,
+        "row": row,
         "label": label,
         "accent": color,
         "onAccent": text_color_on(color),
@@ -96,10 +99,10 @@ def _chip(
     """The props of one chip."""
     note = notes[index] if notes is not None else ""
     if isinstance(token, str):
-        title = f"token {index}" + (f", {note}" if note else "")
+        title = f"token {index + 1}" + (f", {note}" if note else "")
         chip: dict[str, Any] = {"text": visible(token), "title": title, "off": off}
     else:
-        parts = [f"token {index}", f"id {token.id}", f"piece {token.piece}"]
+        parts = [f"token {index + 1}", *([f"id {token.id}", f"piece {token.piece}"] if token.id >= 0 else [])]
         if token.special:
             parts.append("special token")
         if token.continuation:

@@ -27,6 +27,7 @@ def data_table(
     height: int | None = None,
     column_config: Mapping[str, Any] | None = None,
     column_order: Sequence[str] | None = None,
+    **select: Any,
 ) -> None:
     """Draw rows, or columns by their names, and a button that downloads them as ``atlas-NAME.csv``.
 
@@ -34,6 +35,7 @@ def data_table(
         name: None if the caller offers a download of the same numbers.
         alt: the table's text alternative; plain text.
         key: needed if a page has several tables of this name.
+        select: what a click on a row does, as :func:`streamlit.dataframe` takes it.
     """
     st.dataframe(
         rows.records() if isinstance(rows, Table) else rows,
@@ -43,6 +45,7 @@ def data_table(
         column_config=column_config,
         column_order=column_order,
         alt=alt,
+        **select,
     )
     if name is not None:
         table = _table(rows)

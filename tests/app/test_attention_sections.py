@@ -15,7 +15,7 @@ from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from core.attention.word_maps import generate_answer, maps_over_words
 from core.ui.attention.compared import comparisons
-from core.ui.attention.maps import Opened
+from core.ui.selection import Opened
 from tests.app.test_attention_page import page
 from tests.pages import shown, widget
 from tests.words import words

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from streamlit.testing.v1 import AppTest
 
 from core.attention.roles import rolefiles
-from tests.pages import opened, shown, widget
+from core.ui.chips import Clicked
+from tests.pages import opened, protos, shown, widget
 from tests.words import words
 
 
@@ -74,3 +77,20 @@ def test_an_encoder_decoder_opens_with_cross_attention() -> None:
 
 def test_bertviz_view_runs() -> None:
     assert _choice(_run(view="bertviz"))[3] == "bertviz"
+
+
+def test_the_selected_token_is_one_in_chips_table_and_description() -> None:
+    app = _run(token=2, view="table")
+    (chips,) = (proto for proto in protos(app, "bidi_component") if '"row"' in proto.json)
+    assert json.loads(chips.json)["selected"] == [1]
+    assert app.session_state["decoder.1.heads.keys.encoder"]["selection"]["rows"] == [1]
+    app.session_state["decoder.1.token.made-up.encoder.chips--sent"] = Clicked(selected=[3])
+    app.run()
+    assert app.session_state["kept"]["token"] == 4
+    assert app.session_state["decoder.1.heads.keys.encoder"]["selection"]["rows"] == [3]
+
+
+def test_a_token_that_the_text_lacks_is_named() -> None:
+    app = _run(token=9)
+    assert any("“9”" in words(warning.value) or "9" in words(warning.value) for warning in app.warning)
+    assert app.session_state["kept"]["token"] is None

@@ -122,3 +122,34 @@ def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_p
     expect(reader.locator("svg image[href]").first).to_be_attached()
     expect(reader.locator("tbody tr")).to_have_count(heads)
     reader.close()
+
+
+def test_a_token_selected_in_one_view_is_selected_in_all(visitor: Visitor) -> None:
+    page = visitor.open("/attention?model=dir-tiny-bert&text=The+cat+sat.&token=2")
+    chips = page.get_by_role("group", name="Query")
+    pressed = chips.get_by_role("button", pressed=True)
+    expect(pressed).to_have_attribute("title", re.compile("token 2"), timeout=4 * WAIT_MS)
+    visitor.settle()
+    # A click in the third row of the map, at the edge of a cell.
+    cells = page.locator(".stPlotlyChart .nsewdrag").first
+    box = cells.bounding_box()
+    assert box is not None
+    rows = chips.get_by_role("button").count()
+    cells.hover(position={"x": box["width"] * 0.95, "y": box["height"] * 2.2 / rows})
+    cells.click(position={"x": box["width"] * 0.95, "y": box["height"] * 2.2 / rows})
+    expect(page).to_have_url(re.compile("token=3"))
+    expect(pressed).to_have_attribute("title", re.compile("token 3"))
+    expect(page.get_by_role("status").filter(has_text="Query 3 is selected")).to_have_count(1)
+    visitor.settle()
+    # By keyboard, and in the lines, which are not drawn anew.
+    page.get_by_text("Lines", exact=True).click()
+    lines = page.frame_locator("iframe").locator("#left .background")
+    expect(lines).to_have_count(rows)
+    expect(lines.nth(2)).to_have_css("opacity", "1")
+    pressed.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("token=2"))
+    expect(lines.nth(1)).to_have_css("opacity", "1")
+    lines.nth(4).click(force=True)
+    expect(page).to_have_url(re.compile("token=5"))
+    expect(pressed).to_have_attribute("title", re.compile("token 5"))

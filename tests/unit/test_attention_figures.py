@@ -174,7 +174,7 @@ def test_lines_are_the_strong_weights_and_every_rows_best() -> None:
 
 def test_the_alignment_heat_map_and_table() -> None:
     source, target = tokens("The", EVIL, "cat"), tokens("Le", "chat")
-    figure = attention.alignment_map(source, target, WEIGHTS[0, 0], theme=DARK)
+    figure = attention.alignment_map(source, target, WEIGHTS[0, 0], 0, theme=DARK)
     assert figure.data[0].x == ("1 · The", f"2 · {ESCAPED}", "3 · cat")
     assert np.asarray(figure.data[0].z).shape == (2, 3)
     row = attention.alignment_table(source, target, WEIGHTS[0, 0])[1]

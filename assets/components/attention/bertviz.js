@@ -6,6 +6,7 @@ define("jquery", () => window.jQuery);
 define("d3", () => window.d3);
 const PYTHON_PARAMS = JSON.parse(document.getElementById("data").textContent);
 window.bertviz_params = PYTHON_PARAMS;
+window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
 
 {
   const params = PYTHON_PARAMS;

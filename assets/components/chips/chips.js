@@ -52,6 +52,15 @@ function mark(data, state) {
   });
 }
 
+/** Scroll a row, and nothing around it, until it shows a chip. */
+function reveal(box, chip) {
+  if (!chip) return;
+  const [inside, own] = [box.getBoundingClientRect(), chip.getBoundingClientRect()];
+  if (own.left < inside.left || own.right > inside.right) {
+    box.scrollLeft += own.left + own.width / 2 - inside.left - inside.width / 2;
+  }
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const box = parentElement.querySelector(".chips");
@@ -61,6 +70,7 @@ export default function (component) {
   box.style.setProperty("--accent", data.accent);
   box.style.setProperty("--on-accent", data.onAccent);
   box.setAttribute("aria-label", data.label);
+  box.classList.toggle("row", Boolean(data.row));
 
   const sign = JSON.stringify(data.tokens);
   const fresh = sign !== state.sign;
@@ -75,6 +85,9 @@ export default function (component) {
     state.count = Math.max(state.count, data.count);
   }
   mark(data, state);
+  const [first] = state.picked;
+  if (data.row && first !== state.seen) requestAnimationFrame(() => reveal(box, state.buttons[first])); // has a layout
+  state.seen = first;
 
   const choose = (i) => {
     if (state.data.tokens[i].off) return;

@@ -28,6 +28,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried
 from core.ui.section import Section, View
+from core.ui.selection import clicks
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, Head, HeadEffect
@@ -163,17 +164,14 @@ def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: 
         partial(grids_table, {"bits lost": bits}),
         heading=True,
     )
-    key, columns, size = panel.key(view.state), bits.shape[1], bits.size
+    columns = bits.shape[1]
 
-    def clicked() -> None:
-        points = st.session_state[key]["selection"]["points"]
-        hit = [point["point_index"] for point in points if point.get("curve_number") == 1]
-        if hit and 0 <= hit[0] < size:
-            layer, head = divmod(int(hit[0]), columns)
-            code, now = f"{kind[0]}{layer + 1}-{head + 1}", st.session_state[slot]
-            st.session_state[slot] = [other for other in now if other != code] if code in now else [*now, code]
+    def switch(at: int) -> None:
+        layer, head = divmod(at, columns)
+        code, now = f"{kind[0]}{layer + 1}-{head + 1}", st.session_state[slot]
+        st.session_state[slot] = [other for other in now if other != code] if code in now else [*now, code]
 
-    panel.draw(view.state, on_select=clicked, selection_mode="points")
+    panel.draw(view.state, **clicks(panel.key(view.state), bits.size, switch))
 
 
 def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> None:

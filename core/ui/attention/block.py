@@ -42,6 +42,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.selection import TOKEN, Selection
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Side
@@ -112,6 +113,8 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         st.session_state[slot] = click.step
     shown = _nearest(str(st.session_state[slot]), slugs)
     state.set(step=None if shown == slugs[0] else shown)
+    selection = Selection(state, block.tokens, tag=f"{spec.slug}.{side}")
+    selection.chips(view.words.label("tokens"), accent=spec.branch)
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:
         label = f"Steps of layer {block.layer + 1} of {block.layers}, {spec.name}, {block.side}"
@@ -120,7 +123,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     with right:
         # A sparse model computes no score where the mask forbids one.
         sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
-        draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse)
+        draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse, selection=selection)
     two = any(step.name == "second stream" for step in block.steps)
     view.try_and_notice("two streams" if two else "norm first" if block.pre_norm else "norm last")
     if spec.offers("classifies texts"):
@@ -235,4 +238,4 @@ def _answers(lens: LensTrajectory, names: list[str]) -> Table:
     return Table(("after", "rank", "answer", "probability"), tuple(rows))
 
 
-BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, INPUT, INPUT_SPAN))
+BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, TOKEN, INPUT, INPUT_SPAN))

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import fields
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from pydantic import Field
 
 from core import session
 from core.attention import combine
@@ -28,7 +27,7 @@ from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
-from core.ui.component import Component, Message, framed
+from core.ui.component import framed
 from core.ui.export import download_svg
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
@@ -36,22 +35,10 @@ from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.selection import FRAME, TOKEN
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
-
-
-MOST = 256
-"""The largest number in a message, and the most numbers in it."""
-
-
-class Opened(Message):
-    """The numbers selected inside the frame, empty for none."""
-
-    open: Annotated[list[Annotated[int, Field(ge=1, le=MOST)]], Field(max_length=MOST)]
-
-
-FRAME = Component("frame", Opened)
 
 Numbers = tuple[int, ...]
 
@@ -116,7 +103,10 @@ _SIGNED = ("heads", "layers", "texts", "models")
 
 def one_head(view: View) -> None:
     """Draw the section."""
-    text_heads(draw_model(view.state), view.state, pairs=True)
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
+        spec = draw_model(view.state)
+    text_heads(spec, view.state, pairs=True, row=row)
 
 
 def all_maps(view: View) -> None:
@@ -221,5 +211,5 @@ def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None,
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)
 
 
-ONE_HEAD = Section("heads", one_head, (*TEXT_PARAMS, LAYER, HEAD, MAP, VIEW))
+ONE_HEAD = Section("heads", one_head, (*TEXT_PARAMS, LAYER, HEAD, MAP, TOKEN, VIEW))
 ALL = Section("all", all_maps, (*TEXT_PARAMS, MAP, TOGETHER, *COMPARED_PARAMS, OPEN))

@@ -25,7 +25,7 @@ MODEL = Model(
     name="model",
     first="attention",
     width=540,
-    resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
+    resets=("layer", "head", "map", "token", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
 INPUT = Text(name="asked", label="Text", most=600)
 INPUT_SPAN = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))

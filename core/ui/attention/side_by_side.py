@@ -29,7 +29,6 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.heads import ELSEWHERE, Row, word_bars
-from core.figures.plot import level
 from core.figures.predictions import percent
 from core.language.side_by_side import split
 from core.language.text import clean
@@ -37,7 +36,6 @@ from core.links import parameters as link
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
 from core.ui.attention.setup import models
-from core.ui.chips import token_chips
 from core.ui.glossary import terms
 from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.notices import sentences, warning
@@ -45,6 +43,7 @@ from core.ui.page import accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, settings_popover
 from core.ui.section import Section, View
+from core.ui.selection import Selection
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -79,8 +78,8 @@ class _Sentence:
 
     text: str
     words: tuple[str, ...]
-    word: int
-    """The query, from 0."""
+    selection: Selection
+    """The query among them."""
     role: str
     task: str | None
     """Of an encoder-decoder."""
@@ -139,7 +138,11 @@ def beside(view: View) -> None:
     with chips:
         text = _part(text, view)
         words = tuple(word.text for word in words_of(text))
-        sentence = _Sentence(text, words, _word(words, view), role, task)
+        usual = words.index(WORD) if WORD in words else len(words) - 1
+        selection = Selection(state, words, usual=usual, param=CHOSEN, tag="beside")
+        notes = [view.words.label("choose")] * len(words)
+        selection.chips(view.words.label("query"), accent="encoder", notes=notes)
+        sentence = _Sentence(text, words, selection, role, task)
     shown = []
     for number, (menu, column) in enumerate(zip(menus, st.columns(len(menus), gap="medium"), strict=True)):
         with column, sentences():
@@ -212,24 +215,6 @@ def _role(view: View) -> str:
     return ROLE.with_(options=names, help=view.words.part("Role")).draw(view.state)
 
 
-def _word(words: Sequence[str], view: View) -> int:
-    """Draw the sentence as chips; return the selected word, from 0."""
-    state = view.state
-    usual = words.index(WORD) if WORD in words else len(words) - 1
-    before = min(state.number(CHOSEN.name, usual + 1), len(words)) - 1
-    picked = token_chips(
-        words,
-        selected=[before],
-        key=state.key("beside.words"),
-        label=view.words.label("query"),
-        clearable=False,
-        notes=[view.words.label("choose")] * len(words),
-    )
-    word = picked[0] if picked else before
-    state.set(word=None if word == usual else word + 1)
-    return word
-
-
 def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], view: View) -> _Shown:
     """Draw a column's map with the selected word's row framed; its menus' values change ``heads``."""
     state, spec, text, role = view.state, menus.spec, sentence.text, sentence.role
@@ -245,23 +230,22 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
         heads[at] = 0 if value == usual[side] + 1 else value
     layer, head = ((heads[2 * number + side] or usual[side] + 1) - 1 for side in (0, 1))
     title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
-    figure = figures.attention_map(attention_map, layer, head, theme=theme())
-    figure.update_traces(showscale=False)
-    figure.update_layout(
-        height=360,
-        xaxis={"title": None, "tickangle": -90},
-        yaxis={"title": None},
-        shapes=[level(sentence.word + edge, color=accent(spec.branch), width=2) for edge in (-0.5, 0.5)],
-    )
+    selection = sentence.selection
+    figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme())
+    figure.update_traces(showscale=False, selector={"type": "heatmap"})
+    figure.update_layout(height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None})
     st.markdown(f"**{plain(menus.title)}: {plain(title)}**")
-    Panel(
+    panel = Panel(
         f"beside-{number}",
         f"{title}, in words",
         figure,
-        f"{title}. " + view.words.part("Alt: map", words=len(attention_map.key_tokens)),
+        f"{title}. "
+        + view.words.part("Alt: map", words=len(attention_map.key_tokens), number=selection.at + 1)
+        + f" “{sentence.words[selection.at]}”.",
         partial(head_table, attention_map, layer, head),
         file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
-    ).draw(state)
+    )
+    panel.draw(state, **selection.on_map(panel.key(state), len(attention_map.key_tokens)))
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if len(spec.family.streams) > 1:
         wanted |= {"map": "encoder", "task": task}
@@ -280,7 +264,7 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
 
 def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> None:
     """Draw the attention of the selected word in every model."""
-    words, word = sentence.words, sentence.word
+    words, word = sentence.words, sentence.selection.at
     rows = [
         Row(
             model.spec.name,

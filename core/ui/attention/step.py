@@ -26,6 +26,7 @@ from core.ui.links import page_link
 from core.ui.page import accent, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.section import View
+from core.ui.selection import Selection
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block
@@ -71,7 +72,15 @@ def inputs_of(wire: Wire, steps: Sequence[Step]) -> str:
 
 
 def draw_step(
-    block: Block, wires: tuple[Wire, ...], at: int, spec: CheckpointSpec, view: View, *, slot: str, sparse: bool
+    block: Block,
+    wires: tuple[Wire, ...],
+    at: int,
+    spec: CheckpointSpec,
+    view: View,
+    *,
+    slot: str,
+    sparse: bool,
+    selection: Selection,
 ) -> None:
     """Draw step ``at``; reads and writes head. The buttons put another step's slug into the session's ``slot``.
 
@@ -98,7 +107,7 @@ def draw_step(
     else:
         st.markdown(f":small[{words.text} {plain(step.note)}]")
     shown = _shown(block, step, head, f"head {head + 1} of {heads}" if heads > 1 else "", sparse)
-    _picture(shown, spec, view)
+    _picture(shown, spec, selection, view)
     if presenting():
         return
     left, right = st.columns([1, 1.15], vertical_alignment="center")
@@ -135,28 +144,35 @@ def _shown(block: Block, step: Step, head: int, head_name: str, sparse: bool) ->
     return Shown(step, values, head_name, rows, columns, computed)
 
 
-def _picture(shown: Shown, spec: CheckpointSpec, view: View) -> None:
+def _picture(shown: Shown, spec: CheckpointSpec, selection: Selection, view: View) -> None:
     step, values, computed = shown.step, shown.values, shown.computed
-    if step.axes != MAPS:
-        figure = figures.vectors(values, shown.rows, accent(spec.branch), theme=theme())
+    # keys and values of cross-attention are of the source, whose tokens are others
+    token = selection.at if shown.rows == selection.tokens[: len(shown.rows)] and selection.at < len(values) else None
+    maps = step.axes == MAPS
+    if not maps:
+        figure = figures.vectors(values, shown.rows, accent(spec.branch), token, theme=theme())
     elif step.name == "mask" and computed is not None:
-        figure = figures.mask(computed, shown.rows, shown.columns, theme=theme())
+        figure = figures.mask(computed, shown.rows, shown.columns, token, theme=theme())
     elif step.name == "weights" and computed is not None:
-        figure = figures.weights(values, computed, shown.rows, shown.columns, theme=theme())
+        figure = figures.weights(values, computed, shown.rows, shown.columns, token, theme=theme())
     else:
         known = values if computed is None else np.where(computed, values, np.float32(np.nan))
-        figure = figures.scores(known, shown.rows, shown.columns, theme=theme())
+        figure = figures.scores(known, shown.rows, shown.columns, token, theme=theme())
     of = f", {shown.head}" if shown.head else ""
     legend = _legend(shown, view)
-    Panel(
+    chosen = f"“{shown.rows[token]}”, " + view.words.part("Selected", token=token + 1) if token is not None else ""
+    panel = Panel(
         f"{spec.slug}-step",
         f"{spec.name}: {step.name}{of}",
         figure,
-        f"{step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}{of}. {legend}",
+        f"{chosen} {step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}{of}. {legend}",
         partial(_table, shown),
         note=legend,
         file=f"{spec.slug}-{step.name.replace(' ', '-')}",
-    ).draw(view.state)
+    )
+    key, folded = panel.key(view.state), figures.fold(values, square=maps)
+    columns = folded.values.shape[1] if maps else 1
+    panel.draw(view.state, **({} if token is None else selection.on_map(key, columns, folded.down)))
 
 
 def _table(shown: Shown) -> Table:

@@ -99,7 +99,15 @@ class DemoView(View):
         return settings_menu(self.state, *own, tag=tag)
 
     def picture(
-        self, slug: str, figure: Any, table: Table | Rows | None, *, alt: str = "", note: str = "", **values: str | int
+        self,
+        slug: str,
+        figure: Any,
+        table: Table | Rows | None,
+        *,
+        alt: str = "",
+        note: str = "",
+        select: Callable[[str], Mapping[str, Any]] = lambda key: {},
+        **values: str | int,
     ) -> None:
         """Draw a figure with its title, note and table.
 
@@ -107,10 +115,11 @@ class DemoView(View):
             slug: names the files and the part “Picture: SLUG” of the content: the title, then the text alternative.
             alt: the text alternative, if it contains tokens or is computed.
             note: the part shown below it.
+            select: what a click does: arguments of the chart (:mod:`core.ui.selection`) for its key.
             **values: numbers in both parts.
         """
         title, _, description = self.words.part(f"Picture: {slug}", **values).partition("\n\n")
-        Panel(
+        panel = Panel(
             slug,
             title,
             figure,
@@ -118,7 +127,8 @@ class DemoView(View):
             table if table is None or isinstance(table, Table) else Table.from_records(table),
             note=self.words.part(note, **values) if note else "",
             heading=True,
-        ).draw(self.state)
+        )
+        panel.draw(self.state, **select(panel.key(self.state)))
 
     def predictions(
         self, slug: str, shown: Sequence[Prediction], across: int, *, most: int = 9, rows: Rows | None = None

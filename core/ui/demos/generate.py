@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -10,7 +12,7 @@ from core.errors import OutOfRange
 from core.language.generate import generate, prompt_ids, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
-from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
+from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.demos.steps import (
@@ -140,7 +142,7 @@ def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
     greedy = decoding.strategy == "greedy"
     repeated = f"{100 * repetition([s.token.id for s in path]):.0f}"
     view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
-    steps_table(path)
+    steps_table(path, f"{key}.table", step, partial(keep_clicked, slot))
 
 
 def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:

@@ -26,6 +26,7 @@ from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import chart
 from core.ui.param import Carried
+from core.ui.selection import rows
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
 """The token ids up to and including the last token chosen by hand."""
@@ -238,9 +239,9 @@ def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
     )
 
 
-def steps_table(path: Sequence[GenerationStep]) -> None:
-    """Draw a table with a row for each step."""
-    rows = [
+def steps_table(path: Sequence[GenerationStep], key: str, step: int, choose: Callable[[int], None]) -> None:
+    """Draw a table with a row for each step, from 0; a click on a row chooses its step."""
+    every = [
         {
             "step": s.index + 1,
             "token": visible(s.token.text),
@@ -256,10 +257,12 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
     four = st.column_config.NumberColumn(format="%.4f")
     with st.expander("Every step, as a table"):
         data_table(
-            rows,
+            every,
             "steps",
             alt=content("demos", "text").label("steps"),
+            key=key,
             column_config={"probability": four, "after temperature and truncation": four},
+            **rows(key, step, choose),
         )
 
 

@@ -29,6 +29,7 @@ from core.ui.notices import sentences
 from core.ui.page import plain, theme
 from core.ui.panel import chart
 from core.ui.param import Choice, Integer, Text
+from core.ui.selection import TOKEN, Selection
 
 SAMPLES = (
     ("The cat sleeps on the chair.", "Le chat dort sur la chaise."),
@@ -160,7 +161,6 @@ PARTS_TEXT = Text(
 COMPONENTS = ("c2c", "c2p", "p2c")
 LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
 HEAD = Integer(name="head", label="Head", default=1, low=1, high=256, width=130)
-TOKEN = Choice(name="token", label="Query", options={}, width=190)
 
 
 def parts_demo(view: DemoView) -> None:
@@ -174,33 +174,35 @@ def parts_demo(view: DemoView) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             layer = LAYER.with_(high=parts.scores.shape[0]).draw(view.state) - 1
             head = HEAD.with_(high=parts.scores.shape[2]).draw(view.state) - 1
-            tokens = {str(n): f"{n} {token}" for n, token in enumerate(parts.tokens, 1)}
-            menu = TOKEN.with_(options=tokens, default=str(first + 1))
-            query = int(menu.draw(view.state, tag=str(len(tokens)))) - 1
-        _score_maps(view, parts, layer, head, query)
-        _query_row(view, parts, layer, head, query)
+            selection = Selection(view.state, parts.tokens, usual=first, tag="parts")
+            selection.chips(view.words.label("queries"), accent=view.spec.branch)
+        _score_maps(view, parts, layer, head, selection)
+        _query_row(view, parts, layer, head, selection.at)
         view.try_and_notice()
     with sentences():
         _without_parts(view, text, masks)
     view.how_it_works()
 
 
-def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
+def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, selection: Selection) -> None:
     """Draw the three components and their sum on one color scale."""
+    query, state = selection.at, view.state
     scores = parts.scores[layer, :, head]
     titles = [f"{view.words.label(part)} ({part})" for part in COMPONENTS]
     pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
-    numbers = {"layer": layer + 1, "head": head + 1, "tokens": len(parts.tokens)}
+    numbers = {"layer": layer + 1, "head": head + 1, "tokens": len(parts.tokens), "query": query + 1}
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
             st.subheader(name, anchor=False)
             ends = {"low": f"{values.min():.2f}", "high": f"{values.max():.2f}"}
             alt = view.words.part("Alt", name=name, **numbers, **ends)
+            key = state.key(f"parts.map.{number}")
             chart(
                 score_map(values, parts.tokens, query, limit, theme=theme()),
-                key=view.state.key(f"parts.map.{number}"),
+                key=key,
                 alt=f"{alt} “{parts.tokens[int(values[query].argmax())]}”.",
+                **selection.on_map(key, values.shape[1]),
             )
     view.note("Scale", limit=f"{limit:.1f}")
 

@@ -1,7 +1,7 @@
-"""One head of a live model as a heat map, in bertviz's head view or as a table, with its controls.
+"""One head of a live model as a heat map, as lines (bertviz's head view) or as a table, with its controls.
 
-``text_heads`` draws all of it on the visitor's text. Layers and heads count from 1 in
-links and in what is shown, from 0 inside.
+The selected query is the same in all of them. ``text_heads`` draws all of it on the visitor's text. Layers and heads
+count from 1 in links and in what is shown, from 0 inside.
 """
 
 from __future__ import annotations
@@ -32,27 +32,31 @@ from core.attention.views.svg import head_svg
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
+from core.figures.heatmap import MOST_CLICKS
 from core.figures.predictions import percent
 from core.ui.component import framed
 from core.ui.data_table import data_table
 from core.ui.export import download_csv, download_html, download_npz, download_svg
 from core.ui.heads.text import chosen_text
-from core.ui.page import accent, plain, theme
+from core.ui.page import NEWS, accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
+from core.ui.selection import TOKEN, Selection, clicks
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.checkpoints.spec import CheckpointSpec
     from core.ui.links import PageState
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention", "query": "Query stream"}
-VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
-MAP = Choice(name="map", label="Attention", options=KINDS, style="row")
+VIEWS = {"heat": "Heat map", "bertviz": "Lines", "table": "Table"}
+MAP = Choice(name="map", label="Attention", options=KINDS, style="row", hide_label=True, resets=(TOKEN.name,))
 LAYER = Integer(name="layer", label="Layer", low=1, high=200, style="menu", width=96)
 HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=96)
-VIEW = Choice(name="view", label="View", options=VIEWS, style="row")
+VIEW = Choice(name="view", label="View", options=VIEWS, style="row", hide_label=True)
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); a callback."""
 _LINKS = 50
@@ -60,13 +64,17 @@ _LINKS = 50
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
-def text_heads(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> None:
+def text_heads(
+    spec: CheckpointSpec, state: PageState, *, pairs: bool = False, row: DeltaGenerator | None = None
+) -> None:
     """Draw a text and the heads of a live model on it; ``pairs`` offers a second sentence if the model takes pairs.
+
+    ``row``: as :func:`heads_panel` takes it.
 
     Raises:
         AtlasError: the text does not fit the model.
     """
-    heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch)
+    heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch, row)
 
 
 def map_name(attention_map: AttentionMap) -> str:
@@ -95,15 +103,22 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
     return maps[kind]
 
 
-def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
-    """Draw controls, figure, text and tabs for ``trace``; reads and writes layer, head, map and view.
+def heads_panel(trace: AttentionTrace, state: PageState, branch: str, row: DeltaGenerator | None = None) -> None:
+    """Draw controls, figure, text and tabs for ``trace``; reads and writes layer, head, map, token and view.
+
+    Args:
+        row: a container for the menus of layer and head; by default one of their own.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
     """
     view = View(state, content("attention", "heads"))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    menus = row or st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    tools = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    with tools:
         attention_map = chosen_map(trace, state, first="cross")
+        shown = VIEW.draw(state)
+    with menus:
         measured = scores(attention_map)
         tag = f"{trace.checkpoint}.{attention_map.kind}"
         followed = _followed(trace, attention_map)
@@ -112,19 +127,21 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             usual = max(followed, key=lambda head: _margin(head) * _distant_weight(attention_map, *head.best)).best
         layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
-        shown = VIEW.draw(state)
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
+    selection = Selection(state, attention_map.query_tokens, tag=tag)
+    with tools:
+        selection.chips(view.words.label("queries"), accent=branch)
     if shown == "table":
-        _keys(attention_map, layer, head, 4, view)
+        _keys(attention_map, layer, head, 4, selection, view)
     else:
         left, right = st.columns([2, 3] if shown == "bertviz" else [3, 2], gap="medium")
         with left:
             if shown == "bertviz":
-                _head_view(trace, attention_map, layer, head, view)
+                _head_view(trace, attention_map, layer, head, selection, view)
             else:
-                _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", view)
+                _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
         with right:
-            _keys(attention_map, layer, head, 2 if shown == "bertviz" else 1, view)
+            _keys(attention_map, layer, head, 2 if shown == "bertviz" else 1, selection, view)
     view.try_and_notice(attention_map.kind, about=_about(measured, followed, layer, head, view))
     if attention_map.note:
         st.caption(plain(attention_map.note))
@@ -142,7 +159,7 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
             _all_heads(attention_map, layer, head, accent(branch), view, go)
     with roles:
         if roles.open:
-            _roles(measured, view, go)
+            _roles(measured, (layer, head), view, go)
     with formula:
         if formula.open:
             where = view.words.part(f"Where: {attention_map.kind}")
@@ -196,14 +213,26 @@ def _short(token: str) -> str:
     return short(token, 60)
 
 
-def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, view: View) -> None:
+def _selected(attention_map: AttentionMap, layer: int, head: int, query: int, view: View) -> str:
+    """A sentence on the selected row, for screen readers."""
+    weights = attention_map.weights[layer, head, query]
+    key, tokens = int(weights.argmax()), (attention_map.query_tokens[query], attention_map.key_tokens)
+    sentence = view.words.part("Selected", query=query + 1, weight=f"{weights[key]:.2f}")
+    return f"{sentence} {_short(tokens[0])} → {_short(tokens[1][key])}."
+
+
+def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, selection: Selection, view: View) -> None:
     weights = attention_map.weights[layer, head]
     query, key = divmod(int(weights.argmax()), weights.shape[1])
-    Panel(
+    notes = [] if attention_map.computed(layer, head).all() else [view.words.part("Not computed")]
+    if weights.size > MOST_CLICKS:
+        notes.append(view.words.part("Too many cells", cells=f"{weights.size:,}", most=f"{MOST_CLICKS:,}"))
+    panel = Panel(
         "heat",
         f"Layer {layer + 1}, head {head + 1}",
-        figures.attention_map(attention_map, layer, head, theme=theme()),
-        view.words.part(
+        figures.attention_map(attention_map, layer, head, selection.at, theme=theme()),
+        f"{_selected(attention_map, layer, head, selection.at, view)} "
+        + view.words.part(
             "Alt: heat map",
             layer=layer + 1,
             head=head + 1,
@@ -213,18 +242,23 @@ def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, vie
         )
         + f" {_short(attention_map.query_tokens[query])} → {_short(attention_map.key_tokens[key])}",
         partial(head_table, attention_map, layer, head),
-        note="" if attention_map.computed(layer, head).all() else view.words.part("Not computed"),
+        note=" ".join(notes),
         file=f"{stem}-layer{layer + 1}-head{head + 1}",
-    ).draw(view.state)
+    )
+    panel.draw(view.state, **selection.on_map(panel.key(view.state), weights.shape[1]))
 
 
-def _head_view(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
+def _head_view(
+    trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, selection: Selection, view: View
+) -> None:
     alone = AttentionTrace(trace.checkpoint, **{attention_map.kind: attention_map})
     framed(
         bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme().name, controls=False),
         height=min(bertviz.height(attention_map), _FRAME_LIMIT),
-        alt=view.words.part("Alt: head view", layer=layer + 1, head=head + 1),
+        alt=f"{_selected(attention_map, layer, head, selection.at, view)} "
+        + view.words.part("Alt: head view", layer=layer + 1, head=head + 1),
     )
+    selection.frame()
     shown, there = (
         bertviz.tokens_at_once(attention_map),
         max(len(attention_map.query_tokens), len(attention_map.key_tokens)),
@@ -233,24 +267,27 @@ def _head_view(trace: AttentionTrace, attention_map: AttentionMap, layer: int, h
         view.note("Cut", shown=shown, there=there)
 
 
-def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, view: View) -> None:
+def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, selection: Selection, view: View) -> None:
     """The keys with the largest weights for every query."""
     rows = [
         {name: _short(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in top_keys(attention_map, layer, head, count)
     ]
     weight = st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
+    key = view.state.key(f"heads.keys.{attention_map.kind}")
+    st.session_state.setdefault(NEWS, _selected(attention_map, layer, head, selection.at, view))
     st.markdown("Strongest keys of each " + ("generated token" if attention_map.kind == "cross" else "token"))
     data_table(
         rows,
         "strongest-keys",
         alt=view.words.part("Alt: keys", count=count, layer=layer + 1, head=head + 1),
-        key=view.state.key(f"heads.keys.{attention_map.kind}"),
+        key=key,
         height=min(38 + 35 * len(rows), 560),
         column_config={
             "#": st.column_config.NumberColumn(width=40),
             **{f"weight {rank}": weight for rank in range(1, count + 1)},
         },
+        **selection.on_rows(key),
     )
 
 
@@ -319,18 +356,11 @@ def _all_heads(attention_map: AttentionMap, layer: int, head: int, color: str, v
         note=view.words.part("Overview"),
         file=f"attention-{attention_map.kind}-all-heads",
     )
-    key = panel.key(view.state)
-
-    def clicked() -> None:
-        points = st.session_state[key]["selection"]["point_indices"]
-        if points and 0 <= points[0] < layers * heads:
-            go(*divmod(int(points[0]), heads))
-
-    panel.draw(view.state, on_select=clicked, selection_mode="points")
+    panel.draw(view.state, **clicks(panel.key(view.state), layers * heads, lambda at: go(*divmod(at, heads))))
 
 
-def _roles(measured: HeadScores, view: View, go: Go) -> None:
-    """Draw head scores as a grid, with buttons that open the strongest heads."""
+def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) -> None:
+    """Draw head scores as a grid, whose cells open a head, with buttons that open the strongest heads."""
     names = list(measured.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
     key = view.state.key("heads.score")
@@ -351,14 +381,17 @@ def _roles(measured: HeadScores, view: View, go: Go) -> None:
                 on_click=go,
                 args=(layer, head),
             )
-    Panel(
+    grid = measured.grids[name]
+    heads = grid.shape[1]
+    panel = Panel(
         "attention-scores",
         f"Score {LABELS[name]} of every head",
-        figures.score_grid(measured.grids[name], meaning(name), theme=theme()),
+        figures.score_grid(grid, meaning(name), selected, theme=theme()),
         view.words.part("Alt: scores", score=LABELS[name]),
         partial(grids_table, {LABELS[score]: grid for score, grid in measured.grids.items()}),
         note=view.words.part("Scores", score=meaning(name).capitalize()),
-    ).draw(view.state)
+    )
+    panel.draw(view.state, **clicks(panel.key(view.state), grid.size, lambda at: go(*divmod(at, heads))))
 
 
 def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
