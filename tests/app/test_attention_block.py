@@ -103,24 +103,3 @@ def test_the_lens_has_a_text_of_its_own() -> None:
     widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
     assert "There is no mask in this text\\." in at.warning[0].value
     assert title(at) == "Token"  # the block is still there
-
-
-def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_task() -> None:
-    asked = "The princess opened little the door in the wall."
-    at = page(model="atlas-adapter-bert", asked=asked)
-    assert "norms are those of the task" in shown(at)
-    assert "After the last layer: **“swapped”**" in shown(at)
-    assert "reads the mean hidden state of all tokens after each layer" in shown(at)
-    at = page(model="atlas-adapter-bert", asked=asked, task="genre")
-    assert not at.warning
-    assert "After the last layer: **“story”**" in shown(at)
-    widget(at.text_input, "Text").set_value("").run()
-
-
-def test_long_words_of_a_sparse_model_are_drawn_light() -> None:
-    at = page(model="atlas-longformer", step="feed-forward-inner")
-    assert not at.warning
-    assert "Each cell shows, of " in shown(at)
-    assert len(at.get("plotly_chart")[0].proto.spec) < 600_000
-    at = page(model="atlas-longformer", step="attention-scores")
-    assert "Gray: not computed." in shown(at)

@@ -81,16 +81,6 @@ def test_a_host_without_measurements_is_told_what_to_run(checkpoint_dir: Path, m
     assert "python -m core heads SLUG" in every().info[0].value
 
 
-def test_every_bundled_row_has_an_effect_and_what_differs_is_said() -> None:
-    at = every(models="atlas-adapter-bert,atlas-xlnet", score="effect")
-    table = at.dataframe[0].value
-    assert len(table) == 144
-    assert table["mean bits lost"].notna().all()
-    assert "the predictions for all its tasks" in shown(at)
-    assert "in the content stream only" in shown(at)
-    assert "in the content stream only" not in shown(every(models="minilm"))
-
-
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     files = catch_downloads(monkeypatch)
     at = every(models="atlas-t5")

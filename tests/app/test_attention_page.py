@@ -88,26 +88,6 @@ def test_the_part_is_chosen_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read[-1].startswith(sentence)
 
 
-def test_what_is_asked_may_be_long() -> None:
-    text = ("The cat sat on the mat and the dog ran to the river. " * 11)[:560] + "The old [MASK]"
-    at = page(tab="off", model="atlas-bert", asked=text)
-    assert not at.warning, [warning.value for warning in at.warning]
-    assert "as a text of their own" in shown(at)
-
-
-@pytest.mark.parametrize("window", ["900.1", "7"])
-def test_strange_windows_are_data(checkpoint_dir: Path, window: str) -> None:
-    at = page(tab="heads", model="atlas-bert", text=LONG, window=window)
-    assert not at.warning
-    assert widget(at.number_input, "From token").value >= 1
-
-
-def test_every_live_model_is_offered() -> None:
-    at = page()
-    offered = widget(at.selectbox, "Live model").options
-    assert len(offered) == len([spec for spec in checkpoints.available() if spec.ready])
-
-
 def test_grammar_reads_a_sentence_with_the_best_head() -> None:
     at = page(tab="grammar", relation="coreference")
     assert not at.warning

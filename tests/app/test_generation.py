@@ -22,7 +22,7 @@ from core.language.types import Decoding
 from core.ui.generation import streaming
 from core.ui.generation.setup import PROMPT
 from core.ui.section import pages
-from tests.app.test_zoo import NASTY, html_of, protos, shown
+from tests.pages import FEW, html_of, protos, shown
 from tests.pages import opened as open_page
 from tests.words import words
 
@@ -64,17 +64,6 @@ def test_the_page_opens_with_four_strategies_on_one_prompt() -> None:
 def saved(at: AppTest) -> str:
     """Keys of what can be downloaded."""
     return " ".join(str(button.key) for button in at.download_button)
-
-
-def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
-    first, again, other = opened(), opened(), opened(seed="5")
-
-    def cards(at: AppTest) -> list[str]:
-        return [proto.body for proto in protos(at, "html") if "probability" in proto.body]
-
-    assert cards(first) == cards(again)
-    assert cards(first)[0] == cards(other)[0], "greedy decoding samples nothing"
-    assert cards(first)[1] != cards(other)[1]
 
 
 def menus(at: AppTest) -> list[str]:
@@ -280,13 +269,12 @@ def test_both_ways_are_timed_on_request() -> None:
 @pytest.mark.parametrize("section", SECTIONS)
 def test_whatever_is_typed_gets_answers_or_a_sentence_and_is_kept(section: str) -> None:
     at = opened(tab=section, length="4", depth="3", rules="greedy,beam-2", grow="16")
-    hostile = NASTY if section == "side" else {name: NASTY[name] for name in ("nothing", "much at once")}
-    for name, text in hostile.items():  # one after the other, as a visitor would
+    for name in ("nothing", "much at once"):  # one after the other, as a visitor would
+        text = FEW[name]
         next(a for a in at.text_area if a.label == "Prompt").set_value(text).run()
         assert next(a for a in at.text_area if a.label == "Prompt").value == text, name
         assert "<script>" not in html_of(at), name
-        if name in ("nothing", "very long"):
-            assert at.warning, name
+        assert at.warning or name != "nothing"
 
 
 def test_nonsense_in_the_settings_gets_a_sentence() -> None:

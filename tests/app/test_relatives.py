@@ -65,8 +65,6 @@ def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> N
     ("branch", "slug", "home"),
     [
         ("efficient", "transformer-xl", "Decoder"),
-        ("encoder", "longformer", "Efficient"),
-        ("encoder", "llada", "Decoder"),
         ("decoder", "jamba", "Efficient"),
     ],
 )

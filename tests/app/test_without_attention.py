@@ -44,19 +44,7 @@ def test_the_branch_page_writes_with_mamba_and_says_that_it_has_no_heads(
     assert INSTEAD in shown(opened("efficient", system="mamba", model="dir-tiny-mamba", tab="heads"))
 
 
-@pytest.mark.parametrize("slug", ["codex", "deepseek-v3"])
-def test_tree_and_facts_of_the_later_line_open(slug: str) -> None:
-    system = catalogue.get(slug)
-    at = opened("decoder", system=slug, tab="tree")
-    assert not at.warning
-    assert system.default_size.architecture in shown(at)
-    assert "parameters, shared tensors once" in shown(at)
-    said = shown(opened("decoder", system=slug, tab="facts"))
-    assert system.name in said
-    assert system.live.note in said
-
-
-@pytest.mark.parametrize("query", [{}, {"size": "175B"}, {"size": "</script>", "node": "h.0", "drawing": "sunburst"}])
+@pytest.mark.parametrize("query", [{}, {"size": "</script>", "node": "h.0", "drawing": "sunburst"}])
 def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> None:
     at = opened("decoder", system="gpt-4", tab="tree", **query)
     said = words(at.info[0].value)
