@@ -198,6 +198,19 @@ def serve(
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
 
 
+@app.command("parallel-demo")
+def parallel_demo(
+    processes: Annotated[int, typer.Option(help="Processes, each with a share of the layer.", min=2, max=8)] = 2,
+    layer: Annotated[int, typer.Option(help="The layer, from 1.", min=1)] = 1,
+    text: Annotated[str, typer.Option(help="The text that the layer reads.")] = "Once upon a time there was a king.",
+) -> None:
+    """Compute a layer in several processes that exchange their sums by torch.distributed (tensor parallelism)."""
+    from core import checkpoints
+    from core.efficiency.parallel import run_demo
+
+    print(run_demo(checkpoints.first("parallel")[0], text, layer - 1, processes))
+
+
 @app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Scripts of benchmarks/; all by default.")] = None,

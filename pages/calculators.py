@@ -3,11 +3,14 @@
 from core.ui.calculators.cache import CACHE
 from core.ui.calculators.epoch import EPOCH
 from core.ui.calculators.memory import FIT, TRAINING
+from core.ui.calculators.parallel import PARALLEL
 from core.ui.calculators.parameters import PARAMETERS
+from core.ui.calculators.pipeline import PIPELINE
+from core.ui.calculators.scaling import SCALING
 from core.ui.calculators.systems import SYSTEMS
 from core.ui.section import Page
 
-PAGE = Page("calculators", (PARAMETERS, TRAINING, CACHE, EPOCH, FIT, SYSTEMS))
+PAGE = Page("calculators", (PARAMETERS, TRAINING, CACHE, EPOCH, FIT, SCALING, PARALLEL, PIPELINE, SYSTEMS))
 
 if __name__ == "__main__":
     PAGE.run()

@@ -159,7 +159,7 @@ def amount_bars(
         [f"<b>{text}</b>" if name == chosen else text for name, text in zip(names, wrapped, strict=True)],
         [Series(axis, values, colors, texts=texts, hover="%{customdata}: %{text}")],
         theme,
-        end=1.3 * max(values, default=1) or 1,
+        end=1.45 * max(values, default=1) or 1,
         height=(110 if axis else 50) + 36 * max(2, len(names)),
         margin={"r": 24},
         bargap=0.35,

@@ -11,7 +11,7 @@ from core import catalogue
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
+SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "scaling", "parallel", "pipeline", "systems")
 
 
 def opened(**query: str) -> AppTest:
@@ -27,7 +27,7 @@ def test_every_calculator_opens_with_an_answer_and_a_table(tab: str) -> None:
     at = opened(tab=tab)
     assert not at.warning
     assert at.get("download_button") or any(block.proto.popover.label == "As a table" for block in at.get("popover"))
-    assert at.latex
+    assert at.latex or any("$$" in part.value for part in at.markdown)
 
 
 def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
@@ -135,3 +135,36 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     assert "2.79 TB" in text
     assert re.search(r'href="/calculators\?system=gpt-3"', text)
     assert "A rounded name" in text  # T5 3B and 11B
+
+
+def test_a_split_layer_equals_the_whole_and_names_its_all_reduces() -> None:
+    at = opened(tab="parallel", degree="8")
+    assert "8 parts, joined" in shown(at)
+    assert "all-reduce of" in described(at)
+    widget(at.text_input, "Text").set_value("").run()
+    assert at.warning
+    assert "8 parts, joined" not in shown(at)
+    assert opened(tab="parallel", degree="3").warning
+    assert "layers 1 to 4, not 9" in shown(opened(tab="parallel", layer="9"))
+
+
+def test_a_pipeline_is_played_and_stopped() -> None:
+    at = opened(tab="pipeline", stages="4", micro="8")
+    assert "The stages idle 27.3% of the time" in shown(at)
+    assert "at most 8 micro-batches" in shown(at)
+    widget(at.button, "Play").click().run()
+    assert widget(at.slider, "Time").value == 1
+    widget(at.button, "Stop").click().run()
+    assert "At time 1 the stages store 1, 0, 0, 0" in described(at)
+    at = opened(tab="pipeline", schedule="1f1b", micro="1000")
+    assert "at most 4 micro-batches" in shown(at)
+    assert at.warning
+
+
+def test_scaling_laws_of_chinchilla_and_gpt_3() -> None:
+    text = shown(opened(tab="scaling"))
+    assert "20 tokens per parameter" in text
+    assert "1.937" in text  # Hoffmann's law at 70 billion parameters and 1.4 trillion tokens
+    assert "5.88 × 10²³" in text
+    assert "1.71 tokens per parameter" in shown(opened(tab="scaling", billions="175", trained="300"))
+    assert "billions" in shown(opened(tab="scaling", billions="-1"))

@@ -9,12 +9,12 @@ from core import catalogue
 from tests.pages import described, link, opened, shown, widget
 
 TRACES = {
-    "bigbird": ("6.59 times fewer scores", "Full attention 16.78 million"),
+    "bigbird": ("6.59 times fewer scores", "Full attention 16.8 M"),
     "mamba": ("No attention scores", "Mamba 0"),
     "transformer-xl": ("13 times as far back", "12 layers 6,656 tokens"),
-    "albert": ("9.37 times fewer parameters", "V × H 23.04 million"),
-    "adapter-bert": ("2.2% of the parameters trained", "Adapters 2.379 million"),
-    "distilbert": ("6 of 12 layers", "DistilBERT base 66.36 million"),
+    "albert": ("9.37 times fewer parameters", "V × H 23.0 M"),
+    "adapter-bert": ("2.2% of the parameters trained", "Adapters 2.38 M"),
+    "distilbert": ("6 of 12 layers", "DistilBERT base 66.4 M"),
     "electra": ("6.6 times as many prediction targets", "Masked language modeling 77"),
     "megatron-lm": ("on each of 8 devices", "8 devices: "),
 }
@@ -54,7 +54,7 @@ def test_a_link_of_a_demo_opens_the_demo() -> None:
 def test_controls_change_the_count_and_the_link() -> None:
     at = opened("efficient", system="albert")
     widget(at.number_input, "Embedding size E").set_value(768).run()
-    assert "E = 768 23.63 million" in described(at)
+    assert "E = 768 23.6 M" in described(at)
     assert link(at)["embedding"] == "768"
     at = opened("efficient", system="bigbird", counted="256")
     assert "1 times fewer" in shown(at)

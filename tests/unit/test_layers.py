@@ -113,7 +113,7 @@ VIEWS = {
     "attention": ("every",),
     "vectors": ("layers",),
     "sources": ("corrections", "documents", "citations"),
-    "calculators": ("training", "cache", "epoch", "fit", "systems"),
+    "calculators": ("training", "cache", "epoch", "fit", "scaling", "pipeline", "systems"),
     "compare": ("table", "trees"),
     "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
     "objectives": ("points", "masks"),

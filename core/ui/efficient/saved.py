@@ -12,7 +12,7 @@ from core.costs import shape_of
 from core.efficiency import saved
 from core.efficiency.saved import Amount
 from core.figures.costs import Bar, amount_bars, held_alt, held_bars, held_rows
-from core.figures.labels import in_bytes, in_operations, in_words, percent, sentence
+from core.figures.labels import in_bytes, in_words, percent, sentence, short
 from core.table import Table
 from core.ui.branch import BranchView, run_link
 from core.ui.page import theme
@@ -50,6 +50,10 @@ def _amounts(view: View, slug: str, amounts: Sequence[Amount], chosen: str, writ
     ).draw(view.state)
 
 
+def _short(value: float) -> str:
+    return short(round(value))
+
+
 def _scores(view: BranchView, system: System) -> None:
     tokens = TOKENS.draw(view.state)
     others = [one for one in catalogue.by_branch("efficient") if one.saves[0] == "fewer scores"]
@@ -64,7 +68,7 @@ def _scores(view: BranchView, system: System) -> None:
         times=f"{full / (own or 1):.3g}",
     )
     amounts = [Amount("Full attention", full), *(Amount(name, number) for name, number in counted.items())]
-    _amounts(view, "scores", amounts, system.name, lambda value: in_words(round(value)))
+    _amounts(view, "scores", amounts, system.name, _short)
 
 
 def _memory(view: BranchView, system: System) -> None:
@@ -105,17 +109,17 @@ def _parameters(view: BranchView, system: System) -> None:
     factorized = f"V × E + E × H, E = {size}"
     with left:
         amounts = (Amount("V × H", shared.embeddings(None)), Amount(factorized, shared.embeddings(size)))
-        _amounts(view, "embeddings", amounts, factorized, lambda value: in_words(round(value)))
+        _amounts(view, "embeddings", amounts, factorized, _short)
     with middle:
         totals = (
             Amount(parent.name, parent.parameters),
             Amount("Factorized alone", shared.total(size, shared=False)),
             Amount("Factorized and shared", shared.total(size, shared=True)),
         )
-        _amounts(view, "parameters", totals, totals[-1].name, lambda value: in_words(round(value)))
+        _amounts(view, "parameters", totals, totals[-1].name, _short)
     with right:
         amounts = (Amount(parent.name, parent.operations), Amount(system.name, shared.operations))
-        _amounts(view, "operations", amounts, system.name, in_operations)
+        _amounts(view, "operations", amounts, system.name, _short)
 
 
 def _adapters(view: BranchView, system: System) -> None:
@@ -133,13 +137,13 @@ def _adapters(view: BranchView, system: System) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         amounts = (Amount("Full fine-tuning", whole.parameters), Amount("Adapters", own))
-        _amounts(view, "trained", amounts, "Adapters", lambda value: in_words(round(value)))
+        _amounts(view, "trained", amounts, "Adapters", _short)
     with right:
         amounts = (
             Amount("Full fine-tuning", tasks * whole.parameters),
             Amount("Adapters", whole.parameters + tasks * own),
         )
-        _amounts(view, "stored", amounts, "Adapters", lambda value: in_words(round(value)))
+        _amounts(view, "stored", amounts, "Adapters", _short)
 
 
 def _smaller(view: BranchView, system: System) -> None:
@@ -159,9 +163,15 @@ def _smaller(view: BranchView, system: System) -> None:
         _amounts(view, "layers", [Amount(n.name, n.layers) for n in both], own.name, lambda value: f"{value:.0f}")
     with middle:
         amounts = [Amount(n.name, n.parameters) for n in both]
-        _amounts(view, "parameters", amounts, own.name, lambda value: in_words(round(value)))
+        _amounts(view, "parameters", amounts, own.name, _short)
     with right:
-        _amounts(view, "operations", [Amount(n.name, n.operations) for n in both], own.name, in_operations)
+        _amounts(
+            view,
+            "operations",
+            [Amount(n.name, n.operations) for n in both],
+            own.name,
+            _short,
+        )
 
 
 def _examples(view: BranchView, system: System) -> None:

@@ -1,0 +1,110 @@
+"""Parallel training as figures: a layer split among devices, and the schedule of a pipeline.
+
+Devices are rows, work goes from left to right. Kinds of work differ in hatching or position as well as in color.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.figures.bars import hatched, row_axis
+from core.figures.labels import label
+from core.figures.plot import Json, figure, hover, note, title, upright
+from core.theme import FILLS, PURPLE, Theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from core.efficiency.pipeline import Pass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A column of the picture of a split layer."""
+
+    name: str
+    each: Sequence[str]
+    """What each device computes; empty for an all-reduce."""
+    joined: str = ""
+    """What an all-reduce exchanges."""
+
+
+def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figure:
+    """Steps from left to right, devices from top to bottom; an all-reduce is one bar over all devices."""
+    shapes: list[Json] = []
+    notes: list[Json] = []
+    for x, step in enumerate(steps):
+        notes.append(note(label(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
+        reduced = not step.each
+        for row in [None] if reduced else range(devices):
+            top, bottom = (-0.4, devices - 0.6) if row is None else (row - 0.36, row + 0.36)
+            width = 0.3 if reduced else 0.44
+            shapes.append(
+                {
+                    "type": "rect",
+                    **{"x0": x - width, "x1": x + width, "y0": top, "y1": bottom},
+                    "line": {"width": 1.5, "color": PURPLE if reduced else theme.muted},
+                    "fillcolor": PURPLE if reduced else theme.ground,
+                    "opacity": 0.85 if reduced else 1,
+                    "layer": "below",
+                }
+            )
+            if row is not None:
+                notes.append(note(label(step.each[row]), x, row, font={"size": 12}))
+        if reduced:
+            style = {"font": {"size": 13, "color": "#1A1C1F"}, "textangle": -90}
+            notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))
+    return figure(
+        theme,
+        [{"type": "scatter", "x": [0, len(steps) - 1], "y": [0, devices - 1], "mode": "none", "hoverinfo": "skip"}],
+        height=90 + max(150, 62 * devices),
+        margin={"t": 30},
+        showlegend=False,
+        shapes=shapes,
+        annotations=notes,
+        xaxis={"range": [-0.55, len(steps) - 0.45], "visible": False},
+        yaxis=row_axis([f"device {row + 1}" for row in range(devices)]) | {"range": [devices - 0.45, -0.62]},
+    )
+
+
+def schedule(passes: Sequence[Pass], stages: int, time: int, *, theme: Theme) -> go.Figure:
+    """Passes as bars, a stage a row; those that begin at ``time`` or later are faint, a line marks the time."""
+    end = max(work.end for work in passes)
+    traces = []
+    for backward, name, color, hatch in ((False, "forward", FILLS[0], ""), (True, "backward", FILLS[2], "/")):
+        kind = [work for work in passes if work.backward is backward]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "x": [work.end - work.start for work in kind],
+                "base": [work.start for work in kind],
+                "y": [work.stage for work in kind],
+                "width": 0.8,
+                "text": [str(work.micro + 1) if len(passes) <= 160 else "" for work in kind],
+                "textposition": "inside",
+                "textangle": 0,
+                "insidetextanchor": "middle",
+                "insidetextfont": {"color": "#FFFFFF" if not backward else "#1A1C1F"},
+                "marker": hatched(color, hatch, theme, opacity=[1 if work.start < time else 0.15 for work in kind]),
+                **hover(
+                    [
+                        f"stage {work.stage + 1}, micro-batch {work.micro + 1}, {name}: {work.start} to {work.end}"
+                        for work in kind
+                    ]
+                ),
+            }
+        )
+    return figure(
+        theme,
+        traces,
+        barmode="overlay",
+        height=130 + 34 * max(3, stages),
+        margin={"t": 34},
+        xaxis=title("time (forward passes of one stage)") | {"range": [0, end]},
+        yaxis=row_axis([f"stage {stage + 1}" for stage in range(stages)]),
+        shapes=[upright(time, color=theme.ink, width=2)],
+    )

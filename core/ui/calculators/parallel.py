@@ -1,0 +1,90 @@
+"""Tensor parallelism: a real layer of a live model, split among devices as in Megatron-LM and joined again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import session
+from core.efficiency.parallel import SplitLayer, split_layer
+from core.figures import parallel as figures
+from core.figures.labels import in_bytes, in_words
+from core.figures.parallel import Step
+from core.table import Table
+from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer, Model, Text
+from core.ui.picker import nothing_runs
+from core.ui.section import Section, View
+
+MODEL = Model(name="model", first="parallel", fits=lambda spec: spec.offers("joint projection"), width=300)
+TEXT = Text(name="text", label="Text", default="Once upon a time there was a king who had three sons.", sentence="any")
+DEGREE = Choice(name="degree", label="Devices", default="2", options={t: t for t in ("1", "2", "4", "8")}, style="row")
+LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
+
+
+def draw(view: View) -> None:
+    """Draw the layer in parts. Raises an AtlasError for a text or a degree that does not suit the model."""
+    state, model = view.state, MODEL.here()
+    if nothing_runs(model.options):
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        slug = model.draw(state)
+        degree, layer = int(DEGREE.draw(state)), LAYER.draw(state)
+    text = TEXT.draw(state)
+    split = session.computed("splitting-the-layer", split_layer, slug, text, layer - 1, degree)
+    view.say(
+        "Answer",
+        error=f"{split.layer_error:.1e}",
+        largest=f"{split.largest:.1f}",
+        each=in_words(split.parameters),
+        whole=in_words(split.whole),
+        devices=degree,
+        tokens=split.tokens,
+    )
+    steps = _steps(split)
+    Panel(
+        "split-layer",
+        "A layer split by columns and rows",
+        figures.split_layer(steps, degree, theme=theme()),
+        view.words.part("Alt", devices=degree, bytes=in_bytes(split.reduced_bytes)),
+        _table(split),
+        width=900,
+    ).draw(state)
+    view.try_and_notice(bytes=in_bytes(split.reduced_bytes), sent=in_bytes(split.sent_bytes))
+    view.how_it_works()
+
+
+def _steps(split: SplitLayer) -> tuple[Step, ...]:
+    t, h = split.degree, split.width
+    heads, exchanged = split.heads // t, f"all-reduce, {in_bytes(split.reduced_bytes)}"
+    first = [device * heads + 1 for device in range(t)]
+    each = [f"head {a}" if heads == 1 else f"heads {a} to {a + heads - 1}" for a in first]
+    return (
+        Step("Q, K, V by columns", [f"{h} × {3 * h // t}"] * t),
+        Step("attention", each),
+        Step("output by rows", [f"{h // t} × {h}"] * t),
+        Step("sum", (), exchanged),
+        Step("FFN by columns", [f"{h} × {split.inner // t}"] * t),
+        Step("GELU", [f"{split.inner // t} columns"] * t),
+        Step("FFN by rows", [f"{split.inner // t} × {h}"] * t),
+        Step("sum", (), exchanged),
+    )
+
+
+def _table(split: SplitLayer) -> Table:
+    rows = (
+        ("devices", split.degree),
+        ("tokens", split.tokens),
+        ("parameters of the layer on one device", split.parameters),
+        ("parameters of the layer", split.whole),
+        ("bytes of one all-reduce", split.reduced_bytes),
+        ("bytes that a device sends for it around a ring", split.sent_bytes),
+        ("all-reduces in the forward pass", 2),
+        ("largest difference of the attention output", split.attention_error),
+        ("largest difference of the layer's output", split.layer_error),
+        ("largest output of the layer", split.largest),
+    )
+    return Table(("what", "value"), rows)
+
+
+PARALLEL = Section("parallel", draw, (MODEL, TEXT, DEGREE, LAYER))
