@@ -1,9 +1,9 @@
 """A room of forty: what followers' looks at their room cost, and how long until all see the instructor's next view.
 
 Followers speak the server's own protocol and look as often as a browser is told to. The processors' share is measured
-while nothing changes; then the instructor opens one link after the other, and the seconds are counted from the moment
-at which the instructor's own page is complete until a follower's is. A look comes every `core.rooms.POLL` seconds, so
-half of that belongs to them on average.
+while nothing changes; then the instructor opens one link after the other, and the seconds are counted from that click
+until the instructor's own page is complete, and until each follower's is. A look comes every `core.rooms.POLL` seconds,
+so half of that belongs to it on average.
 
     python benchmarks/room.py 40
 """
@@ -15,7 +15,7 @@ import re
 import statistics
 import sys
 import time
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from _app import App, app
 from _harness import goal
@@ -25,10 +25,10 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
-QUIET, VIEWS, PAUSE = 20.0, 6, 8.0
-"""Seconds without a change; the views that the instructor shows then, and the seconds for each."""
-SHARE, DELAY = 0.2, 3.5
-"""Goals: processors that the looks take, and seconds of p95 until a follower has the view: a look and 1.5 s."""
+QUIET, VIEWS, PAUSE, MOST = 20.0, 6, 2.0, 60.0
+"""Seconds without a change; the views that the instructor shows then, the seconds between two, and those for each."""
+SHARE, DELAY = 0.2, 4.0
+"""Goals: processors that the looks take, and seconds of p95 until a follower has the view: a look and 2 s."""
 
 
 class Tab:
@@ -72,6 +72,10 @@ class Tab:
     async def _send(self, message: BackMsg) -> None:
         self.idle.clear()
         await self._socket.send(message.SerializeToString())
+
+    def shows(self, text: str, since: float) -> bool:
+        """Whether a page with this text in its link was complete after ``since``."""
+        return self.complete > since and parse_qs(self._state.query_string).get("text") == [text]
 
     async def open(self, page: str, **query: str) -> None:
         """Open a link, and wait for the page."""
@@ -128,18 +132,25 @@ async def measure(server: App, followers: int) -> None:
     await asyncio.sleep(QUIET)
     share = (server.processor_seconds() - before) / (time.perf_counter() - begun) - idle
     waits: list[float] = []
+    own: list[float] = []
     for number in range(VIEWS):
-        await leads.open("encoder", text=f"The {sentence(number + 1, 5)} is a [MASK].")
-        shown = leads.complete
+        text, click = f"The {sentence(number + 1, 5)} is a [MASK].", time.perf_counter()
+        await leads.open("encoder", text=text)
+        own.append(leads.complete - click)
+        here: dict[int, float] = {}
+        while len(here) < followers:
+            assert time.perf_counter() < click + MOST, "a follower has not come along"
+            here |= {i: tab.complete - click for i, tab in enumerate(rest) if i not in here and tab.shows(text, click)}
+            await asyncio.sleep(0.02)
+        waits += here.values()
         await asyncio.sleep(PAUSE)
-        waits += [tab.complete - shown for tab in rest]
-    assert min(waits) > 0, "a follower has not come along"
     for task in tasks:
         task.cancel()
     waits.sort()
     p95 = waits[int(0.95 * (len(waits) - 1))]
     print(f"{followers} followers: their looks take {share:.2f} processors")
-    print(f"a view arrives after {statistics.median(waits):.2f} s (p50), {p95:.2f} s (p95), {waits[-1]:.2f} s at most")
+    print(f"from the click, the instructor's page takes {statistics.median(own):.2f} s (p50), {max(own):.2f} s at most")
+    print(f"the followers' {statistics.median(waits):.2f} s (p50), {p95:.2f} s (p95), {waits[-1]:.2f} s at most")
     goal("processors of the looks", share, SHARE, "processors")
     goal("p95 until a follower has the view", p95, DELAY, "s")
 

@@ -52,7 +52,7 @@ def test_the_handout_has_every_step_and_the_maps() -> None:
     assert isinstance(lesson, Lesson)
     page = handout(lesson, notes=True)
     assert page.count("<section>") == len(lesson.steps)
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4  # three heads and a mask
     assert "<script" not in page
     evil = from_text('+++\ntitle = "<b>"\nline = "<i>"\n+++\n## <u>\n<s> **x**\n+++\nview = "/glossary"\n+++\n')
     page = handout(evil, notes=True)

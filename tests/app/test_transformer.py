@@ -35,8 +35,10 @@ def test_each_architecture_opens_filled_and_bounded(architecture: str) -> None:
     mask = run["lanes"][-1]["block"]["attention-mask"]["allowed"]
     assert ("0" in mask) is (architecture != "encoder")
     assert ("cross-attention-weights" in run["lanes"][-1]["block"]) is (architecture == "encoder-decoder")
+    assert any(piece.get("href") == "/glossary?term=residual-connection" for piece in run["steps"][4]["text"])
     for step in run["steps"]:
-        assert step["text"]
+        terms = [piece["text"].lower() for piece in step["text"] if "href" in piece]
+        assert len(terms) == len(set(terms))
         for door in step["doors"]:
             page, _, query = door["href"].lstrip("/").partition("?")
             values = {name: value for name, _, value in (pair.partition("=") for pair in query.split("&") if query)}

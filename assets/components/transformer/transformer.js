@@ -131,20 +131,26 @@ function table(view) {
   view.scroll.replaceChildren(made);
 }
 
+function anchor({ text, href, tip }) {
+  const link = element("a", "", text);
+  link.href = href;
+  if (tip) link.title = tip;
+  if (window.top !== window) Object.assign(link, { target: "_blank", rel: "noopener" }); // in another page's frame
+  return link;
+}
+
 function words(view) {
   const step = view.data.steps[view.at];
   const put = (place, text) => { if (place.textContent !== text) place.textContent = text; };
   put(view.root.querySelector("h3"), `${view.at + 1} of ${view.data.steps.length}. ${step.title}`);
-  put(view.root.querySelector(".text p"), view.least ? ` ${step.text.split(/(?<=[.:]) /)[0]}` : step.text);
+  const text = view.root.querySelector(".text p");
+  const whole = step.text.map((piece) => piece.text).join("");
+  if (view.least) put(text, ` ${whole.split(/(?<=[.:]) /)[0]}`);
+  else if (text.textContent !== whole) text.replaceChildren(...step.text.map((piece) => (piece.href ? anchor(piece) : piece.text)));
   const shapes = view.root.querySelector(".shapes");
   shapes.hidden = view.depth === "idea";
   put(shapes, step.shapes);
-  view.doors.replaceChildren(...step.doors.map((door) => {
-    const link = element("a", "", `${door.label} →`);
-    link.href = door.href;
-    if (window.top !== window) Object.assign(link, { target: "_blank", rel: "noopener" }); // in another page's frame
-    return link;
-  }));
+  view.doors.replaceChildren(...step.doors.map((door) => anchor({ text: `${door.label} →`, href: door.href })));
   view.root.querySelector(".back").disabled = view.at === 0;
   view.root.querySelector(".next").disabled = view.at === view.data.steps.length - 1;
   put(view.root.querySelector(".play"), view.timer ? "Pause" : "Play");

@@ -18,6 +18,7 @@ from core.attention.inside.overview import MAX_TOKENS, Lane, Overview, overview
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.ui.component import Component, Message, Position
+from core.ui.glossary import Linker, href, tip
 from core.ui.heads.text import TASK, WINDOW, task_names, text_part
 from core.ui.links import instead, within
 from core.ui.page import BRANCH_TITLES, accent, base_path, theme
@@ -190,7 +191,7 @@ def _step(view: View, slug: str, number: int, run: Overview, side: str, names: M
         "slug": slug,
         "lane": number,
         "title": words.front["titles"][slug],
-        "text": words.part(part, **sizes),
+        "text": _linked(words.part(part, **sizes)),
         "shapes": words.part(shapes, **sizes),
         "doors": [
             {"label": door["label"], "href": _href(door, names)}
@@ -198,6 +199,14 @@ def _step(view: View, slug: str, number: int, run: Overview, side: str, names: M
             if names["system"] or "{system}" not in str(door)
         ],
     }
+
+
+def _linked(text: str) -> list[dict[str, str]]:
+    """A step's text in pieces; those that name a term, each once a step, lead to the glossary."""
+    return [
+        {"text": piece} if term is None else {"text": piece, "href": href(term), "tip": tip(term)}
+        for piece, term in Linker("transformer.steps").pieces(text)
+    ]
 
 
 def _href(door: Mapping[str, Any], names: Mapping[str, str]) -> str:
