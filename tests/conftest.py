@@ -57,7 +57,7 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where tests run in several workers: a file stays in one, whose fixtures are then made once.
 
-    Two workers have a browser with an app each. They take journeys while there are any, which are collected first since
+    Two workers have a browser each, and one app. They take journeys while there are any, collected first since
     they take longest, and then what follows. Others begin at the end, with the page tests, of which one worker that has
     loaded the models does most.
     """

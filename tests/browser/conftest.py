@@ -1,4 +1,4 @@
-"""One server and one Chromium for the journeys of a worker; one fails when the page asks another host for anything.
+"""One server for all journeys, one Chromium a worker; a journey fails when the page asks another host for anything.
 
 Parallel workers divide the files among two of them. A wait is never a pause: it ends with
 what it waits for, and has most of a minute because the machine may be slow.
@@ -21,7 +21,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -232,10 +232,37 @@ def _planted(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One app for all journeys but the one that begins with a start of its own."""
-    with running_app(models, tmp_path_factory.mktemp("server")) as address:
-        yield address
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One app for all journeys but the one that begins with a start of its own, whichever worker they are in.
+
+    The first worker that needs it starts it, and ends it after the others have left: a start, and each model that is
+    loaded, take longer than many a journey.
+    """
+    models, name = request.getfixturevalue("models"), os.environ.get("PYTEST_XDIST_WORKER", "")
+    folder = tmp_path_factory.getbasetemp()
+    place = (folder.parent if name else folder) / "app"
+    told, guest = place / "address", place / "guests" / (name or "alone")
+    with ExitStack() as started:
+        guest.parent.mkdir(parents=True, exist_ok=True)
+        with one_at_a_time(place):
+            guest.touch()
+            if ours := not told.exists():
+                told.write_text(started.enter_context(running_app(models, place)))
+        yield told.read_text()
+        guest.unlink()
+        end = time.monotonic() + 10 * 60
+        while ours and any(guest.parent.iterdir()) and time.monotonic() < end:
+            time.sleep(0.1)  # nothing else tells what happens in another process
+
+
+@contextmanager
+def one_at_a_time(place: Path) -> Iterator[None]:
+    """Wait until no other worker is here."""
+    import fcntl
+
+    with (place / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -246,7 +273,7 @@ def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path
                 if answer.read() == b"ok":
                     return
         except OSError:
-            time.sleep(0.1)  # the one pause: nothing else tells that a port has opened
+            time.sleep(0.1)  # nothing else tells that a port has opened
     pytest.fail(f"the app did not start:\n{log.read_text()}")
 
 

@@ -1,11 +1,17 @@
-"""The numbers of the bundled cards that are not measured every day."""
+"""Numbers of the bundled models that are not measured every day: of most cards, and of vectors in context."""
 
 from __future__ import annotations
 
 import pytest
 
+from core import checkpoints
 from core.checkpoints.registry import get, part_of
 from core.training import evaluate
+from core.vectors import precomputed
+from core.vectors.contextual import anisotropy_baseline
+from core.vectors.occurrences import Line, words
+from core.vectors.precomputed import sentences
+from core.vectors.reading import read
 from tests.unit.test_training_cards import BUNDLED, QUICK, states_what_is_measured
 
 
@@ -23,3 +29,11 @@ def test_the_drafts_card_states_what_is_measured() -> None:
     for measure in found:
         near = {"bits per byte": 0.01, "drafted tokens accepted": 2.0, "passes per token": 0.02}[measure.name]
         assert stated[measure.name, measure.on] == pytest.approx(measure.value, abs=near)
+
+
+def test_vectors_in_context_are_measured_again() -> None:
+    checkpoint = checkpoints.load("atlas-distilbert")
+    lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
+    found = words(lines, lambda text: read(checkpoint, text))
+    again = [anisotropy_baseline(vectors, found.lines) for vectors in found.vectors]
+    assert again == pytest.approx([one.baseline for one in precomputed.layers("atlas-distilbert")], abs=2e-4)

@@ -15,13 +15,11 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.content import content
 from core.vectors import positions, precomputed
-from core.vectors.contextual import anisotropy_baseline
 from core.vectors.input_embeddings import input_embeddings
 from core.vectors.mix import learn_task
 from core.vectors.nearest import embedding_matrix, in_vocabulary, static_vectors, vocabulary
-from core.vectors.occurrences import Line, word_vectors, words
+from core.vectors.occurrences import word_vectors
 from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
-from core.vectors.precomputed import sentences
 from core.vectors.reading import read, readable
 from tests import tinyfamilies
 
@@ -264,14 +262,6 @@ def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
         assert len(one.weights) == len(one.alone) == len(layers)
         assert sum(one.weights) == pytest.approx(1, abs=1e-3)
         assert one.accuracy > one.commonest
-
-
-def test_what_was_measured_is_measured_again() -> None:
-    checkpoint = checkpoints.load("atlas-distilbert")
-    lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
-    found = words(lines, lambda text: read(checkpoint, text))
-    again = [anisotropy_baseline(vectors, found.lines) for vectors in found.vectors]
-    assert again == pytest.approx([one.baseline for one in precomputed.layers("atlas-distilbert")], abs=2e-4)
 
 
 def test_a_task_learns_the_layer_that_knows() -> None:
