@@ -102,6 +102,7 @@ def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more:
         branch=branch,
         opens=opens,
         above=partial(_choose, opens),
+        titled=True,
     )
 
 
@@ -114,7 +115,8 @@ def _live_section(
         if view.spec is None:
             _no_model(view, slug)
         else:
-            _relative(view.system, view.spec)
+            if note := _stand_in(view.system, view.spec):
+                st.caption(note)
             with sentences():
                 draw(view, view.spec)
             if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
@@ -125,7 +127,7 @@ def _live_section(
 
 
 def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
-    """Draw the menus of systems and live models."""
+    """Draw the menus of systems and live models, and the title, which names the system."""
     state = view.state
     if not state.text("tab"):  # before the menus drop what a link need not state
         state.set(tab=opens(state))
@@ -146,6 +148,10 @@ def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
         system = systems[menu.draw(state)]
         spec = _model(system, specs, state)
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
+    with view.heading or st.container():
+        st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
+        if spec is not None and _stand_in(system, spec) and not (bare() or presenting()):
+            st.badge(_words("Runs here", model=plain(spec.name)), icon=":material/swap_horiz:", color="gray")
     return BranchView(state, view.words, view.later, system=system, spec=spec, row=row)
 
 
@@ -196,14 +202,14 @@ def _home(system: System) -> CheckpointSpec | None:
     return next((spec for spec in own if spec.ready and spec.branch in BRANCH_TITLES), None)
 
 
-def _relative(system: System, spec: CheckpointSpec) -> None:
-    """Note when the live model is not of this system but of a relative, or another one selected."""
+def _stand_in(system: System, spec: CheckpointSpec) -> str:
+    """A note, as Markdown, that the live model is of a relative of this system, or another one; empty if it is not."""
     if spec.slug == system.live.checkpoint:
-        if not system.live.exact:
-            st.caption(plain_terms(system.live.note))
-    elif spec.system and spec.system != system.slug:
+        return "" if system.live.exact else plain_terms(system.live.note)
+    if spec.system and spec.system != system.slug:
         own = catalogue.get(spec.system).name
-        st.caption(plain_terms(_words("Stand-in", model=spec.name, own=own, system=system.name)))
+        return plain_terms(_words("Stand-in", model=spec.name, own=own, system=system.name))
+    return ""
 
 
 def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None:

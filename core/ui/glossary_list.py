@@ -18,6 +18,14 @@ from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "All"
+_INDEX = 60
+"""Rows of which a phone shows only the terms: a tap on one opens it. With all texts it would be 50 screens high."""
+_STYLE = """<style>
+@media (max-width: 640px) {
+  .st-key-atlas-index :is(td, small) { display: none !important; }
+  .st-key-atlas-index tbody { display: block; columns: 2; }
+  .st-key-atlas-index tr { break-inside: avoid; } }
+</style>"""
 TERM = Choice(name="term", label="Term", options={})
 """Without a widget: set by the rows of the table and by links from other pages."""
 LETTER = Choice(name="letter", label="Letter", options={}, style="pills", hide_label=True)
@@ -52,7 +60,11 @@ def terms(view: View) -> None:
     rows: list[Row] = [
         ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _links_of(entry)) for entry in shown
     ]
-    text_table(TextTable(("Term", "Meaning", "See also, try"), rows, caption="Terms", widths=(22, 50, 28)))
+    many = len(shown) > _INDEX
+    if many:
+        st.html(_STYLE)
+    with st.container(key="atlas-index" if many else None):
+        text_table(TextTable(("Term", "Meaning", "See also, try"), rows, caption="Terms", widths=(22, 50, 28)))
 
 
 def _card(chosen: Term, state: PageState) -> None:

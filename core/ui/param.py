@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import streamlit as st
@@ -188,6 +189,19 @@ def _quoted(raw: Value) -> str:
     return f"“{link.short(text)}”"
 
 
+_FEW = 24
+"""Options that a sentence lists; of more it names those that are spelled most alike."""
+
+
+def _available(options: Mapping[str, str], raw: Value) -> str:
+    names = [name for name in options if name]
+    if len(names) <= _FEW:
+        return f"available here: {', '.join(names) or 'nothing'}"
+    text = ", ".join(map(str, raw)) if isinstance(raw, tuple) else str(raw)
+    near = get_close_matches(text.lower()[:60], names, n=4, cutoff=0.0)
+    return f"available here: {', '.join(near)} and {len(names) - len(near)} more"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control[str]):
     """One of several options."""
@@ -209,7 +223,7 @@ class Choice(Control[str]):
     def checked(self, raw: Value) -> str:
         if raw in self.options:
             return str(raw)
-        raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
+        raise ValueError(_available(self.options, raw))
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
         options, common = list(self.options), self._common(state, slot) | {"format_func": self.options.__getitem__}
@@ -288,7 +302,7 @@ class Words(Control[tuple[str, ...]]):
     def checked(self, raw: Value) -> tuple[str, ...]:
         chosen = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
         if any(word not in self.options for word in chosen):
-            raise ValueError(f"available here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
+            raise ValueError(_available(self.options, raw))
         return chosen[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -31,9 +31,13 @@ from core.ui.notices import error, sentences
 from core.ui.page import accent, bare, presenting, theme, through_page_table
 from core.ui.param import Param
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 _STYLE = """<style>
 :root { VARIABLES }
 [data-testid="stMain"] h1 { padding: .1rem 0; margin-bottom: .5rem; line-height: 1.15; BAR }
+.st-key-atlas-heading { row-gap: 0; margin-bottom: -.8rem; }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
 :is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
@@ -52,13 +56,18 @@ _STYLE = """<style>
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
+  [data-testid="stTooltipIcon"] > [data-testid="stTooltipHoverTarget"] { padding: 10px; margin: -10px; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-atlas-answer) {
+    position: sticky; top: 0; z-index: 5; background: var(--atlas-ground); padding-inline: 2.2rem; }
+  .st-key-atlas-answer [data-testid="stCaptionContainer"] { display: none; }
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
 """Beside the frame: a title for screen readers over each section, whose name the row of sections shows; a focus that
 one sees; small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
 of the dark theme, and page links, formulas and rows of choices that break where the screen ends. A column that holds a
-table goes below the one before it rather than become narrower than the table. The file of a table's own
+table goes below the one before it rather than become narrower than the table. On a phone, a help has the size of a
+fingertip, and a calculator's answer stays on screen while its boxes are used. The file of a table's own
 toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_table` makes text."""
 _BARE = """<style>
 [data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
@@ -99,8 +108,10 @@ html { font-size: max(32px, 2.5vw) !important; }
 """A section in a lecture hall: its picture, then its controls, in type of 28 pixels or more at 1280 by 720."""
 
 
-def header(title: str, sentence: str, branch: str | None = None) -> None:
+def header(title: str, sentence: str, branch: str | None = None, *, later: bool = False) -> DeltaGenerator:
     """Draw a page's title over a bar in the branch's color, and one sentence on what the page offers.
+
+    ``later`` leaves the title to the caller, who knows more of it: it belongs into the container that is returned.
 
     Both are the app's. The sentence's terms are linked to the glossary; from here on, the page links each term once.
     """
@@ -112,20 +123,28 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
         st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
         if bare() or presenting():
             st.html(_BARE + _PRESENTED * presenting())
-    st.title(title, anchor=False)
+    row = {"horizontal": True, "vertical_alignment": "center", "key": "atlas-heading"} if later else {}
+    heading = st.container(**row)  # type: ignore[arg-type]
+    if not later:
+        heading.title(title, anchor=False)
     if not (bare() or presenting()):
         markdown(sentence)
     try:
         settings()
     except SettingUnusable as fault:
+        if later:
+            heading.title(title, anchor=False)
         # Nothing below could find its models; the frame stands, so that the other pages say the same.
         error(str(fault), icon=":material/settings:")
         st.stop()
     try:
         systems()
     except BadData as fault:
+        if later:
+            heading.title(title, anchor=False)
         error(str(fault).replace("\n", "\n\n"), icon=":material/rule:")  # a line each
         st.stop()
+    return heading
 
 
 _DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
@@ -151,6 +170,8 @@ class View:
     words: Content
     later: list[Callable[[], None]] = field(default_factory=list)
     """A slow task, run after the whole page is drawn, its link included."""
+    heading: DeltaGenerator | None = None
+    """The row of the page's title, on a page that draws it with its common controls."""
 
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app.
@@ -232,6 +253,8 @@ class Page:
     """Draws why nothing can be shown here, if so, and returns whether it did."""
     above: Callable[[View], View] = field(default=lambda view: view)
     """Draws the common controls above the row of sections; returns the view that they get."""
+    titled: bool = False
+    """Whether ``above`` also draws the title, into the view's ``heading``."""
     below: Callable[[View, Section], None] | None = None
     """Draws the foot of every section, above Copy link, even if the section failed."""
 
@@ -249,13 +272,13 @@ class Page:
         words = content(self.slug)
         read_mode(self.slug)
         framed = not (bare() or presenting())
-        header(words.title, words.label("line"), self.branch)
+        heading = header(words.title, words.label("line"), self.branch, later=self.titled)
         state = open_page(self.slug)
         later: list[Callable[[], None]] = []
         chosen, step = "", words.front.get("next")
         if not self.unavailable():
             with nullcontext() if framed else st.container(key="atlas-above"):
-                view = self.above(View(state, words))
+                view = self.above(View(state, words, heading=heading))
                 first = self.opens(state) if self.opens else self.sections[0].slug
                 titles = {section.slug: section.words(self.slug).title for section in self.sections}
                 chosen = sections(state, titles, first) if len(titles) > 1 else first

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core.checkpoints.spec import CheckpointSpec
 from tests import pages
 from tests.pages import FEW, opened, shown
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 BRANCHES = ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -96,3 +97,32 @@ def test_a_head_with_sentence_input_says_so_and_others_do_not(checkpoint_dir: Pa
     for model, expected in (("minilm", True), (MODELS["encoder"], False)):
         at = opened("encoder", tab="demo", model=model)
         assert any(formula in part.value for part in at.markdown) is expected
+
+
+@pytest.mark.parametrize(
+    ("query", "title", "chip"),
+    [
+        ({"system": "roberta"}, "Encoder: RoBERTa", ""),
+        ({"system": "xlm-r"}, "Encoder: XLM-R", "runs here: Atlas XLM, a stand-in"),
+        ({"system": "roberta", "model": "atlas-albert"}, "Encoder: RoBERTa", "runs here: Atlas ALBERT, a stand-in"),
+    ],
+)
+def test_the_title_names_the_system_and_a_chip_the_model_that_stands_in(
+    query: dict[str, str], title: str, chip: str
+) -> None:
+    at = opened("encoder", tab="facts", **query)
+    assert words(at.title[0].value) == title
+    chips = [words(one.value) for one in at.markdown if "runs here" in one.value]
+    assert len(chips) == bool(chip)
+    assert chip in "".join(chips)
+
+
+def test_a_module_that_the_tree_lacks_is_named() -> None:
+    at = opened("encoder", tab="tree", node="foo.bar")
+    assert "This tree has no module “foo.bar”" in words(at.warning[0].value)
+
+
+def test_a_text_whose_words_are_split_often_is_said_to_be_no_english() -> None:
+    note = "its vocabulary was learned from English"
+    assert note in shown(opened("encoder", text="Die Hauptstadt von Frankreich ist [MASK]."))
+    assert note not in shown(opened("encoder"))

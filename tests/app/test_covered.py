@@ -120,7 +120,7 @@ CASES = {
         "encoder-decoder?model=atlas-bart",
         "How much of your text is reconstructed?",
         BACK[0],
-        "in the same order",
+        "Right: Reconstructed word for word",
         "",
         2,
     ),

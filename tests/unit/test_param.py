@@ -194,3 +194,9 @@ def test_the_menu_of_settings_counts_what_stands_in_it_now() -> None:
     at.query_params["steps"] = "99999"
     at.run()
     assert (label(), len(at.warning)) == ("Settings", 1)
+
+
+def test_of_many_options_those_spelled_alike_are_named() -> None:
+    many = param.Choice(name="term", label="Term", options={f"term-{n}": "" for n in range(40)} | {"softmax": ""})
+    with pytest.raises(ValueError, match=r"available here: softmax, .* and 37 more"):
+        many.checked("sofmax")

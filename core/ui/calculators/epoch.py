@@ -40,7 +40,7 @@ PRICE = Unset(name="price", label="Price per device hour", low=0.0, high=1e4, pl
 def one_epoch(view: View) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` without a known rate."""
     state = view.state
-    answer = st.container()  # first also where the columns lie below each other
+    answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen, menu = choose(state), st.container()

@@ -46,7 +46,7 @@ USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Tra
 
 def training(view: View) -> None:
     """Draw the memory of one device in training. Raises :class:`core.errors.OutOfRange` for an impossible plan."""
-    answer = st.container()  # first also where the columns lie below each other
+    answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen, menu = choose(view.state), st.container()
@@ -86,7 +86,7 @@ def training(view: View) -> None:
 def will_it_fit(view: View) -> None:
     """Draw whether it fits. Raises :class:`core.errors.OutOfRange` for an impossible partition."""
     state = view.state
-    answer = st.container()
+    answer = st.container(key="atlas-answer")
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen, menu = choose(state), st.container()

@@ -46,7 +46,7 @@ _NEEDS: dict[str, Callable[[Callable[[str], Any]], bool]] = {
 def parameters(view: View) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` for an invalid configuration."""
     state = view.state
-    answer = st.container()  # first also where the columns lie below each other
+    answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         slug, size = choose_system(state)

@@ -31,6 +31,8 @@ TEXT = Text(
 )
 TOP_K = 6
 _IN_A_ROW = 3
+_PIECES = 3
+"""Continuations of words from which on a text may be of another language."""
 
 
 def draw(view: DemoView) -> None:
@@ -63,6 +65,8 @@ def draw(view: DemoView) -> None:
         predictions = view.computed("predicting", predict, sentence, TOP_K)
         for note in sentence.notes:
             st.caption(plain(note))
+        if spec.card is not None and not spec.offers("languages") and _in_pieces(tokens):
+            view.note("English", model=plain(spec.name))
         judge = judge_of(sentence.tokens, predictions)
         if view.uncovered(label(predictions), judge, sentence.text, sentence.positions, on=covered):
             _pictures(view, sentence, predictions)
@@ -91,6 +95,13 @@ def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:
     return tuple(sorted(moved[i] for i in masked if i in moved))
 
 
+def _in_pieces(tokens: Sequence[Token]) -> bool:
+    """Whether the tokenizer splits the words of a text more often than it would split English ones."""
+    words = [token for token in tokens if not token.special and any(map(str.isalpha, token.text))]
+    pieces = sum(token.continuation for token in words)
+    return pieces >= _PIECES and 2 * pieces >= len(words) - pieces
+
+
 def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
     """Draw the sentence with the top predictions filled in, and bars for each mask."""
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
@@ -102,8 +113,8 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
         token = sentence.tokens[prediction.position]
         original = "" if token.special else token.text
         name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
-        columns: dict[str, object] = {"mask": number, "token": prediction.position, "original": original}
-        shown.append(Prediction(f"{name} (token {prediction.position})", prediction, columns))
+        columns: dict[str, object] = {"mask": number, "token": prediction.position + 1, "original": original}
+        shown.append(Prediction(f"{name} (token {prediction.position + 1})", prediction, columns))
     view.predictions("predictions", shown, max(2, min(_IN_A_ROW, len(shown))))
 
 

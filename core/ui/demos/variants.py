@@ -60,8 +60,8 @@ def translation_demo(view: DemoView) -> None:
     if view.uncovered(FIRST, word_judge(predictions[0].with_translation, truth), first, second, masked):
         shown = []
         for prediction, original in zip(predictions, originals, strict=True):
-            at = f"“{original}” (token {prediction.position}). " if original else ""
-            columns: dict[str, object] = {"token": prediction.position, "original": original}
+            at = f"“{original}” (token {prediction.position + 1}). " if original else ""
+            columns: dict[str, object] = {"token": prediction.position + 1, "original": original}
             shown += [
                 Prediction(
                     at + view.words.label("beside"), prediction.with_translation, {**columns, "read": "both sentences"}

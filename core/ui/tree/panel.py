@@ -177,6 +177,9 @@ def tree_panel(
     root = anatomy.tree(slug, name)
     caption(_counted(system, name, root.parameters))
     picked = node or ""
+    if picked and not root.nearest(picked):
+        warning(f"This tree has no module “{picked[:60]}”. {_words('Whole tree')}", icon=":material/link_off:")
+        picked = ""
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
     elif view in ("treemap", "sunburst"):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
-UNMEASURED = "not measured yet"
+UNMEASURED = "–"
 HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Training tokens", "Quality", "Time")
 WIDTHS = (14, 17, 14, 14, 11, 17, 13)
 _PLANNED = "zoo-to-measure"
