@@ -74,6 +74,9 @@ class Settings(BaseSettings):
     max_rooms: int = Field(default=50, ge=1, le=10_000, description="rooms that are open")
     max_followers: int = Field(default=200, ge=1, le=10_000, description="followers of a room")
     max_upload_kb: int = Field(default=20, ge=1, le=10_000, description="kilobytes of a file that is uploaded")
+    max_corpus_kb: int = Field(
+        default=4_000, ge=100, le=100_000, description="kilobytes of a corpus that is searched for duplicates"
+    )
     max_page_mb: int = Field(default=24, ge=1, le=200, description="megabytes of a page that is built for a frame")
 
     @property

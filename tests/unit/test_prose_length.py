@@ -58,6 +58,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "results/questions": ("Picture", "Table"),
     "sources/corrections": ("Count",),
     "timeline/family": ("Growth", "Leap", "Since", "Most"),
+    "tokenizers/dedup": ("Answer", "Error", "None"),
     "tokenizers/languages": ("Hollow", "Sample size"),
     "tokenizers/noise": ("Sources",),
     "tokenizers/share": ("Range", "ByT5"),

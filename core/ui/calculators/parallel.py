@@ -34,7 +34,7 @@ def draw(view: View) -> None:
     split = session.computed("splitting-the-layer", split_layer, slug, text, layer - 1, degree)
     view.say(
         "Answer",
-        error=f"{split.layer_error:.1e}",
+        error=f"{split.layer_error:.1g}" if split.layer_error >= 1e-4 else f"{split.layer_error:.7f}",
         largest=f"{split.largest:.1f}",
         each=in_words(split.parameters),
         whole=in_words(split.whole),

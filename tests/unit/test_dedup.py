@@ -1,0 +1,112 @@
+"""Repeats against brute force and numbers by hand; MinHash against the true similarity; a few megabytes in seconds."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from core.errors import InputEmpty, InputTooLong, OutOfRange
+from core.settings import settings
+from core.tokenizers.dedup import decoded, exact, found_with, near
+
+
+@pytest.fixture(autouse=True)
+def _fresh_settings() -> Iterator[None]:
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+def brute(words: list[str], length: int) -> int:
+    """Tokens in later occurrences, by comparing every pair of positions."""
+    last = len(words) - length
+    later = {i for i in range(last + 1) for j in range(i) if words[i : i + length] == words[j : j + length]}
+    return len({i + k for i in later for k in range(length)})
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 6, 11])
+def test_exact_repeats_are_those_of_brute_force(length: int) -> None:
+    rng = random.Random(length)
+    for _ in range(30):
+        words = rng.choices("abc", k=60)
+        assert exact(" ".join(words), length).removed == brute(words, length)
+
+
+def test_the_longest_repeat_is_named_with_its_place() -> None:
+    text = "one two three four. And then one two three four again, two three."
+    found = exact(text, 3)
+    (repeat,) = found.repeats
+    assert repeat.text == "one two three four"
+    assert text[repeat.start : repeat.end] == repeat.text
+    assert (found.removed, repeat.tokens) == (4, 4)
+    assert exact("too short", 50).repeats == ()
+    with pytest.raises(InputEmpty):
+        exact(" \n ")
+
+
+def test_near_duplicates_by_hand() -> None:
+    same = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
+    changed = same.replace("z", "!")  # one of 22 5-grams differs: 21 of 23 are shared
+    other = " ".join(str(number) for number in range(26))
+    found = near("\n\n".join((same, other, changed, "b c")))
+    (pair,) = found.pairs
+    assert (pair.first, pair.second, pair.jaccard) == (0, 2, 21 / 23)
+    assert pair.edit == pytest.approx(25 / 26)
+    assert pair.estimate == pytest.approx(pair.jaccard, abs=0.15)
+    assert (found.clusters, found.removed, found.unseen) == (((0, 2),), (2,), 1)
+    assert near("\n\n".join((same, changed)), jaccard=0.95).clusters == ()
+    with pytest.raises(InputEmpty, match="only one document"):
+        near(same)
+    assert near(f"{same}\n{changed}", "line").removed == (1,)
+
+
+def test_clusters_connect_through_a_middle_document() -> None:
+    words = [f"w{number}" for number in range(200)]
+    texts = [" ".join([*words[at:], *(f"x{n}" for n in range(at))]) for at in (0, 8, 16)]
+    found = near("\n\n".join(texts))
+    assert found.clusters == ((0, 1, 2),)
+
+
+def test_bands_find_what_they_promise_and_estimates_are_unbiased() -> None:
+    assert found_with(0.5) == pytest.approx(0.960, abs=0.001)
+    rng = random.Random(0)
+    texts = []
+    for number in range(60):
+        words = [f"{number}-{i}" for i in range(300)]
+        texts += [" ".join(words), " ".join(w if rng.random() > 0.02 else "new" for w in words)]
+    found = near("\n\n".join(texts))
+    likely = [pair for pair in found.pairs if pair.jaccard > 0.8]
+    assert len(likely) > 20
+    assert abs(sum(pair.estimate - pair.jaccard for pair in likely) / len(likely)) < 0.03
+
+
+def test_two_megabytes_take_seconds() -> None:
+    rng = random.Random(1)
+    words = [f"word{number}" for number in range(5_000)]
+    texts = [" ".join(rng.choices(words, k=100)) for _ in range(2_500)]
+    corpus = "\n\n".join([*texts, *texts[:100]])
+    assert len(corpus) > 2e6
+    began = time.process_time()
+    assert len(near(corpus).removed) == 100
+    assert exact(corpus).removed == 100 * 100 * 1
+    assert time.process_time() - began < 30
+
+
+def test_a_file_too_large_or_no_text_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OutOfRange, match="UTF-8"):
+        decoded(b"\xff\xfe\x00")
+    monkeypatch.setenv("ATLAS_MAX_CORPUS_KB", "100")
+    settings.cache_clear()
+    with pytest.raises(InputTooLong, match="ATLAS_MAX_CORPUS_KB"):
+        decoded(b" " * 100_001)
+    assert decoded("ä".encode()) == "ä"
+
+
+def test_too_many_candidates_are_refused() -> None:
+    rng = random.Random(2)
+    texts = [" ".join(f"w{number}" for number in range(60)) + f" {rng.random()}" for _ in range(12_000)]
+    with pytest.raises(OutOfRange, match="pairs would have to be compared"):
+        near("\n".join(texts), "line")
