@@ -198,6 +198,23 @@ def serve(
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
 
 
+@app.command()
+def lengths(
+    output: Annotated[Path | None, typer.Option(help="The file instead of assets/measured/lengths.csv.")] = None,
+    flex: Annotated[bool, typer.Option(help="Also flex_attention, which compiles for each length.")] = True,
+) -> None:
+    """Measure one attention head, full and sparse, from 128 to 8,192 tokens on this machine."""
+    from core.efficiency import lengths as measured
+
+    rows: list[measured.Row] = []
+    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.HERE):
+        rows += batch
+        print(
+            *(f"{row.kind} {row.tokens:,} tokens: {1000 * row.seconds:.2f} ms" for row in batch), sep="\n", flush=True
+        )
+    measured.write(rows, output or measured.FILE)
+
+
 @app.command("parallel-demo")
 def parallel_demo(
     processes: Annotated[int, typer.Option(help="Processes, each with a share of the layer.", min=2, max=8)] = 2,

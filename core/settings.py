@@ -15,6 +15,7 @@ variable                    default    meaning
                             right)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
+``ATLAS_MEASURE``           ``on``     ``off`` refuses measurements that a visitor starts by “Measure here”
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
 ``ATLAS_REDIS_URL``         (none)     where rooms live for several processes; without it, in this one (`core.rooms`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
@@ -59,6 +60,7 @@ class Settings(BaseSettings):
     engine_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^http://[\w.-]+(:\d{1,5})?(/[\w./-]*)?$")
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
+    measure: Literal["off", "on"] = "on"
     login: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
     redis_url: str | None = Field(default=None, pattern=r"^(rediss?://\S+)?$", repr=False)

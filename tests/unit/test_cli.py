@@ -43,7 +43,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     result = subprocess.run([sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0
-    for command in ("doctor", "fetch", "tree", "train", "evaluate", "heads", "parallel-demo", "bench"):
+    for command in ("doctor", "fetch", "tree", "train", "evaluate", "heads", "lengths", "parallel-demo", "bench"):
         assert command in result.stdout
     script = (
         "import sys, core.__main__\n"

@@ -112,7 +112,7 @@ VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
     "encoder-decoder": ("tree", "facts"),
-    "efficient": ("saved", "tree", "facts"),
+    "efficient": ("saved", "tree", "facts", "measured"),
     "zoo": ("models", "curves"),
     "results": ("questions", "all"),
     "attention": ("every",),

@@ -45,6 +45,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/tasks": ("Cost",),
     "demos/text": ("Tokens", "Ended", "Repeats"),
     "demos/window": ("Pattern", "Distance"),
+    "efficient/measured": ("Crossing", "Fused", "Machine"),
     "efficient/saved": ("Saved",),
     "generation/beam": ("Tree", "Wide tree", "Compared"),
     "generation/cache": ("Settings", "Measured"),
