@@ -24,6 +24,10 @@ from core.language.text import clean
 from core.language.tokens import label
 from core.sparse import hashing, reformer
 
+BUCKETS = (4, 8, 16, 32, 64)
+"""Numbers of buckets whose recall is measured."""
+TOP = 8
+"""Keys with the largest weights that hashing should find."""
 LEAST = 160
 """Bytes that a text needs, more than the two chunks that the averages leave out."""
 
@@ -36,6 +40,19 @@ class Rounds:
     covered: float
     strongest_covered: float
     expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How many of the true top keys hashing finds, against its work; shares from 0 to 1."""
+
+    buckets: int
+    rounds: int
+    chunk: int
+    recall: float
+    """Share of the `TOP` keys with the largest weights that a query attends to, over the second half of the text."""
+    work: float
+    """Scores computed, two chunks for each query and round, as a share of the n² of full attention."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +127,28 @@ def compute_buckets(
         count=count,
         rows=tuple(_row(weights, sample_buckets(number), chunk) for number in reformer.ROUNDS),
     )
+
+
+def recalls(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, seed: int) -> tuple[Recall, ...]:
+    """The recall of the model's own queries for each number of buckets and rounds.
+
+    A chunk has twice the tokens of a mean bucket, as in the paper. Arguments as for :func:`compute_buckets`.
+    """
+    heads = reformer.shape_of(checkpoint.model)[1]
+    recorded: dict[int, reformer.Hashed] = {}
+    reformer.states(checkpoint.model, torch.tensor([ids]), seed=seed, record=recorded)
+    vectors = recorded[layer].vectors[head]
+    n = len(vectors)
+    best = hashing.full_weights(vectors)[n // 2 :].topk(min(TOP, n // 2), dim=-1).indices
+    found = []
+    for count in BUCKETS:
+        chunk = max(2, -(-2 * n // count))
+        for rounds in reformer.ROUNDS:
+            rotation = hashing.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
+            attended = hashing.attended(hashing.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
+            recall = float(attended[n // 2 :].gather(1, best).float().mean())
+            found.append(Recall(count, rounds, chunk, recall, rounds * min(2 * chunk, n) / n))
+    return tuple(found)
 
 
 def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:

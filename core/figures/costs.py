@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.figures.bars import Series, bars, totals
 from core.figures.labels import in_bytes, label, sentence, whole
 from core.figures.lines import Line, line_chart
-from core.figures.plot import DASHES, Json, note, title, upright
+from core.figures.plot import DASHES, Json, level, note, title, upright
 from core.theme import FILLS, Theme
 
 if TYPE_CHECKING:
@@ -145,6 +145,40 @@ def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
         margin={"r": 16, "t": 12},
         legend={"yanchor": "top", "y": -0.24},
         showlegend=True,
+        theme=theme,
+    )
+
+
+def device_lines(lines: Sequence[Growth], limit: float, limit_name: str, *, theme: Theme) -> go.Figure:
+    """Bytes of one device against the number of devices on two logarithmic axes; a dashed line at ``limit`` bytes.
+
+    The lengths of each line are numbers of devices.
+    """
+    drawn = [
+        Line(
+            line.name,
+            line.lengths,
+            line.bytes,
+            theme.categorical[number],
+            DASHES[number],
+            words=[in_bytes(value) for value in line.bytes],
+        )
+        for number, line in enumerate(lines)
+    ]
+    amounts = [value for line in lines for value in line.bytes] + [limit]
+    ticks = [10.0**power for power in range(3, 16) if min(amounts) / 10 <= 10.0**power <= max(amounts) * 10]
+    devices = list(lines[0].lengths)
+    return line_chart(
+        drawn,
+        "memory of one device",
+        across="devices",
+        hover="%{x:,} devices: %{customdata}",
+        xaxis={"type": "log", "tickvals": devices[::2], "ticktext": [f"{n:,}" for n in devices[::2]]},
+        yaxis={"type": "log", "tickvals": ticks, "ticktext": [whole(in_bytes(tick)) for tick in ticks]},
+        shapes=[level(limit, color=theme.ink, width=2, dash="dash")],
+        annotations=[
+            note(label(limit_name), 0, math.log10(limit), xref="x domain", xanchor="left", yanchor="bottom", xshift=4)
+        ],
         theme=theme,
     )
 

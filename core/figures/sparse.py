@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
-from core.figures.plot import ABOVE, Json, band, box, figure, note, scatter, title, upright
+from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
 from core.sparse.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme
 
@@ -260,6 +260,50 @@ def rounds(rows: Sequence[tuple[int, float, float, float]], *, theme: Theme) -> 
         yaxis={"tickformat": ".0%", "range": [0, 1.05]},
         theme=theme,
         **_LEGEND,
+    )
+
+
+def recall_by_work(rows: Sequence[tuple[int, int, float, float]], *, theme: Theme) -> go.Figure:
+    """Recall of the top keys against the work, a line for each number of buckets, a point for each number of rounds.
+
+    Args:
+        rows: (buckets, rounds, recall, work).
+    """
+    lines = []
+    for at, count in enumerate(dict.fromkeys(row[0] for row in rows)):
+        own = [row for row in rows if row[0] == count]
+        words = [f"{count} buckets, rounds: {row[1]}" for row in own]
+        x, y = [row[3] for row in own], [row[2] for row in own]
+        lines.append(Line(f"{count} buckets", x, y, theme.categorical[at], DASHES[at], words=words))
+    return line_chart(
+        lines,
+        "true top keys found",
+        across="scores computed, as a share of full attention",
+        hover="%{customdata}<br>%{y:.0%} found with %{x:.0%} of the scores",
+        height=360,
+        xaxis={"type": "log", "tickvals": [0.03, 0.1, 0.3, 1, 3, 8], "tickformat": ".0%"},
+        yaxis={"tickformat": ".0%", "range": [0, 1.05]},
+        theme=theme,
+    )
+
+
+def stored_by_depth(
+    depths: Sequence[int], plain: Sequence[int], reversible: Sequence[int], *, theme: Theme
+) -> go.Figure:
+    """Megabytes of activations by the number of layers, with and without reversible layers."""
+    return line_chart(
+        [
+            Line("all activations", depths, [b / 1e6 for b in plain], theme.muted, "dash"),
+            Line("reversible layers", depths, [b / 1e6 for b in reversible], PURPLE),
+        ],
+        "stored for the backward pass, MB",
+        across="layers",
+        hover="%{x} layers: %{y:.1f} MB",
+        width=3,
+        height=330,
+        xaxis={"tickvals": list(depths)},
+        yaxis={"rangemode": "tozero"},
+        theme=theme,
     )
 
 

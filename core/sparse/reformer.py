@@ -82,7 +82,7 @@ def states(
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
     """
-    run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+    run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
     for index, layer in enumerate(model.reformer.encoder.layers):
         first = first + run.attention(index, second, record)
@@ -102,7 +102,7 @@ def _checked(model: Any, ids: Tensor) -> int:
     return n
 
 
-class _Run:
+class Run:
     """The attention of one forward pass, with its padding and rotations."""
 
     def __init__(self, model: Any, n: int, rounds: int, seed: int) -> None:
@@ -172,7 +172,7 @@ class Encoded:
 def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SEED) -> Encoded:
     """The weights of all layers over one text (1, n); arguments and errors as for :func:`states`."""
     heads, chunk = shape_of(model)[1:3]
-    run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+    run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
     layers = model.reformer.encoder.layers
     weights, same_bucket = [], []
@@ -243,7 +243,7 @@ def inversion_error(model: Any, ids: Sequence[int]) -> float:
 
     The largest absolute error, divided by the largest absolute value.
     """
-    run = _Run(model, len(ids), int(model.config.num_hashes), SEED)
+    run = Run(model, len(ids), int(model.config.num_hashes), SEED)
     first = second = embedded = run.embedded(torch.tensor([list(ids)]))
     layers = model.reformer.encoder.layers
     for index, layer in enumerate(layers):

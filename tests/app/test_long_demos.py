@@ -93,6 +93,17 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     assert charts(at)[0].spec != first
 
 
+def test_recall_and_stored_activations_are_computed_when_opened() -> None:
+    at = page("reformer")
+    boxes = [f"efficient.{at.session_state['links.epoch']}.{name}.box" for name in ("recall", "stored")]
+    for box in boxes:
+        at.session_state[box] = True
+    at.run()
+    assert len(at.get("plotly_chart")) == 6
+    assert "Best within half the cost" in shown(at)
+    assert "Reversible layers keep two streams" in shown(at)
+
+
 def test_reading_further_is_measured_at_several_lengths() -> None:
     at = page("reformer", demo="reading")
     assert f"{len(SAMPLE)} bytes of context" in charts(at)[0].alt

@@ -29,7 +29,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "calculators/pipeline": ("Answer", "Stored"),
     "calculators/scaling": ("Answer", "Scale"),
     "calculators/systems": ("Columns", "Counted"),
-    "calculators/training": ("Answer", "Left out"),
+    "calculators/training": ("Answer", "Fits", "Left out"),
     "compare/table": ("Count", "Sources"),
     "compare/trees": ("Matched",),
     "demos/beside": ("Costs",),

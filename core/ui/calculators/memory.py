@@ -11,13 +11,14 @@ from core.efficiency.fit import (
     RESERVE,
     STAGES,
     WIDTHS,
+    Plan,
     device_memory,
     inference_memory,
     inference_remedies,
     training_remedies,
     usable_bytes,
 )
-from core.figures.costs import Bar, held_alt, held_bars, held_rows
+from core.figures.costs import Bar, Growth, device_lines, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words
 from core.table import Table
 from core.ui.calculators.setup import (
@@ -28,6 +29,7 @@ from core.ui.calculators.setup import (
     PLAN,
     SIZE,
     SYSTEM,
+    Chosen,
     choose,
     choose_device,
     choose_plan,
@@ -74,6 +76,7 @@ def training(view: View) -> None:
         title = view.words.label("device")
         figure = held_bars(bars, theme=theme())
         Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
+    _by_devices(view, chosen, plan)
     view.try_and_notice()
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
     headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "Total")
@@ -81,6 +84,30 @@ def training(view: View) -> None:
     for key in ("states", "zero", "activations"):
         formula(key)
     view.note("Left out")
+
+
+def _by_devices(view: View, chosen: Chosen, plan: Plan) -> None:
+    """The memory of one device with more and more replicas of this plan, in each stage of ZeRO, up to 1,024 of them."""
+    replicas = [2**power for power in range(11)]
+    parts = plan.tensor * plan.pipeline
+    devices = tuple(parts * count for count in replicas)
+
+    def total(stage: int, count: int) -> float:
+        return device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage, data=count)).total
+
+    lines = [Growth(f"ZeRO {stage}", devices, tuple(total(stage, count) for count in replicas)) for stage in STAGES]
+    limit = usable_bytes(MEMORY.default)
+    fitting = next((n for n, need in zip(devices, lines[-1].bytes, strict=True) if need <= limit), None)
+    name = view.words.part("Fits" if fitting else "Fits: never", devices=f"{fitting or 0:,}", limit=in_bytes(limit))
+    Panel(
+        "memory-by-devices",
+        view.words.label("by-devices"),
+        device_lines(lines, limit, in_bytes(limit), theme=theme()),
+        view.words.part("Alt: devices", most=f"{devices[-1]:,}", fits=name),
+        Table.from_columns({"devices": devices} | {f"{line.name}, bytes": line.bytes for line in lines}),
+        note=name,
+        heading=True,
+    ).draw(view.state)
 
 
 def will_it_fit(view: View) -> None:

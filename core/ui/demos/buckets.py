@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -72,6 +73,15 @@ def hashing_demo(view: DemoView) -> None:
     view.try_and_notice()
     with st.expander("Cost against length"):
         _growth(view, hashing.chunk)
+    # computed when opened: they take seconds
+    for name, label, draw in (
+        ("recall", "Recall against work", partial(_recall, view, ids, layer - 1, head - 1, seed)),
+        ("stored", "Memory of reversible layers", partial(_stored, view, ids)),
+    ):
+        box = st.expander(label, key=state.key(f"{name}.box"), on_change="rerun")
+        if box.open:
+            with box:
+                draw()
     config, n = view.checkpoint.model.config, len(text.encode())
     view.how_it_works(
         "Formula",
@@ -120,6 +130,45 @@ def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
             kept=f"{100 * now.covered:.0f}",
             largest=f"{100 * now.strongest_covered:.0f}",
         )
+
+
+def _recall(view: DemoView, ids: tuple[int, ...], layer: int, head: int, seed: int) -> None:
+    from core.efficiency import buckets
+
+    rows = view.computed("hashing", buckets.recalls, ids, layer, head, seed)
+    best = max((row for row in rows if row.work <= 0.5), key=lambda row: row.recall)
+    values: dict[str, Any] = {"buckets": best.buckets, "rounds": best.rounds, "top": buckets.TOP}
+    values |= {"recall": f"{100 * best.recall:.0f}", "work": f"{100 * best.work:.0f}"}
+    drawn = [(row.buckets, row.rounds, row.recall, row.work) for row in rows]
+    view.picture(
+        "recall",
+        figures.recall_by_work(drawn, theme=theme()),
+        Table(
+            ("buckets", "rounds", "tokens of a chunk", "top keys found", "share of the scores"),
+            tuple((row.buckets, row.rounds, row.chunk, row.recall, row.work) for row in rows),
+        ),
+        note="Recall",
+        **values,
+    )
+
+
+def _stored(view: DemoView, ids: tuple[int, ...]) -> None:
+    from core.efficiency.reversible import stored_by_depth
+
+    rows = view.computed("running-the-model", stored_by_depth, ids)
+    depths, plain, reversible = zip(*((row.depth, row.plain, row.reversible) for row in rows), strict=True)
+    view.picture(
+        "stored",
+        figures.stored_by_depth(depths, plain, reversible, theme=theme()),
+        Table(
+            ("layers", "bytes, all activations", "bytes, reversible"),
+            tuple(zip(depths, plain, reversible, strict=True)),
+        ),
+        note="Stored",
+        layers=depths[-1],
+        plain=f"{plain[-1] / 1e6:.1f}",
+        reversible=f"{reversible[-1] / 1e6:.1f}",
+    )
 
 
 def _growth(view: DemoView, chunk: int) -> None:

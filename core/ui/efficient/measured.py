@@ -52,13 +52,13 @@ def draw(view: BranchView) -> None:
         start, icon = st.session_state.__setitem__, ":material/timer:"
         button.button("Measure here", icon=icon, key=state.key("lengths.go"), on_click=start, args=(slot, True))
     rows = own or lengths.stored()
-    _picture(view, what, rows)
     cross, fused = lengths.crossing(rows), lengths.crossing(rows, "sparse", "fused")
     view.say(
         "Crossing" if cross else "No crossing",
         tokens=f"{cross or 0:,}",
         fused=view.words.part("Fused", tokens=f"{fused:,}") if fused else view.words.part("Not fused"),
     )
+    _picture(view, what, rows)
     machine, runs = plain_machine(rows[0]), "measured-here" if own else "measured-stored"
     st.caption(view.words.part("Machine", machine=machine, threads=rows[0].threads, how=view.words.label(runs)))
     view.try_and_notice()
@@ -101,7 +101,7 @@ def _value(row: Row, what: str) -> float | None:
 
 def _written(value: float, what: str) -> str:
     if what == "time":
-        return f"{value:.3g} ms"
+        return f"{value:,.3g} ms" if value < 1000 else f"{value:,.0f} ms"
     return in_words(round(value)) if what == "operations" else in_bytes(value)
 
 
