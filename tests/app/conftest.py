@@ -31,7 +31,14 @@ def _every_run() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", checked)
-        patch.setattr(interpreter, "settle", lambda: None)  # tests bring so many models that each run took longer
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _unsettled() -> Iterator[None]:
+    """No run of a page is followed by a search for garbage: tests bring so many models that each took longer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interpreter, "settle", lambda: None)
         yield
 
 
