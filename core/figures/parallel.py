@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.figures.bars import hatched, row_axis
 from core.figures.labels import label
 from core.figures.plot import Json, figure, hover, note, title, upright
-from core.theme import FILLS, PURPLE, Theme
+from core.theme import BLACK, FILLS, PURPLE, WHITE, Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -54,7 +54,7 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
             if row is not None:
                 notes.append(note(label(step.each[row]), x, row, font={"size": 12}))
         if reduced:
-            style = {"font": {"size": 13, "color": "#1A1C1F"}, "textangle": -90}
+            style = {"font": {"size": 13, "color": BLACK}, "textangle": -90}
             notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))
     return figure(
         theme,
@@ -88,7 +88,7 @@ def schedule(passes: Sequence[Pass], stages: int, time: int, *, theme: Theme) ->
                 "textposition": "inside",
                 "textangle": 0,
                 "insidetextanchor": "middle",
-                "insidetextfont": {"color": "#FFFFFF" if not backward else "#1A1C1F"},
+                "insidetextfont": {"color": BLACK if backward else WHITE},
                 "marker": hatched(color, hatch, theme, opacity=[1 if work.start < time else 0.15 for work in kind]),
                 **hover(
                     [

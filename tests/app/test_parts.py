@@ -14,6 +14,7 @@ from core import checkpoints
 from core.attention.architectures.disentangled import MOST, predict_without_components, score_components
 from core.language.fill_mask import fill_mask
 from core.training.objectives.encoder import new_encoder as new_model
+from core.ui.chips import Clicked
 from tests import tiny
 from tests.app.test_branches import demos, survive_nonsense
 from tests.app.test_decoder_demos import CARD
@@ -74,7 +75,8 @@ def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> Non
     assert len(at.get("plotly_chart")) == 4 + 4
     assert "**Notice**" in shown(at)
     assert [at.query_params[name][0] for name in ("layer", "head", "token")] == ["2", "3", "3"]
-    next(box for box in at.selectbox if box.label == "Query").set_value("1").run()
+    at.session_state["encoder.1.token.parts.chips--sent"] = Clicked(selected=[0])
+    at.run()
     assert at.dataframe[0].value["distance"].tolist()[:2] == [0, -1]
     assert at.query_params["token"][0] == "1"
 

@@ -15,6 +15,7 @@ from core.attention.views.svg import head_svg
 from core.errors import AtlasError
 from core.lessons.lesson import Lesson, Step
 from core.patterns import mask
+from core.theme import LIGHT
 from core.ui.export import heading, html_page
 
 _STYLE = """<style>
@@ -91,6 +92,6 @@ def _mask(pattern: str, n: int) -> str:
     choice, names = read(pattern), ("",) * n
     allowed = mask(choice.pattern(Axes("text", names, names, choice.padded)), n)
     cells = "".join(f'<rect x="{j}" y="{i}" width=".9" height=".9"/>' for i, j in argwhere(allowed).tolist())
-    frame = f'<rect width="{n}" height="{n}" fill="none" stroke="#767676" stroke-width=".05"/>'
+    frame = f'<rect width="{n}" height="{n}" fill="none" stroke="{LIGHT.muted}" stroke-width=".05"/>'
     name = escape(f"{choice.title}: {allowed.sum()} of {n * n}")
     return f'<svg viewBox="-1 -1 {n + 2} {n + 2}" width="160" role="img"><title>{name}</title>{frame}{cells}</svg>'
