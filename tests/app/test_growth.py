@@ -22,7 +22,6 @@ LINKS = 3
 @pytest.fixture(autouse=True)
 def frozen() -> Iterator[None]:
     """What was there before is not looked through again and again."""
-    gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()
