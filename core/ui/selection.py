@@ -29,7 +29,7 @@ from core.ui.links import PageState, within
 from core.ui.param import Carried
 
 MOST = 256
-"""The largest number in a frame's message, and the most numbers in it."""
+"""The most numbers in a frame's message."""
 TOKEN = Carried(name="token", label="Token", as_=link.Integer(None, 1, 100_000))
 """The selected token, from 1."""
 _PREFERRED = "it"
@@ -39,7 +39,7 @@ _PREFERRED = "it"
 class Opened(Message):
     """The numbers selected inside a frame, empty for none."""
 
-    open: Annotated[list[Annotated[int, Field(ge=1, le=MOST)]], Field(max_length=MOST)]
+    open: Annotated[list[Annotated[int, Field(ge=1, le=100_000)]], Field(max_length=MOST)]
 
 
 FRAME = Component("frame", Opened)
@@ -135,9 +135,9 @@ class Selection:
         return rows(key, self.at, partial(_choose, self._chips))
 
     def frame(self) -> None:
-        """Connect a frame of lines on the same page (``assets/components/attention/bertviz-token.js``)."""
+        """Connect a frame on the same page: lines (``assets/components/attention/bertviz-token.js``) or a grid."""
         number = self.at + 1
-        FRAME.draw(self._frame, {"frame": "lines", "now": [number], "show": number}, height=1)
+        FRAME.draw(self._frame, {"frame": "token", "now": [number], "show": number}, height=1)
 
 
 def _choose(chips: str, at: int) -> None:

@@ -153,3 +153,18 @@ def test_a_token_selected_in_one_view_is_selected_in_all(visitor: Visitor) -> No
     lines.nth(4).click(force=True)
     expect(page).to_have_url(re.compile("token=5"))
     expect(pressed).to_have_attribute("title", re.compile("token 5"))
+
+
+def test_a_row_of_the_grid_is_the_selected_token(visitor: Visitor) -> None:
+    page = visitor.open("/attention?tab=all&model=dir-tiny-bert&text=The+cat+sat.&open=1.1&token=3")
+    said = page.frame_locator("iframe[title^='All heads']").get_by_role("status")
+    expect(said).to_contain_text("Token 3,", timeout=4 * WAIT_MS)
+    visitor.settle()
+    page.frame_locator("iframe[title^='All heads']").locator("#one").press("ArrowUp")
+    expect(page).to_have_url(re.compile("token=2"))
+    pressed = page.get_by_role("group", name="Query").get_by_role("button", pressed=True)
+    expect(pressed).to_have_attribute("title", re.compile("token 2"))
+    visitor.settle()
+    pressed.press("End")
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Token 6,")

@@ -10,7 +10,7 @@ if (document.body.className === "head") {
     if (token) token.dispatchEvent(new MouseEvent("mouseover"));
     else picture.querySelector("#left")?.dispatchEvent(new MouseEvent("mouseleave"));
   };
-  const tell = (message) => window.parent !== window && window.parent.postMessage({ atlas: "lines", ...message }, "*");
+  const tell = (message) => window.parent !== window && window.parent.postMessage({ atlas: "token", ...message }, "*");
   picture.addEventListener("click", ({ target }) => {
     const at = tokens().findIndex((token) => token.contains(target));
     if (at < 0) return;
@@ -21,7 +21,7 @@ if (document.body.className === "head") {
   picture.addEventListener("mouseleave", () => setTimeout(show), true); // after bertviz has shown all lines again
   document.addEventListener("change", () => setTimeout(show));
   window.addEventListener("message", ({ source, data }) => {
-    if (source !== window.parent || data?.atlas !== "lines" || !Number.isInteger(data.show)) return;
+    if (source !== window.parent || data?.atlas !== "token" || !Number.isInteger(data.show)) return;
     kept = data.show - 1;
     show();
   });

@@ -49,14 +49,28 @@ const ONE = {
   PageUp: () => moveHead(-1, 0),
   PageDown: () => moveHead(1, 0),
 };
+/** Tell a page around this one which row is selected; one that is only pointed at is not. */
+function select(query) {
+  if (window.parent !== window) window.parent.postMessage({ atlas: "token", open: [query + 1] }, "*");
+}
+window.addEventListener("message", ({ source, data: said }) => {
+  if (source !== window.parent || said?.atlas !== "token" || !shown.rows.includes(said.show - 1)) return;
+  state.query = said.show - 1;
+  state.key = null;
+  refresh();
+});
+if (window.parent !== window) window.parent.postMessage({ atlas: "token", ready: true }, "*");
+
 for (const [id, moves] of [["all", ALL], ["one", ONE]]) {
   by(id).addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (id === "all" && (event.key === "Enter" || event.key === " ")) opened(true);
     else if (moves[event.key]) {
+      const before = state.query;
       moves[event.key]();
       refresh();
       reveal();
+      if (state.query !== before) select(state.query);
     } else return;
     event.preventDefault();
   });
@@ -95,7 +109,10 @@ function point(event) {
   refresh();
 }
 by("one").addEventListener("pointermove", point);
-by("one").addEventListener("pointerdown", point);
+by("one").addEventListener("pointerdown", (event) => {
+  point(event);
+  select(state.query);
+});
 
 by("toggle").addEventListener("click", () => opened(!state.open));
 for (const [id, count] of [["layer", LAYERS], ["head", HEADS]]) {

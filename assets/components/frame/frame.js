@@ -4,8 +4,10 @@ export default function (component) {
   Object.assign(state, { frame: data.frame, now: String(data.now), send: setTriggerValue });
   const frames = () => [...document.querySelectorAll("iframe")].map((frame) => frame.contentWindow);
   const tell = (frame) => frame.postMessage({ atlas: state.frame, show: state.show }, "*");
-  state.show = data.show; // selected outside
-  if (data.show) frames().forEach(tell);
+  if (state.show !== data.show) {
+    state.show = data.show; // selected outside
+    frames().forEach(tell);
+  }
   if (state.listen) return;
   state.listen = (event) => {
     const { atlas, open, ready } = event.data ?? {};

@@ -35,7 +35,7 @@ from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
-from core.ui.selection import FRAME, TOKEN
+from core.ui.selection import FRAME, TOKEN, Selection
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -117,7 +117,8 @@ def all_maps(view: View) -> None:
     flowing = st.session_state.get(state.key(TOGETHER.name), state.text(TOGETHER.name)) == "flow"
     chosen = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
         attention_map = chosen_map(trace, state)
         together = TOGETHER.draw(state)
         shown = _shown(together, attention_map, chosen, view)
@@ -139,6 +140,9 @@ def all_maps(view: View) -> None:
         )
 
     tokens = len(shown.query_tokens)
+    selection = Selection(state, shown.query_tokens, tag=f"{spec.slug}.{attention_map.kind}.{together}")
+    with row:
+        selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         page(appearance, layer, head),
         height=grid.height(shown),
@@ -146,6 +150,7 @@ def all_maps(view: View) -> None:
             "Alt", shown=TOGETHER.options[together], layers=shown.layers, heads=shown.heads, tokens=tokens
         ),
     )
+    selection.frame()
     view.try_and_notice(together)
     if shown.note:
         st.caption(plain(shown.note))
@@ -201,7 +206,7 @@ def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None,
         "maps",
         state,
         linked=linked,
-        about=(about, [state.values.get(param.name) for param in ALL.params if param is not OPEN]),
+        about=(about, [state.values.get(param.name) for param in ALL.params if param not in (OPEN, TOKEN)]),
         fits=lambda n: not n or (len(n) == 2 and 1 <= n[0] <= layers and 1 <= n[1] <= heads),
         missing=view.words.part("No such head", open=", ".join(map(str, linked)), layers=layers, heads=heads),
     )
@@ -212,4 +217,4 @@ def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None,
 
 
 ONE_HEAD = Section("heads", one_head, (*TEXT_PARAMS, LAYER, HEAD, MAP, TOKEN, VIEW))
-ALL = Section("all", all_maps, (*TEXT_PARAMS, MAP, TOGETHER, *COMPARED_PARAMS, OPEN))
+ALL = Section("all", all_maps, (*TEXT_PARAMS, MAP, TOGETHER, *COMPARED_PARAMS, OPEN, TOKEN))
