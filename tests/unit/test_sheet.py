@@ -167,3 +167,10 @@ def test_pins_mark_what_differs_and_say_so() -> None:
     same = table_html(pins_table([row("bert"), row("bert")], ["activation"], linker))
     assert "the same" in same
     assert "<mark>" not in same
+
+
+@pytest.mark.parametrize(("column", "marks"), [("tokeniser", False), ("vocabulary", True)])
+def test_a_text_that_differs_in_nearly_every_word_has_no_marks(column: str, marks: bool) -> None:
+    html = table_html(pins_table([row("bert"), row("roberta")], [column], Linker("pins")))
+    assert "differs" in html
+    assert ("<mark>" in html) is marks

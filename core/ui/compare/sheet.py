@@ -18,6 +18,8 @@ from core.ui.text_table import Mark, Part, Rich, Row, TextTable, inline
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17
+_MOST_MARKED = 0.6
+"""The largest share of a text that marks may cover; where more differs, “differs” says all."""
 _IN_CARD = 4
 """Cells that a closed card shows, including the name."""
 
@@ -114,7 +116,7 @@ def _source(citation: Citation) -> str:
 
 
 def pins_table(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker) -> TextTable:
-    """Two or more systems as columns, properties as rows; words unique to a column are marked."""
+    """Two or more systems as columns, properties as rows; words unique to a column are marked, if they are few."""
     names = tuple(row.system.name for row in rows)
     body = [_property(column.slug, column.heading, rows, linker) for column in COLUMNS if column.slug in columns]
     caption = f"{' and '.join(names)}, property by property"
@@ -130,6 +132,8 @@ def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker)
         others = [other.text for column, other in enumerate(cells) if column != at and other.lines]
         # no marks against an empty cell; a missing text has no words to mark
         runs = marked(cell.text, others) if cell.lines and others and not same else ((cell.text, False),)
+        if sum(len(run) for run, new in runs if new) > _MOST_MARKED * len(cell.text):
+            runs = ((cell.text, False),)  # marks on nearly every word would point at nothing
         parts = [Mark(linker.rich(run)) if new else linker.rich(run) for run, new in runs]
         shown.append((Rich(tuple(parts)), cell.evidence))
     return ((heading, verdict), *shown)
