@@ -81,7 +81,7 @@ def test_gpt_3_on_one_to_1024_devices() -> None:
     assert "from 64 devices on" in shown(
         opened(tab="training", system="gpt-3", recompute="full", length="1", tensor="8")
     )
-    assert "no stage fits" in shown(opened(tab="training", system="gpt-3", batch="1000"))
+    assert "No stage fits" in shown(opened(tab="training", system="gpt-3", batch="1000"))
 
 
 def test_the_cache_of_gpt_3() -> None:

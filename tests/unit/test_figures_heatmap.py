@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures import attention, costs, heads, lines, masks, vectors, vocabulary
+from core.efficiency.pipeline import schedule
+from core.figures import attention, costs, heads, lines, masks, parallel, vectors, vocabulary
 from core.figures.attention import score_grid
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.figures.heatmap import inks
@@ -88,6 +89,11 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     "held": lambda theme: costs.held_bars(BARS, 4e9, limit_name=EVIL, theme=theme),
     "cache": lambda theme: costs.cache_lines([costs.Growth(EVIL, (1, 10), (1e3, 1e4))], 5, theme=theme),
     "hours": lambda theme: costs.amount_bars(NAMES, [1.0, 2.0, 3.0], ["1 h", "2 h", "3 h"], EVIL, "hours", theme=theme),
+    "devices": lambda theme: costs.device_lines([costs.Growth(EVIL, (1, 2), (2e9, 1e9))], 8e9, EVIL, theme=theme),
+    "split layer": lambda theme: parallel.split_layer(
+        [parallel.Step(EVIL, ["a", EVIL]), parallel.Step("sum", (), EVIL)], 2, theme=theme
+    ),
+    "pipeline": lambda theme: parallel.schedule(schedule("1f1b", 2, 3), 2, 4, theme=theme),
     "vocabulary": lambda theme: vocabulary.growth([(1, 50.0), (2, 40.0)], [(1, 60.0)], 2, theme=theme),
 }
 
