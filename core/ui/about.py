@@ -66,12 +66,12 @@ def about(view: View) -> None:
     with st.expander("Adding models"):
         view.say("Adding models")
     view.say("Citing")
-    st.code(_BIBTEX, language="bibtex")
+    st.code(_BIBTEX, language="bibtex", wrap_lines=True)
     view.say("License")
     path = ROOT / "LICENSE"
     if path.is_file():
         with st.expander("Full license text"):
-            st.code(path.read_text(encoding="utf-8"), language=None)
+            st.code(path.read_text(encoding="utf-8"), language=None, wrap_lines=True)
 
 
 _BIBTEX = f"""@software{{transformer_atlas,

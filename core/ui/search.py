@@ -41,11 +41,6 @@ QUERY = Text(
     icon=":material/search:",
 )
 _STYLE = """<style>
-[data-testid="stSidebarContent"] { display: flex; flex-direction: column; }
-[data-testid="stSidebarHeader"] { order: 0; }
-[data-testid="stSidebarUserContent"] { order: 1; padding-top: 0; padding-bottom: .5rem; }
-[data-testid="stSidebarNav"] { order: 2; }
-[data-testid="stSidebarNavSeparator"] { display: none; }
 .st-key-atlas-hits, .st-key-atlas-found { padding-bottom: .25rem; }
 .st-key-atlas-hits p, .st-key-atlas-found p, .st-key-atlas-hits [data-testid="stCaptionContainer"],
 .st-key-atlas-found [data-testid="stCaptionContainer"] { margin: 0; }
@@ -63,7 +58,8 @@ _STYLE = """<style>
 def search_box(page: str) -> None:
     """Draw the box in the sidebar; called once for all pages, before ``page`` runs."""
     with st.sidebar:
-        st.html(_STYLE)
+        with st.container(key="atlas-search-style"):  # hidden: a style is no part of what is on screen
+            st.html(_STYLE)
         _box(page)
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _STYLE = """<style>
 :root { VARIABLES }
-[data-testid="stMain"] h1 { padding: .1rem 0; margin-bottom: .5rem; line-height: 1.15; BAR }
-.st-key-atlas-heading { row-gap: 0; margin-bottom: -.8rem; }
+.stApp [data-testid="stMain"] h1 { BAR }
+.st-key-atlas-tall { min-height: 28rem; }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
 :is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
@@ -51,9 +51,6 @@ _STYLE = """<style>
 :is(a, button, summary, [tabindex]):focus-visible {
   outline: 2px solid var(--atlas-primary) !important; outline-offset: 2px; }
 [data-testid="stMain"] .katex-display { padding: 4px; }
-[data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
-  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stTooltipIcon"] > [data-testid="stTooltipHoverTarget"] { padding: 10px; margin: -10px; }
@@ -63,12 +60,13 @@ _STYLE = """<style>
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
-"""Beside the frame: a title for screen readers over each section, whose name the row of sections shows; a focus that
-one sees; small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
-of the dark theme, and page links, formulas and rows of choices that break where the screen ends. A column that holds a
-table goes below the one before it rather than become narrower than the table. On a phone, a help has the size of a
-fingertip, and a calculator's answer stays on screen while its boxes are used. The file of a table's own
-toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_table` makes text."""
+"""Beside what is served with the page itself, so that nothing moves when this arrives (:mod:`core.ui.server`): a focus
+that one sees; small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue of
+the dark theme, room for a picture that draws itself in the browser, and page links, formulas and rows of choices that
+break where the screen ends. A column that holds a table goes below the one before it rather than become narrower than
+the table. On a phone, a help has the size of a fingertip, and a calculator's answer stays on screen while its boxes
+are used. The file of a table's own toolbar is not offered: it keeps formulas, which that of
+:mod:`core.ui.data_table` makes text."""
 _BARE = """<style>
 [data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
   position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }

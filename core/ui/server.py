@@ -75,8 +75,20 @@ _FIRST_LAYOUT = """<style>
 .stApp.streamlit-embedded [data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
 @media (max-width: 640px) { .stApp [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 2rem; } }
 @media (min-width: 769px) {
-  .stApp:not(.streamlit-embedded, .streamlit-wide) :has(> [data-testid="stMain"]) { margin-left: 240px; } }
-[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-style) { display: none; }
+  .stApp:not(.streamlit-embedded, :has([data-testid="stSidebar"], h1)) :has(> [data-testid="stMain"]) {
+    margin-left: 240px; } }
+.stApp [data-testid="stMain"] h1 { padding: .1rem 0; margin-bottom: .5rem; line-height: 1.15; }
+.stApp .st-key-atlas-heading { row-gap: 0; margin-bottom: -.8rem; }
+.stApp [data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.stApp [data-testid="stSidebarContent"] { display: flex; flex-direction: column; }
+.stApp [data-testid="stSidebarHeader"] { order: 0; }
+.stApp [data-testid="stSidebarUserContent"] { order: 1; padding-top: 0; padding-bottom: .5rem; }
+.stApp [data-testid="stSidebarNav"] { order: 2; }
+.stApp [data-testid="stSidebarNavSeparator"] { display: none; }
+[data-testid="stLayoutWrapper"]:has(> :is(.st-key-atlas-style, .st-key-atlas-search-style)) { display: none; }
+[data-testid="stVerticalBlock"] > :has([data-testid="stSkeleton"]) ~ * { visibility: hidden; }
 </style>
 """
 _SCRIPTS = (
@@ -163,7 +175,8 @@ class Secured:
 @cache
 def _head() -> bytes:
     """What a browser has to know before the first run answers, so that nothing moves then: the measures of the frame,
-    the width that the sidebar takes, and the scripts that it will need."""
+    the width that the sidebar takes, and the scripts that it will need. What follows an element whose script is on its
+    way stays unseen until its place is known."""
     scripts = Path(file_util.get_static_dir(), "static", "js")
     names = [path.name for script in _SCRIPTS for path in scripts.glob(f"{script}.*.js")]
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">\n' for name in names)

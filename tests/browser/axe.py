@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import ROOT
+from tests.browser.conftest import ROOT, STANDS
 
 _SCRIPT = ROOT / "tests/vendor/axe-core-4.10.3/axe.min.js"
 _RUN = """
@@ -19,5 +19,6 @@ def findings(page: Page) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(_SCRIPT.read_text(encoding="utf-8"))
     page.wait_for_function("() => !document.querySelector('[data-testid=stSidebarNavItems]:not([role=none])')")
+    page.wait_for_function(STANDS)  # what a run leaves behind is pale until the next has drawn it
     found: list[str] = page.evaluate(_RUN)
     return found

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import streamlit as st
+
 from core import links
 from core.figures.labels import short
 from core.figures.lineage import Entry, family
@@ -41,7 +43,8 @@ def picture(
     stopped = FAMILY.sent(key)
     month = None if stopped is None else min(max(stopped.until, family()[0].at), family()[-1].at)
     now = {"until": until if month is None else month, "chosen": chosen, "play": play}
-    FAMILY.draw(key, component_data(tuple(shown), axis, label) | now)
+    with st.container(key="atlas-tall"):
+        FAMILY.draw(key, component_data(tuple(shown), axis, label) | now)
     return month
 
 

@@ -152,13 +152,8 @@ def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str)
         depth=None if depth == DEPTHS[0] else depth,
         **{name: None if number == usual[name] else number for name, number in now.items()},
     )
-    PICTURE.draw(
-        key,
-        component_data(view, spec, side, run, text)
-        | {
-            "now": now | {"step": step, "depth": depth},
-        },
-    )
+    with st.container(key="atlas-tall"):
+        PICTURE.draw(key, component_data(view, spec, side, run, text) | {"now": now | {"step": step, "depth": depth}})
 
 
 def component_data(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> dict[str, Any]:

@@ -1,0 +1,25 @@
+"""A page that loads stays where it is: what arrives later does not push what somebody reads already."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Visitor
+
+SHIFTS = """
+() => new Promise((done) => {
+  const found = [];
+  new PerformanceObserver((list) => {
+    for (const shift of list.getEntries()) if (!shift.hadRecentInput) found.push(shift.value);
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(found.reduce((sum, value) => sum + value, 0)), 500);
+})
+"""
+"""The cumulative layout shift since the page was loaded."""
+
+
+@pytest.mark.parametrize("path", ["/about", "/glossary", "/sources", "/zoo", "/results", "/timeline"])
+def test_nothing_jumps_while_a_page_loads(visitor: Visitor, path: str) -> None:
+    page = visitor.arrive(path)
+    visitor.settle()
+    assert page.evaluate(SHIFTS) < 0.1

@@ -1,0 +1,87 @@
+"""Every section by keyboard: Tab reaches each control once, shows where it is, and leads out again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from core.ui.section import pages
+from tests.browser.conftest import LAPTOP, WAIT_MS, Tab, new_tab, running_app, visiting
+
+SECTIONS = [(page.slug, section.slug) for page in pages().values() for section in page.sections]
+_MOST = 700
+"""Steps after which somebody would have given up."""
+BEGIN = """
+() => {
+  const deep = () => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    return at;
+  };
+  const look = (element) => {
+    const found = [];
+    for (let at = element; at && found.length < 6; at = at.parentElement ?? at.getRootNode().host) {
+      const { outline, boxShadow, borderColor, backgroundColor, textDecoration } = getComputedStyle(at);
+      found.push([outline, boxShadow, borderColor, backgroundColor, textDecoration].join());
+    }
+    return found.join("|");
+  };
+  const named = (element) =>
+    `${element.tagName} ${element.getAttribute("aria-label") ?? element.textContent.trim().slice(0, 40)}`;
+  const every = (root) =>
+    [...root.querySelectorAll("*")].flatMap((at) => [at, ...(at.shadowRoot ? every(at.shadowRoot) : [])]);
+  window.walk = { reached: new Set(), before: null, blind: [], stuck: null };
+  window.step = () => {
+    const walk = window.walk, at = deep();
+    if (walk.before && walk.before.element.isConnected && walk.before.element !== at
+        && look(walk.before.element) === walk.before.look && walk.before.element.tagName !== "IFRAME")
+      walk.blind.push(named(walk.before.element));
+    if (at === walk.before?.element && at.tagName !== "IFRAME") walk.stuck = named(at);
+    const again = walk.reached.has(at) && at !== walk.before?.element;
+    walk.before = { element: at, look: look(at) };
+    walk.reached.add(at);
+    return at === document.body || again || Boolean(walk.stuck);
+  };
+  window.missed = () => every(document.querySelector("[data-testid=stMain]"))
+    .filter((at) => at.matches("button, a[href], input, select, textarea, summary, [tabindex='0']")
+      && !at.disabled && at.tabIndex >= 0 && at.checkVisibility({ visibilityProperty: true })
+      && at.getBoundingClientRect().width > 1
+      && !at.closest("[role=radiogroup], [role=tablist], [inert], [aria-hidden=true]"))
+    .filter((at) => !window.walk.reached.has(at)).map(named);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("keyboard")
+    with running_app(folder, folder) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def keys(chromium: Browser) -> Iterator[Tab]:
+    context = chromium.new_context(viewport=LAPTOP, reduced_motion="reduce")
+    context.set_default_timeout(WAIT_MS)
+    with new_tab(context) as tab:
+        yield tab
+    context.close()
+
+
+@pytest.mark.parametrize(("name", "section"), SECTIONS)
+def test_tab_walks_through_a_section(keys: Tab, address: str, name: str, section: str) -> None:
+    path = "/" if name == "home" else f"/{name}"
+    with visiting(keys, address) as person:
+        page = person.open(f"{path}?tab={section}" if len(pages()[name].sections) > 1 else path)
+        person.settle()
+        page.evaluate("() => document.activeElement?.blur()")
+        page.evaluate(BEGIN)
+        page.mouse.click(1, 1)
+        for _ in range(_MOST):
+            page.keyboard.press("Tab")
+            if page.evaluate("() => window.step()"):
+                break
+        walk = page.evaluate("() => ({ blind: window.walk.blind, stuck: window.walk.stuck, missed: window.missed() })")
+        assert walk == {"blind": [], "stuck": None, "missed": []}
