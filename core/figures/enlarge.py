@@ -21,6 +21,10 @@ SCREEN = 520
 """Pixels of a screen of 1280 x 720 that title, line and controls leave to the picture."""
 _ROW, _LETTER, _ACROSS = 34, 17, 1_000
 """Pixels that a line of type takes, a letter, and all names along the screen."""
+_NAMED = 40
+"""Rows of a map up to which each is named, where the figure itself leaves that to the browser."""
+_LINE, _ABOVE = 30, 170
+"""Pixels of a named row of a map, and of the names of its columns."""
 _PIXELS = frozenset(
     (
         *("standoff", "ticklabelstandoff", "xshift", "yshift", "ax", "ay", "borderpad", "thickness", "xpad", "ypad"),
@@ -33,7 +37,7 @@ _PIXELS = frozenset(
 def enlarged(figure: go.Figure) -> go.Figure:
     """A copy of ``figure`` in type of :data:`TYPE` pixels; a height that only spreads it out ends with the screen.
 
-    Named rows of bars stay as far apart as their names need. On an axis of a heat map as many names are left out as
+    Named rows stay as far apart as their names need. Along a heat map as many names of columns are left out as
     overlap, and so are numbers that are wider than their cells, and the scale's bar, which would take a third.
     """
     import plotly.graph_objects as go
@@ -41,12 +45,18 @@ def enlarged(figure: go.Figure) -> go.Figure:
     whole = _grown(figure.to_dict(), "")
     layout = whole["layout"]
     maps = any(trace["type"] == "heatmap" for trace in whole["data"])
-    rows = 0 if maps else len(_names(layout, whole["data"], "y"))
+    rows = len(_names(layout, whole["data"], "y"))
     if "height" in layout:
-        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, 120 + _ROW * rows))
+        room = _ABOVE + _LINE * rows if maps else 120 + _ROW * rows
+        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, room))
     layout.pop("width", None)
+    for trace in whole["data"]:
+        if trace["type"] == "bar":
+            trace |= {"constraintext": "none", "cliponaxis": False}  # else numbers shrink with their bars
     if maps:
-        _thin(layout, "yaxis", (layout.get("height") or SCREEN) - 190)
+        down = layout.setdefault("yaxis", {})
+        if rows <= _NAMED and down.get("tickvals") is None and down.get("type") == "category":
+            down |= {"tickmode": "linear", "dtick": 1}
         _thin(layout, "xaxis", _ACROSS)
         whole["data"] = [
             (trace | {"showscale": False} if trace["type"] == "heatmap" else trace)

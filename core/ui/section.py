@@ -91,6 +91,8 @@ html { font-size: max(32px, 2.5vw) !important; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(> :is(
   .st-key-atlas-title, .st-key-atlas-style)) { order: -2; }
 [data-testid="stHtml"] * { font-size: 28px !important; }
+[data-testid="stColumn"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
+[data-testid="stColumn"] [data-testid="stColumn"] { min-width: 100%; }
 [data-testid="stMain"] :is(button, [role="radio"], [role="slider"]) { min-height: 44px; min-width: 44px; }
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> :is(.stSelectbox, .stNumberInput, .stTextInput)) {
   width: auto !important; flex: 1 1 8rem; max-width: 20rem; }

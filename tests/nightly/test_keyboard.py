@@ -11,7 +11,7 @@ from core.ui.section import pages
 from tests.browser.conftest import LAPTOP, WAIT_MS, Tab, new_tab, running_app, visiting
 
 SECTIONS = [(page.slug, section.slug) for page in pages().values() for section in page.sections]
-_MOST = 700
+_MOST = 4_000
 """Steps after which somebody would have given up."""
 BEGIN = """
 () => {
@@ -21,12 +21,12 @@ BEGIN = """
     return at;
   };
   const look = (element) => {
-    const found = [];
-    for (let at = element; at && found.length < 6; at = at.parentElement ?? at.getRootNode().host) {
-      const { outline, boxShadow, borderColor, backgroundColor, textDecoration } = getComputedStyle(at);
-      found.push([outline, boxShadow, borderColor, backgroundColor, textDecoration].join());
-    }
-    return found.join("|");
+    const near = [...element.querySelectorAll("*")].slice(0, 12);
+    for (let at = element; at && near.length < 18; at = at.parentElement ?? at.getRootNode().host) near.push(at);
+    return near.map((at) => {
+      const { outline, boxShadow, borderColor, backgroundColor, textDecoration, stroke, strokeWidth } = getComputedStyle(at);
+      return [outline, boxShadow, borderColor, backgroundColor, textDecoration, stroke, strokeWidth].join();
+    }).join("|");
   };
   const named = (element) =>
     `${element.tagName} ${element.getAttribute("aria-label") ?? element.textContent.trim().slice(0, 40)}`;

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.figures.enlarge import SCREEN, TYPE, enlarged
+from core.figures.heatmap import heat_map
+from core.figures.heatmap import tokens as names_of
 from core.figures.plot import figure, scatter
 from core.theme import LIGHT
 
@@ -32,3 +35,12 @@ def test_a_picture_ends_with_the_screen_unless_its_rows_have_names() -> None:
     bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": rows}], height=900)
     assert enlarged(tall).layout.height == SCREEN
     assert enlarged(bars).layout.height >= 30 * TYPE
+
+
+@pytest.mark.parametrize("count", [17, 30])
+def test_every_row_of_a_map_is_named(count: int) -> None:
+    tokens = [f"token {number}" for number in range(count)]
+    drawn = enlarged(heat_map(np.eye(count), names_of(tokens), names_of(tokens), LIGHT, height=430))
+    down = drawn.layout.yaxis
+    assert drawn.layout.height >= count * TYPE
+    assert down.dtick == 1 if down.tickvals is None else len(down.tickvals) == count
