@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _STYLE = """<style>
 :root { VARIABLES }
 .stApp [data-testid="stMain"] h1 { BAR }
-.st-key-atlas-tall { min-height: 28rem; }
+.st-key-atlas-tall { min-height: 34rem; }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
 :is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
