@@ -1,15 +1,13 @@
-"""Back, Forward, fast clicks and restarts: the view and the address agree, whoever was first."""
+"""Back, Forward and fast clicks: the view and the address agree, whoever was first."""
 
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
-from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Line, Visitor, app_process, free_port, new_tab, visiting
+from tests.browser.conftest import Line, Visitor
 
 TEXT = "the cat sat on the mat"
 
@@ -127,43 +125,6 @@ def test_a_link_to_the_page_where_it_stands(traveller: Visitor) -> None:
     expect(page).to_have_url(address)
     page.go_back()
     expect(card.get_by_role("heading")).to_have_text(first)
-
-
-def test_the_first_request_after_a_start_and_the_first_click_after_the_server_was_killed(
-    window: BrowserContext, models: Path, tmp_path: Path
-) -> None:
-    """A copied link opens its view before any page has run. Of two visitors one stays where a click has led."""
-    port = free_port()
-    with ExitStack() as open_windows:
-        tabs = [open_windows.enter_context(new_tab(window)) for _ in range(2)]
-        people = [open_windows.enter_context(visiting(tab, f"http://127.0.0.1:{port}")) for tab in tabs]
-        with app_process(models, tmp_path, port) as process:
-            for backs, person in enumerate(people):
-                page = person.arrive("/glossary?q=bert")
-                expect(page).to_have_title("Glossary · Transformer Atlas")
-                expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Encoder-decoder")).to_be_visible()
-                asks(page, "bert")
-                letter(page, "B")
-                shows(page, "B")
-                for _ in range(backs):
-                    page.go_back()
-                    shows(page, "All")
-            process.kill()
-            process.wait()
-        with app_process(models, tmp_path, port):
-            for person in people:
-                person.page.bring_to_front()
-                letter(person.page, "D")
-                person.settle()
-            for person in people:
-                person.forgive("")  # all that the browser said while there was no server
-            for backs, person in enumerate(people):
-                page = person.page
-                page.bring_to_front()
-                shows(page, "D")
-                asks(page, "bert")
-                page.go_back()
-                shows(page, "All" if backs else "B")
 
 
 LEAVES_AS_IT_READS = """() => {
