@@ -39,27 +39,29 @@ class Tab:
         self._state = ClientState()
         self.buttons: dict[str, str] = {}
         self.html = ""
-        self.fragments: dict[str, float] = {}
+        self._timers: dict[str, tuple[float, float]] = {}
+        """Of each fragment that the server wants run again: when next, and how often, in seconds."""
         self.idle = asyncio.Event()
         self.complete = 0.0
         """When its last run of a whole page was complete."""
 
     async def listen(self) -> None:
         """Take what the server sends until the socket closes."""
-        seen: dict[str, float] = {}
         async for data in self._socket:
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self._state.page_script_hash = message.new_session.page_script_hash
-                seen = {}
+                if not message.metadata.run.fragment_ids:  # a browser's timers begin anew with each run of a page
+                    self._timers = {}
             elif kind == "page_info_changed":
                 self._state.query_string = message.page_info_changed.query_string
             elif kind == "auto_rerun":
-                seen[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+                interval = message.auto_rerun.interval
+                self._timers[message.auto_rerun.fragment_id] = (time.perf_counter() + interval, interval)
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:  # a whole page, no fragment
-                    self.complete, self.fragments = time.perf_counter(), seen
+                    self.complete = time.perf_counter()
                 self.idle.set()
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 element = message.delta.new_element
@@ -97,8 +99,11 @@ class Tab:
     async def look(self) -> None:
         """Run the fragments as often as the server says."""
         while True:
-            await asyncio.sleep(min(self.fragments.values(), default=1.0))
-            for fragment in list(self.fragments):
+            await asyncio.sleep(0.02)
+            for fragment, (due, interval) in list(self._timers.items()):
+                if time.perf_counter() < due:
+                    continue
+                self._timers[fragment] = (due + interval, interval)
                 message = BackMsg()
                 message.rerun_script.CopyFrom(self._state)
                 message.rerun_script.fragment_id, message.rerun_script.is_auto_rerun = fragment, True

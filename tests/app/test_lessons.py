@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
+
+import pytest
 
 from core.content import content
 from core.lessons.checks import AnyCheck, Probability, Replaced
 from core.lessons.lesson import Draft, Lesson, Step, from_text, lessons
+from core.settings import settings
 from core.ui.lessons.handout import handout
 from core.ui.lessons.lessons import Collected
 from tests.pages import link, opened, protos, shown, widget
@@ -89,6 +93,36 @@ def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_
     widget(at.button, WORDS.label("add")).click().run()
     assert [step["title"] for step in at.session_state["lessons.added"]["draft"]["steps"]] == ["One", "Two"]
     assert not at.exception
+
+
+def test_lessons_of_the_host_that_do_not_fit_are_said_and_the_others_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front = '+++\ntitle = "{}"\nline = "A line."\n+++\n'
+    step = '## First\n\n+++\nview = "{}"\nnote = "Ask **this**."\n+++\n'
+    (tmp_path / "1 broken.md").write_text(front.format("Broken") + "## First\n+++\nview =\n+++\n", encoding="utf-8")
+    (tmp_path / "2.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "3.md").write_text(front.format("Missing") + step.format("/nowhere"), encoding="utf-8")
+    (tmp_path / "4.md").write_text(front.format("Whole") + step.format("/timeline"), encoding="utf-8")
+    monkeypatch.setenv("ATLAS_LESSONS_DIR", str(tmp_path))
+    settings.cache_clear()
+    try:
+        at = opened("lessons")
+        assert [error.value.replace("\\", "").partition(":")[0] for error in at.error] == [
+            "1 broken.md, step 1 “First”",
+            "2.md cannot be read as UTF-8 text.",
+        ]
+        assert [proto.label for proto in protos(at, "page_link")][-2:] == [
+            "**Whole**",
+            "Next: the Transformer in one picture",
+        ]
+        assert "3.md, step 1 “First”: there is no page “nowhere”" in shown(opened("lessons", lesson="3"))
+        at = opened("lessons", lesson="4", notes="yes")
+        assert [info.value for info in at.info] == ["Ask **this**."]
+        assert not at.exception
+    finally:
+        monkeypatch.undo()
+        settings.cache_clear()
 
 
 def test_each_kind_of_check_is_computed_once() -> None:

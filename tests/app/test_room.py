@@ -10,6 +10,7 @@ from core.errors import RoomsUnavailable
 from core.rooms import Rooms
 from core.rooms import service as module
 from core.rooms.store import Memory
+from core.settings import settings
 from core.ui.room import Kept
 from tests.pages import html_of, link, opened, protos, shown, widget
 
@@ -111,6 +112,26 @@ def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) ->
     back[1].run()
     assert lead.attend(code, seats[0].token)[0] == 1
     assert back[1].title[0].value == back[0].title[0].value == "Timeline"
+
+
+def test_a_code_is_typed_and_a_full_or_ended_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = settings().model_copy(update={"max_followers": 1})
+    monkeypatch.setattr(module, "settings", lambda: own)
+    leads, code = leading("timeline")
+
+    def joining() -> AppTest:
+        at = opened("glossary")
+        widget(at.text_input, WORDS.label("code")).set_value(f" {code.lower()} ")
+        return widget(at.button, WORDS.label("join")).click().run()  # type: ignore[no-any-return]
+
+    follows = joining()
+    assert follows.title[0].value == "Timeline"
+    late = joining()
+    assert f"Room {code} is full: 1 follow it." in shown(late)
+    assert late.title[0].value == "Glossary"
+    widget(leads.button, WORDS.label("end")).click().run()
+    assert f"There is no room “{code}”" in shown(joining())
+    assert not [at.exception for at in (leads, follows, late) if at.exception]
 
 
 def test_who_is_in_no_room_looks_at_none(lead: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
