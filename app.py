@@ -70,14 +70,15 @@ def show_page(begun: float) -> None:
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core.content import page_title
     from core.ui.login import log_in, log_out_button, may_enter
-    from core.ui.page import BRANCH_ICONS, bare
+    from core.ui.page import BRANCH_ICONS, WIDE, bare
     from core.ui.room import lead, room
     from core.ui.search import search_box
     from core.ui.server import timed
 
     # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its
     # tab.
-    st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state=240)
+    wide = st.session_state.get(WIDE, False)
+    st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state="collapsed" if wide else 240)
     home = st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)
     groups = {
         group: [st.Page(f"pages/{name}.py", title=page_title(name), icon=icon) for name, icon in pages.items()]
@@ -86,7 +87,10 @@ def show_page(begun: float) -> None:
     enters = may_enter()
     sidebar = enters and not bare()
     page = st.navigation({"": [home], **groups}, expanded=True, position="sidebar" if sidebar else "hidden")
-    st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
+    st.set_page_config(
+        page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas",
+        initial_sidebar_state="collapsed" if wide and page.url_path == "lessons" else 240,
+    )
     if not enters:
         log_in()
         return

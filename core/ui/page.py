@@ -52,6 +52,10 @@ NEWS = "frame.news"
 """The session's slot for what the main picture of the run shows, in words."""
 
 
+WIDE = "lessons.wide"
+"""The session's slot for whether the page Lessons has a step open, which needs the width of the sidebar, in every run."""
+
+
 def presenting() -> bool:
     """Whether the section is drawn for a lecture hall: its picture and controls alone, in type of 28 pixels or more."""
     return bool(st.session_state.get(PRESENT)) and not bare()

@@ -28,6 +28,7 @@ def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
     frame = page.frame_locator("iframe[title='The mask']")
     expect(frame.get_by_role("heading", name=content("objectives", "masks").title)).to_have_count(1)
     expect(page.locator(".view.loading")).to_have_count(0)
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
     assert '"far":5' in page.evaluate("localStorage.getItem('atlas.lessons')")
 
 

@@ -17,12 +17,13 @@ function remember(data) {
 }
 
 const PATIENCE = 30_000; // milliseconds
+const UNFINISHED = "[data-stale=true], [data-testid=stSkeleton]";
 const STANDS = "[data-testid=stApp][data-test-script-state=notRunning]";
 
 // Whether the frame shows the view that it was sent to, complete.
 function stands(frame) {
   const inside = frame.contentDocument;
-  return Boolean(inside?.querySelector(STANDS) && inside.querySelector("h1") && !inside.querySelector("[data-stale=true]"));
+  return Boolean(inside?.querySelector(STANDS) && inside.querySelector("h1") && !inside.querySelector(UNFINISHED));
 }
 
 // Covers the frame until the run that shows its view is over; after a while it is shown as far as it has come.

@@ -33,7 +33,7 @@ from core.ui.glossary import terms
 from core.ui.lessons.handout import handout
 from core.ui.links import instead, page_link, take_up
 from core.ui.notices import error, sentences
-from core.ui.page import base_path, plain
+from core.ui.page import WIDE, base_path, plain
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
 from core.ui.section import Section, View
@@ -68,6 +68,9 @@ _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 def draw(view: View) -> None:
     """Draw the list, or the lesson that the link names."""
     lesson = _chosen(view)
+    if st.session_state.get(WIDE, False) != (wide := lesson is not None):
+        st.session_state[WIDE] = wide
+        st.set_page_config(initial_sidebar_state="collapsed" if wide else 240)
     if lesson is None:
         _list(view)
     else:
@@ -186,7 +189,6 @@ def _lesson(view: View, lesson: Lesson) -> None:
     number = min(state.number("step", 1) if opened is None else opened.step, last)
     state.set(step=None if number == 1 else number)
     step = lesson.steps[number - 1]
-    st.set_page_config(initial_sidebar_state="collapsed")
     left, right = st.columns([1, 2.2], gap="medium")
     with left:
         st.caption(f"{plain(lesson.title)} · {number} / {last}")
