@@ -147,6 +147,16 @@ def heads(
 
 
 @app.command()
+def compression(
+    slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
+) -> None:
+    """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
+    from core.efficiency.compress import cli_compression
+
+    cli_compression(slugs)
+
+
+@app.command()
 def effects(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,

@@ -18,6 +18,7 @@ from core.catalogue import Branch, System
 from core.catalogue.schema import SAVINGS
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
+from core.finetuning import trainable
 from core.links import parameters as link
 from core.ui.demos.cover import COVER, beside
 from core.ui.demos.decoding import decoding_of
@@ -223,6 +224,9 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
         demo.draw(DemoView(state, demo.words, view.later, spec=spec))
     if more := _other_demos(demos, offered, view.system.slug, spec):
         st.markdown(more)
+    if trainable(spec):
+        query = {"model": spec.slug}
+        page_link("fine-tuning", plain(_words("Fine-tune", model=spec.name)), query, icon=":material/tune:")
 
 
 def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str, spec: CheckpointSpec) -> str:

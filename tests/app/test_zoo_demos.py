@@ -108,3 +108,20 @@ def test_the_formula_is_that_of_the_model(model: str, told: bool, divided: bool)
     assert ("The task is a prefix of the text" in shown(at)) == told
     formula = next(element.value for element in at.markdown if "cross" in element.value and "$$" in element.value)
     assert (r"\sqrt{d}" in formula) == divided
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({}, "times smaller"),
+        ({"method": "heads", "heads": "75"}, "of the heads removed"),
+        ({"method": "layers", "layers": "2", "model": "atlas-gpt-2"}, "2 layers removed"),
+        ({"sentence": "No mask at all."}, "There is no mask in this text"),
+        ({"pruned": "31", "bits": "x"}, "must be one of"),
+    ],
+)
+def test_compression_answers_from_measured_points(query: dict[str, str], said: str) -> None:
+    at = opened("zoo", tab="compression", **query)
+    assert not at.exception
+    assert "times smaller" in shown(at)
+    assert said in shown(at)

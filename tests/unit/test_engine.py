@@ -143,6 +143,22 @@ def test_an_engine_that_is_away_is_said(models: None, monkeypatch: pytest.Monkey
             settings.cache_clear()
 
 
+def test_an_engine_that_comes_back_is_used_again(remote: ThreadingHTTPServer) -> None:
+    bert = server.checkpoint("bert")
+    text = prepare(bert, LENGTHS[0])
+    remote.shutdown()
+    remote.server_close()
+    with pytest.raises(EngineUnavailable, match="cannot be reached"):
+        engine.run(predict, "bert", text)
+    again = ThreadingHTTPServer(("127.0.0.1", remote.server_port), Handler)
+    threading.Thread(target=again.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        same(engine.run(predict, "bert", text), predict(bert, text))
+    finally:
+        again.shutdown()
+        again.server_close()
+
+
 def test_a_connection_that_breaks_in_mid_answer_is_said(remote: object, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(body: bytes, gone: object) -> Iterator[bytes]:
         yield server._frame("value", 1)

@@ -1,0 +1,257 @@
+r"""Compression of a live model without training: pruning, fewer heads, fewer layers, fewer bits; and what each costs.
+
+=============  =======================================================================================================
+pruned         the share of weights with the smallest magnitude, over all matrices of the layers together, is set to
+               zero (Han et al. 2015, arXiv 1506.02626, without the retraining)
+heads          the share of heads with the smallest mean effect on the prediction is removed (Michel et al. 2019, arXiv
+               1905.10650); the effects are those of `core.attention.ablation.effects`
+layers         the highest layers are removed (Sajjad et al. 2020, arXiv 2004.03844)
+bits           32, 16: floating point. 8: integers with a scale for each row of a matrix; inputs of linear layers are
+               quantized as they arrive (PyTorch's dynamic quantization). 4: integers with a scale for each 32 weights
+=============  =======================================================================================================
+
+Bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Quality is measured
+on a story that was written for this project: masked tokens for an encoder, next tokens for a decoder.
+
+Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
+PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
+
+Shapes: W windows of n tokens.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core import checkpoints
+from core.attention.ablation.ablate import Head, HeadMask, heads_of
+from core.attention.ablation.effects import FOLDER
+from core.attention.roles.headroles import OUTPUT
+from core.checkpoints.spec import Checkpoint
+from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, recipes, write
+from core.errors import InputUnusable, OutOfRange
+from core.language.fill_mask import prepare
+from core.language.generate import prompt_ids
+from core.language.tokens import likeliest
+from core.language.types import MaskPrediction
+from core.settings import ASSETS
+from core.turns import turns
+
+STORY = ASSETS / "heldout" / "story.txt"
+WINDOW, MASKED, GROUP = 64, 0.15, 32
+DRAWS = 3
+"""Sets of masked tokens of each window of the story."""
+RUNS = 5
+
+
+def measure(checkpoint: Checkpoint, recipe: Recipe) -> Measured:
+    """Compress a copy of a loaded model and measure it.
+
+    Raises:
+        OutOfRange: a part of the recipe is not one of the measured values, or no layer would be left.
+        InputUnusable: the heads or the layers of this architecture cannot be removed one by one.
+    """
+    model = compress(checkpoint, recipe)
+    accuracy, bits = quality(checkpoint, model)
+    seconds = _seconds(checkpoint, model)
+    return Measured(
+        recipe, stored_bytes(checkpoint, model, recipe), accuracy, bits, median(seconds), min(seconds), max(seconds)
+    )
+
+
+def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
+    """A compressed copy of a loaded model; errors as :func:`measure`."""
+    allowed = {"pruned": PRUNED, "heads": HEADS, "layers": LAYERS, "bits": BITS}
+    for name, value in asdict(recipe).items():
+        if value not in allowed[name]:
+            raise OutOfRange(f"“{name}” is one of {', '.join(map(str, allowed[name]))}.")
+    model = copy.deepcopy(checkpoint.model).eval()
+    if recipe.heads:
+        removed = least_effect(checkpoint, recipe.heads)
+        HeadMask(model, checkpoint).ablate([removed])
+    if recipe.layers:
+        blocks = _blocks(model)
+        if recipe.layers >= len(blocks):
+            raise OutOfRange(f"This model has {len(blocks)} separate layers; at least one must be left.")
+        del blocks[len(blocks) - recipe.layers :]
+    if recipe.pruned:
+        _prune(_blocks(model), recipe.pruned / 100)
+    if recipe.bits < 32:
+        _round(model, recipe.bits)
+    if recipe.bits == 8:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
+            scaled_by_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
+            model = torch.ao.quantization.quantize_dynamic(model, scaled_by_row)
+    return model
+
+
+def least_effect(checkpoint: Checkpoint, percent: int) -> tuple[Head, ...]:
+    """The heads with the smallest mean effect.
+
+    Raises:
+        InputUnusable: no effects are stored for this model.
+    """
+    file = OUTPUT / FOLDER / f"{checkpoint.spec.slug}.csv"
+    if not file.is_file():
+        raise InputUnusable(f"The effects of the heads of {checkpoint.spec.name} are not measured.")
+    with file.open(encoding="utf-8", newline="") as stream:
+        effects = {
+            (int(row["layer"]) - 1, int(row["head"]) - 1): float(row["mean bits"]) for row in csv.DictReader(stream)
+        }
+    every = heads_of(checkpoint)
+    ranked = sorted(every, key=lambda head: effects[head.layer, head.head])
+    return tuple(ranked[: len(every) * percent // 100])
+
+
+def _blocks(model: Any) -> nn.ModuleList:
+    return max((m for m in model.base_model.modules() if isinstance(m, nn.ModuleList)), key=len)
+
+
+def _matrices(module: nn.Module) -> list[nn.Parameter]:
+    """The matrices of a module, each once."""
+    return [value for value in module.parameters() if value.dim() == 2]
+
+
+@torch.no_grad()
+def _prune(blocks: nn.ModuleList, share: float) -> None:
+    matrices = _matrices(blocks)
+    sizes = torch.cat([matrix.abs().flatten() for matrix in matrices])
+    threshold = sizes.kthvalue(max(1, round(share * sizes.numel()))).values
+    for matrix in matrices:
+        matrix.mul_(matrix.abs() > threshold)
+
+
+@torch.no_grad()
+def _round(model: nn.Module, bits: int) -> None:
+    """Round each matrix to the numbers that the bits can express."""
+    for matrix in _matrices(model):
+        if bits == 16:
+            matrix.copy_(matrix.half())
+            continue
+        highest = 2 ** (bits - 1) - 1
+        rows = matrix if bits == 8 or matrix.shape[1] % GROUP else matrix.reshape(-1, GROUP)
+        scale = rows.abs().amax(1, keepdim=True).clamp(min=1e-12) / highest
+        matrix.copy_(((rows / scale).round() * scale).reshape(matrix.shape))
+
+
+def stored_bytes(checkpoint: Checkpoint, model: Any, recipe: Recipe) -> int:
+    """Bytes of a file with the weights that are left; norms and biases have at most 16 bits less than 32."""
+    whole: Any = checkpoint.model
+    blocks = {id(value) for value in _blocks(whole).parameters()}
+    kept = len(_blocks(model)) / len(_blocks(whole))
+    other = 4 if recipe.bits == 32 else 2
+    total = 0.0
+    for value in whole.parameters():
+        count, inside = value.numel(), id(value) in blocks
+        if value.dim() != 2:
+            total += other * count * (kept if inside else 1)
+            continue
+        scales = 2 * (value.shape[0] if recipe.bits == 8 else count / GROUP) if recipe.bits < 16 else 0
+        left = 1 - recipe.pruned / 100 * inside
+        bitmap = count / 8 if recipe.pruned and inside else 0
+        total += (recipe.bits / 8 * count * left + bitmap + scales) * (kept if inside else 1)
+    if recipe.heads:
+        every = heads_of(checkpoint)
+        width = whole.config.hidden_size
+        of_a_head = 4 * width * width // whole.config.num_attention_heads
+        total -= recipe.bits / 8 * of_a_head * (len(every) * recipe.heads // 100)
+    return round(total)
+
+
+@lru_cache(maxsize=1)
+def _story() -> str:
+    return STORY.read_text(encoding="utf-8")
+
+
+def _windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Input ids (1, n), the positions whose logits are used, and the tokens that they predict."""
+    tokenizer: Any = checkpoint.tokenizer
+    ids = tokenizer(_story(), add_special_tokens=False, verbose=False)["input_ids"]
+    random = torch.Generator().manual_seed(7)
+    masks = checkpoint.spec.offers("predicts masked tokens")
+    for start in range(0, len(ids) - WINDOW + 1, WINDOW):
+        window = torch.tensor(ids[start : start + WINDOW])
+        if not masks:
+            yield window[None], torch.arange(WINDOW - 1), window[1:]
+            continue
+        first, last = torch.tensor([tokenizer.cls_token_id]), torch.tensor([tokenizer.sep_token_id])
+        for _ in range(DRAWS):
+            hidden = (torch.rand(WINDOW, generator=random) < MASKED).nonzero()[:, 0]
+            masked = window.index_fill(0, hidden, tokenizer.mask_token_id)
+            yield torch.cat([first, masked, last])[None], hidden + 1, window[hidden]
+
+
+def quality(checkpoint: Checkpoint, model: Any) -> tuple[float, float]:
+    """Top-1 accuracy, and mean bits of a token, over the story."""
+    right = count = 0
+    nats = 0.0
+    for ids, positions, truth in _windows(checkpoint):
+        turns.step()
+        with torch.inference_mode():
+            logs = model(input_ids=ids).logits[0, positions].float().log_softmax(-1)
+        right += int((logs.argmax(-1) == truth).sum())
+        nats -= float(logs.gather(1, truth[:, None]).sum())
+        count += len(truth)
+    return right / count, nats / count / 0.6931471805599453
+
+
+def _seconds(checkpoint: Checkpoint, model: Any) -> list[float]:
+    ids, *_ = next(_windows(checkpoint))
+    seconds = []
+    with torch.inference_mode():
+        for run in range(RUNS + 1):
+            begun = perf_counter()
+            model(input_ids=ids)
+            if run:  # the first one allocates
+                seconds.append(perf_counter() - begun)
+    return seconds
+
+
+def cli_compression(slugs: Sequence[str]) -> None:
+    """Measure models and store the results, in place of those stored before.
+
+    Raises:
+        AtlasError: a model is unknown, or cannot be compressed.
+    """
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    measured = {}
+    for slug in slugs:
+        checkpoint = checkpoints.load(slug)
+        planned = tuple(recipes(len(_blocks(checkpoint.model))))
+        measured[slug] = [measure(checkpoint, recipe) for recipe in tqdm(planned, desc=slug, disable=None)]
+    write(measured)
+
+
+def predictions(checkpoint: Checkpoint, recipe: Recipe, text: str, k: int = 5) -> tuple[MaskPrediction, MaskPrediction]:
+    """The top predictions of the whole and of the compressed model: at the first mask, or of the next token.
+
+    Raises:
+        InputEmpty, InputTooLong, InputUnusable: the text is empty, too long, or without a mask for an encoder.
+    """
+    if checkpoint.spec.offers("predicts masked tokens"):
+        masked = prepare(checkpoint, text)
+        if not masked.positions:
+            raise InputUnusable("There is no mask in this text. Write [MASK] in place of a word.")
+        ids, position = masked.ids, masked.positions[0]
+    else:
+        ids = prompt_ids(checkpoint, text)
+        position = len(ids) - 1
+    both: list[MaskPrediction] = []
+    for model in (checkpoint.model, compress(checkpoint, recipe)):
+        with torch.inference_mode():
+            chances = model(input_ids=torch.tensor([ids])).logits[0, position].float().softmax(-1)
+        both += likeliest(checkpoint.tokenizer, (position,), chances[None], k)
+    return both[0], both[1]

@@ -1,0 +1,225 @@
+"""Compression: a live model pruned, shortened or quantized, what that saves and what it costs, from measured points.
+
+The points are precomputed, so that a change of a control answers at once; a button measures the chosen one again, here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, pareto, precomputed
+from core.figures.labels import in_bytes, percent
+from core.figures.lines import Line, line_chart
+from core.figures.plot import DASHES
+from core.figures.predictions import bars_alt, prediction_bars
+from core.table import Table
+from core.ui.notices import info
+from core.ui.page import accent, plain, theme
+from core.ui.panel import Panel, chart, table_menu
+from core.ui.param import Choice, Model, Text
+from core.ui.section import Section, View
+
+MEGA = 1e6
+MODEL = Model(name="model", first="compression", fits=lambda spec: spec.slug in precomputed(), width=300)
+METHOD = Choice(
+    name="method",
+    label="Compressed by",
+    options={"weights": "Pruning and quantization", "heads": "Fewer heads", "layers": "Fewer layers"},
+    style="row",
+)
+PRUNE = Choice(
+    name="pruned", label="Pruned weights", options={str(n): f"{n}%" for n in PRUNED}, default="50", style="row"
+)
+WIDTH = Choice(name="bits", label="Bits of a weight", options={str(n): str(n) for n in BITS}, default="8", style="row")
+HEAD = Choice(name="heads", label="Removed heads", options={str(n): f"{n}%" for n in HEADS}, default="50", style="row")
+LAYER = Choice(
+    name="layers", label="Removed layers", options={str(n): str(n) for n in LAYERS}, default="1", style="row"
+)
+TEXT = Text(name="sentence", label="Sentence", most=300, sentence="any")
+
+
+def compression(view: View) -> None:
+    """Draw the section."""
+    state, models = view.state, MODEL.here()
+    specs = models.offered()
+    if not specs:
+        info(view.words.part("None here"))
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        spec = specs[models.draw(state)]
+        points = precomputed()[spec.slug]
+        recipe = _recipe(view, points)
+    whole, chosen = points[Recipe()], points[recipe]
+    unit = "masked" if spec.offers("predicts masked tokens") else "next"
+    view.say(
+        "Result",
+        size=in_bytes(chosen.stored_bytes),
+        whole=in_bytes(whole.stored_bytes),
+        times=f"{whole.stored_bytes / chosen.stored_bytes:.1f}",
+        bits=f"{chosen.bits_per_token:.2f}",
+        before=f"{whole.bits_per_token:.2f}",
+        accuracy=percent(chosen.accuracy),
+        accuracy_before=percent(whole.accuracy),
+        kind=unit,
+    )
+    _picture(view, spec, points, chosen, unit)
+    view.try_and_notice()
+    _predictions(view, spec, recipe)
+    _measure_here(view, spec, recipe)
+    view.how_it_works()
+
+
+def _recipe(view: View, points: Mapping[Recipe, Measured]) -> Recipe:
+    state = view.state
+    method = METHOD.draw(state)
+    if method == "heads":
+        return Recipe(heads=int(HEAD.draw(state)))
+    if method == "layers":
+        removed = [str(point.layers) for point in sorted(points) if point.layers or point == Recipe()]
+        return Recipe(layers=int(LAYER.with_(options={number: number for number in removed}).draw(state)))
+    return Recipe(pruned=int(PRUNE.draw(state)), bits=int(WIDTH.draw(state)))
+
+
+def _picture(view: View, spec: CheckpointSpec, points: Mapping[Recipe, Measured], chosen: Measured, unit: str) -> None:
+    """Megabytes against bits per token, a line for each kind of compression, and the chosen point."""
+    names, look = view.words.front["lines"], theme()
+    groups = {
+        names["bits"].replace("{{bits}}", str(bits)): [points[Recipe(pruned=pruned, bits=bits)] for pruned in PRUNED]
+        for bits in BITS
+    } | {
+        names["heads"]: [points[Recipe(heads=heads)] for heads in HEADS],
+        names["layers"]: [points[Recipe(layers=layers)] for layers in LAYERS if Recipe(layers=layers) in points],
+    }
+    colors = look.categorical
+    lines = [
+        Line(
+            name,
+            [point.stored_bytes / MEGA for point in group],
+            [point.bits_per_token for point in group],
+            color,
+            dash,
+            words=[_name(point.recipe) for point in group],
+        )
+        for (name, group), color, dash in zip(groups.items(), colors, DASHES, strict=False)
+    ]
+    lines.append(
+        Line(
+            names["chosen"],
+            [chosen.stored_bytes / MEGA],
+            [chosen.bits_per_token],
+            accent(spec.branch),
+            words=[_name(chosen.recipe)],
+        )
+    )
+    figure = line_chart(
+        lines,
+        view.words.part("Axis", kind=unit),
+        across=view.words.label("size"),
+        hover="%{customdata}: %{x:.2f} MB, %{y:.2f} bits",
+        xaxis={"rangemode": "tozero"},
+        theme=look,
+    )
+    figure.data[-1].marker.update(size=18, symbol="circle-open", line={"width": 3, "color": accent(spec.branch)})
+    front = pareto(points.values())
+    alt = view.words.part("Alt", model=spec.name, best=_name(front[-1].recipe), smallest=_name(front[0].recipe))
+    Panel("compression", view.words.label("picture"), figure, alt, _table(points, front)).draw(view.state)
+
+
+def _name(recipe: Recipe) -> str:
+    """A recipe in a few words."""
+    parts = [f"{recipe.bits} bits"] if recipe.bits < 32 else []
+    parts += [f"{recipe.pruned}% pruned"] if recipe.pruned else []
+    parts += [f"{recipe.heads}% of the heads removed"] if recipe.heads else []
+    parts += [f"{recipe.layers} {'layer' if recipe.layers == 1 else 'layers'} removed"] if recipe.layers else []
+    return ", ".join(parts) or "the whole model"
+
+
+def _table(points: Mapping[Recipe, Measured], front: Sequence[Measured]) -> Table:
+    rows = [
+        (
+            _name(point.recipe),
+            point.stored_bytes,
+            point.bits_per_token,
+            point.accuracy,
+            1e3 * point.seconds,
+            1e3 * point.fastest,
+            1e3 * point.slowest,
+            point in front,
+        )
+        for point in sorted(points.values(), key=lambda point: point.stored_bytes)
+    ]
+    columns = (
+        "recipe",
+        "bytes",
+        "bits per token",
+        "accuracy",
+        "ms (median of 5)",
+        "fastest",
+        "slowest",
+        "Pareto front",
+    )
+    return Table(columns, tuple(rows))
+
+
+def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
+    """What the model predicts on the visitor's sentence, whole and compressed."""
+    from core.efficiency.compress import predictions
+
+    st.subheader(view.words.label("predictions"), anchor=False)
+    masks = spec.offers("predicts masked tokens")
+    text = TEXT.with_(
+        default=spec.family.question_text,
+        sentence="masked" if masks else "plain",
+        label="Sentence" if masks else "Prompt",
+    ).draw(view.state, tag=str(spec.branch))
+    both = session.computed("compressing", predictions, spec.slug, recipe, text)
+    scale = max(top.probabilities[0] for top in both)
+    names = (spec.name, f"{spec.name}, {_name(recipe)}")
+    for column, top, name in zip(st.columns(2, gap="medium"), both, names, strict=True):
+        with column:
+            st.caption(plain(name))
+            chart(
+                prediction_bars(top.tokens, top.probabilities, accent(spec.branch), scale=scale, theme=theme()),
+                key=view.state.key(f"compression.{name}"),
+                alt=bars_alt(top.tokens, top.probabilities, name),
+            )
+    rows = [
+        (name, rank, token, chance)
+        for name, top in zip(names, both, strict=True)
+        for rank, (token, chance) in enumerate(zip(top.tokens, top.probabilities, strict=True), 1)
+    ]
+    table = Table(("model", "rank", "prediction", "probability"), tuple(rows))
+    table_menu(table, view.words.label("predictions"), view.state.key("compression.table"), "compressed-predictions")
+
+
+def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
+    """Measure the whole and the compressed model on this machine, on request."""
+    state = view.state
+    key = ("compression", spec.slug, session.files(spec.slug), recipe)
+    known: tuple[Measured, Measured] | None = session.results.get(key)
+    asked = st.button("Measure here", icon=":material/timer:", key=state.key("compression.measure"))
+    if asked:
+
+        def both() -> tuple[Measured, Measured]:
+            from core.efficiency.compress import measure
+
+            checkpoint = session.checkpoint(spec.slug)
+            return measure(checkpoint, Recipe()), measure(checkpoint, recipe)
+
+        with st.spinner(session.waiting("compressing")):
+            known = session.measured(key, both, lambda share, doing: None, again=True)
+    if known:
+        whole, chosen = known
+        numbers = {"bits": f"{chosen.bits_per_token:.2f}", "before": f"{whole.bits_per_token:.2f}"}
+        view.note("Here", time=_time(chosen), whole=_time(whole), **numbers)
+
+
+def _time(point: Measured) -> str:
+    return f"{1e3 * point.seconds:.1f} ms ({1e3 * point.fastest:.1f} to {1e3 * point.slowest:.1f})"
+
+
+COMPRESSION = Section("compression", compression, (MODEL, METHOD, PRUNE, WIDTH, HEAD, LAYER, TEXT))

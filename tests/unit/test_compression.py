@@ -1,0 +1,142 @@
+"""Compression: what each recipe does to the weights, its bytes by hand, and that the shared model stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from core import checkpoints
+from core.attention.ablation.ablate import ablate_heads, heads_of
+from core.checkpoints.spec import Checkpoint
+from core.efficiency import compress
+from core.efficiency.compression import BITS, Measured, Recipe, pareto, precomputed, recipes
+from core.errors import AtlasError, OutOfRange
+
+TEXT = "The old king lived in a [MASK] by the sea."
+
+
+@pytest.fixture(scope="module")
+def bert() -> Checkpoint:
+    return checkpoints.load("atlas-bert")
+
+
+def matrices(model: Any) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in model.named_parameters() if value.dim() == 2}
+
+
+def test_pruning_sets_the_smallest_weights_of_all_layers_to_zero(bert: Checkpoint) -> None:
+    before = {name: value.clone() for name, value in bert.model.named_parameters()}
+    pruned = matrices(compress.compress(bert, Recipe(pruned=70)))
+    inside = [name for name in pruned if ".layer." in name]
+    left = torch.cat([pruned[name][pruned[name] != 0].abs() for name in inside])
+    gone = torch.cat([before[name][pruned[name] == 0].abs() for name in inside])
+    assert len(gone) / (len(gone) + len(left)) == pytest.approx(0.7, abs=1e-3)
+    assert float(gone.max()) <= float(left.min())
+    for name in pruned.keys() - set(inside):
+        assert torch.equal(pruned[name], before[name]), name
+    assert all(torch.equal(value, before[name]) for name, value in bert.model.named_parameters()), "a copy is pruned"
+
+
+@pytest.mark.parametrize(("bits", "columns"), [(4, 32), (8, None)])
+def test_rounded_weights_are_multiples_of_a_scale(bert: Checkpoint, bits: int, columns: int | None) -> None:
+    model: Any = bert.model
+    weight = model.bert.encoder.layer[0].intermediate.dense.weight.detach()
+    copied = torch.nn.ParameterList([torch.nn.Parameter(weight.clone())])
+    compress._round(copied, bits)
+    rows, rounded = (value.reshape(-1, columns or weight.shape[1]) for value in (weight, copied[0].detach()))
+    highest = 2 ** (bits - 1) - 1
+    scale = rows.abs().amax(1, keepdim=True) / highest
+    assert torch.allclose(rounded / scale, (rounded / scale).round(), atol=1e-3)
+    assert float(((rounded - rows).abs() / scale).max()) <= 0.5 + 1e-4
+
+
+def test_bytes_by_hand(bert: Checkpoint) -> None:
+    model: Any = bert.model
+    whole = list(model.parameters())
+    inside = {id(value) for value in model.bert.encoder.layer.parameters()}
+
+    def stored(recipe: Recipe) -> int:
+        return compress.stored_bytes(bert, compress.compress(bert, recipe), recipe)
+
+    assert stored(Recipe()) == 4 * sum(value.numel() for value in whole)
+    assert stored(Recipe(bits=16)) == 2 * sum(value.numel() for value in whole)
+    expected = 0.0
+    for value in whole:
+        if value.dim() != 2:
+            expected += 2 * value.numel()
+        elif id(value) in inside:  # half of the bytes, a bit for each weight, a scale of two bytes for each row
+            expected += value.numel() / 2 + value.numel() / 8 + 2 * len(value)
+        else:
+            expected += value.numel() + 2 * len(value)
+    assert stored(Recipe(pruned=50, bits=8)) == round(expected)
+    layer = sum(value.numel() for value in model.bert.encoder.layer[0].parameters())
+    assert stored(Recipe(layers=2)) == stored(Recipe()) - 2 * 4 * layer
+    assert stored(Recipe(heads=25)) == stored(Recipe()) - 4 * 6 * 4 * 192 * 32, "6 of 24 heads, four matrices each"
+
+
+def test_removed_heads_are_ablated_heads(bert: Checkpoint) -> None:
+    removed = compress.least_effect(bert, 50)
+    assert len(removed) == len(heads_of(bert)) // 2
+    expected = ablate_heads(bert, TEXT, removed)
+    before, after = compress.predictions(bert, Recipe(heads=50), TEXT)
+    assert before.tokens == expected.before.tokens
+    assert after.probabilities == pytest.approx(expected.after.probabilities, abs=1e-4)
+
+
+@pytest.mark.parametrize("slug", ["atlas-bert", "atlas-gpt-2"])
+def test_fewer_bits_change_little_and_heavy_pruning_much(slug: str) -> None:
+    checkpoint, text = checkpoints.load(slug), TEXT if slug == "atlas-bert" else "The old king lived in a"
+    whole, eight = compress.predictions(checkpoint, Recipe(bits=8), text)
+    assert eight.tokens[0] == whole.tokens[0]
+    assert eight.probabilities[0] == pytest.approx(whole.probabilities[0], abs=0.1)
+    _, pruned = compress.predictions(checkpoint, Recipe(pruned=90), text)
+    assert pruned.probabilities != pytest.approx(whole.probabilities, abs=0.01)
+
+
+@pytest.mark.parametrize("recipe", [Recipe(pruned=31), Recipe(bits=3), Recipe(heads=99), Recipe(layers=-1)])
+def test_other_numbers_are_refused(bert: Checkpoint, recipe: Recipe) -> None:
+    with pytest.raises(OutOfRange):
+        compress.compress(bert, recipe)
+
+
+def test_a_layer_is_left_and_a_text_is_needed(bert: Checkpoint) -> None:
+    short = checkpoints.load("atlas-albert")
+    with pytest.raises(OutOfRange, match="at least one must be left"):
+        compress.compress(short, Recipe(layers=1))
+    with pytest.raises(AtlasError):
+        compress.predictions(bert, Recipe(), "No mask here.")
+
+
+def test_no_point_of_the_front_is_beaten() -> None:
+    for points in precomputed().values():
+        front = pareto(points.values())
+        assert front
+        for point in front:
+            assert not any(
+                other.stored_bytes <= point.stored_bytes and other.bits_per_token < point.bits_per_token
+                for other in points.values()
+            )
+
+
+@pytest.mark.parametrize("slug", sorted(precomputed()))
+def test_every_model_has_all_points(slug: str) -> None:
+    points = precomputed()[slug]
+    layers = sum(recipe.layers > 0 for recipe in points) + 1
+    assert set(points) == set(recipes(layers))
+    for bits in BITS[1:]:
+        assert points[Recipe(bits=bits)].stored_bytes < points[Recipe()].stored_bytes
+    assert points[Recipe(bits=8)].bits_per_token == pytest.approx(points[Recipe()].bits_per_token, abs=0.2), (
+        "the page says that eight bits are nearly free"
+    )
+
+
+def test_the_stored_points_are_measured_again(bert: Checkpoint) -> None:
+    for recipe in (Recipe(), Recipe(pruned=50, bits=4)):
+        again: Measured = compress.measure(bert, recipe)
+        stored = precomputed()["atlas-bert"][recipe]
+        assert again.stored_bytes == pytest.approx(stored.stored_bytes, rel=1e-4)
+        assert again.bits_per_token == pytest.approx(stored.bits_per_token, abs=0.02)
+        assert again.accuracy == pytest.approx(stored.accuracy, abs=0.02)
+        assert 0 < again.fastest <= again.seconds <= again.slowest
