@@ -53,7 +53,7 @@ NEWS = "frame.news"
 
 
 WIDE = "lessons.wide"
-"""The session's slot for whether the page Lessons has a step open, which needs the width of the sidebar, in every run."""
+"""The session's slot for whether the page Lessons has a step open, which needs the sidebar's width, in every run."""
 
 
 def presenting() -> bool:
