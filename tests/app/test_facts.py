@@ -95,10 +95,13 @@ def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
 
 def _relative_of(slug: str, model: str) -> None:
     """Runs inside the app."""
-    from core import catalogue, checkpoints
-    from core.ui.branch import _relative
+    import streamlit as st
 
-    _relative(catalogue.get(slug), checkpoints.get(model))
+    from core import catalogue, checkpoints
+    from core.ui.branch import _stand_in
+
+    if note := _stand_in(catalogue.get(slug), checkpoints.get(model)):
+        st.caption(note)
 
 
 @pytest.mark.parametrize(
