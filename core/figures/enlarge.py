@@ -53,6 +53,9 @@ def enlarged(figure: go.Figure) -> go.Figure:
     for trace in whole["data"]:
         if trace["type"] == "bar":
             trace |= {"constraintext": "none", "cliponaxis": False}  # else numbers shrink with their bars
+    if any(trace["type"] == "bar" and trace.get("orientation") == "h" and trace.get("text") for trace in whole["data"]):
+        margin = layout.setdefault("margin", {})  # what is written past the longest bar
+        margin["r"] = max(margin.get("r") or 0, 8 * _LETTER)
     if maps:
         down = layout.setdefault("yaxis", {})
         if rows <= _NAMED and down.get("tickvals") is None and down.get("type") == "category":

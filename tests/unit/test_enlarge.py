@@ -44,3 +44,10 @@ def test_every_row_of_a_map_is_named(count: int) -> None:
     down = drawn.layout.yaxis
     assert drawn.layout.height >= count * TYPE
     assert down.dtick == 1 if down.tickvals is None else len(down.tickvals) == count
+
+
+def test_numbers_past_the_longest_bar_have_room_and_stay_large() -> None:
+    bars = {"type": "bar", "orientation": "h", "x": [1, 9], "y": ["a", "b"], "text": ["1 hour", "9 hours"]}
+    large = enlarged(figure(LIGHT, [bars], height=200))
+    assert large.layout.margin.r >= 4 * TYPE
+    assert (large.data[0].constraintext, large.data[0].cliponaxis) == ("none", False)
