@@ -27,7 +27,7 @@ _WEIGHTS = (0.2126, 0.7152, 0.0722)
 """What red, green and blue add to the luminance of a color (WCAG)."""
 _GAPS_UP_TO = 40
 MOST_CLICKS = 1_600
-"""Cells of a clickable map: each takes a point of its own, and more of them slow a browser down."""
+"""Cells of a clickable map: each takes a point of its own on the way to the browser."""
 _EVERY_TOKEN = 20
 """Tokens up to which each is named; beyond, as many as the screen has room for."""
 _LONGEST = 14
@@ -170,9 +170,13 @@ def heat_map(
 
 
 def points(x: Sequence[Any], y: Sequence[Any], size: int, **hover: Any) -> Trace:
-    """Invisible points that receive clicks and carry hover texts, ``size`` pixels wide."""
+    """Invisible points that receive clicks and carry hover texts, ``size`` pixels wide.
+
+    One of them is drawn, all can be met: with a thousand in the page, a browser takes half a minute for the layout that
+    each name on an axis asks for.
+    """
     unseen = {"marker": {"opacity": 0.0}}
-    marker = {"size": size, "symbol": "square", "opacity": 0.0}
+    marker = {"size": size, "symbol": "square", "opacity": 0.0, "maxdisplayed": 1}
     return scatter(x, y, "markers", marker=marker, selected=unseen, unselected=unseen, showlegend=False, **hover)
 
 

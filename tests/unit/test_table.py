@@ -104,7 +104,13 @@ def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
 
 
 # What is read again by the program itself and stands in the repository or beside a checkpoint: never a visitor's text.
-ASSET_WRITERS = {"vectors/precomputed.py", "attention/roles/headroles.py", "training/train.py"}
+ASSET_WRITERS = {
+    "vectors/precomputed.py",
+    "attention/roles/headroles.py",
+    "training/train.py",
+    "efficiency/compression.py",
+    "efficiency/lengths.py",
+}
 
 
 def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
