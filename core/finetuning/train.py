@@ -27,7 +27,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,34 +38,13 @@ from torch.nn import functional
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.finetuning.examples import LabeledSet
+from core.finetuning.setup import BATCH, BOTTLENECK, HEAD_RATE, RANK, RATE, Setup
 from core.language.tokens import check_length
 from core.turns import turns
 
-Trained = Literal["head", "adapters", "lora", "top", "all"]
-Pooling = Literal["first", "mean", "last"]
-BATCH = 16
-HEAD_RATE = 5e-3
-"""Learning rate of the head, which starts at zero and has few parameters."""
 WEIGHT_DECAY = 0.01
-RANK, BOTTLENECK = 4, 16
 MOST_BYTES = 8_000_000
 """Of the trained weights that are kept for a download."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is trained, and how. Hashable."""
-
-    trained: Trained = "all"
-    pooling: Pooling = "first"
-    epochs: int = 20
-    rate: float = 5e-4
-    """Learning rate of AdamW for all but the head."""
-    seed: int = 0
-    pretrained: bool = True
-    """Otherwise the backbone starts from random weights."""
-    seconds: float = 30.0
-    """Training ends after the epoch in which this time is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +227,7 @@ def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterato
 
 def baselines(setup: Setup) -> dict[str, Setup]:
     """The two runs to compare with: the head alone on the same features, and the same run from random weights."""
-    rate = max(setup.rate, 5e-4)
+    rate = max(setup.rate, RATE)
     return {
         "head": replace(setup, trained="head"),
         "random": replace(setup, trained="all", rate=rate, pretrained=False),

@@ -21,6 +21,9 @@ from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import trainable
 from core.finetuning.examples import READY, LabeledSet, parse, ready
+from core.finetuning.setup import BATCH, BOTTLENECK, HEAD_RATE, RANK, SECONDS, Setup
+from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
+from core.finetuning.setup import RATE as USUAL_RATE
 from core.table import Table
 from core.turns import turns
 from core.ui.demos.steps import going
@@ -43,9 +46,9 @@ TRAINED = Choice(
     style="row",
 )
 POOLING = Choice(name="read", label="The head reads", options={})
-EPOCHS = Integer(name="epochs", label="Epochs", default=15, low=1, high=40)
+EPOCHS = Integer(name="epochs", label="Epochs", default=USUAL_EPOCHS, low=1, high=40)
 RATE = Real(
-    name="rate", label="Learning rate of the backbone", default=5e-4, low=1e-6, high=0.1, style="box", format="%g"
+    name="rate", label="Learning rate of the backbone", default=USUAL_RATE, low=1e-6, high=0.1, style="box", format="%g"
 )
 SEED = Seed()
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
@@ -53,7 +56,7 @@ EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, te
 
 def fine_tune(view: View) -> None:
     """Draw the section."""
-    from core.finetuning.train import Setup, baselines
+    from core.finetuning.train import baselines
 
     state, words = view.state, view.words
     models = MODEL.here()
@@ -91,7 +94,7 @@ def fine_tune(view: View) -> None:
         download(
             "safetensors", last.weights, f"{spec.slug}-fine-tuned", state.key("weights"), tip=words.label("weights")
         )
-    view.how_it_works()
+    view.how_it_works(batch=BATCH, bottleneck=BOTTLENECK, rank=RANK, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}")
 
 
 def _parameters(slug: str, classes: int, setup: Any) -> int:

@@ -14,7 +14,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
 from core.finetuning import trainable
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
-from core.finetuning.train import BOTTLENECK, RANK, Learner, Setup, baselines, fine_tune
+from core.finetuning.setup import BOTTLENECK, RANK, Setup
+from core.finetuning.train import Learner, baselines, fine_tune
 from tests import tiny, tinyfamilies
 
 WORDS = ("one", "two", "three", "four", "five")
