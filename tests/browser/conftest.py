@@ -73,9 +73,12 @@ async ([html, css, js, data]) => {
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")?.checkVisibility()
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
-  && !document.querySelector("[data-stale=true]")
+  && !document.querySelector("[data-stale=true], [data-testid=stSkeleton]")
 """
-"""True when the script has run and its page is drawn, without anything of the run before."""
+"""True when the script has run and its page is drawn, without anything of the run before.
+
+What follows a skeleton is hidden until its part has come, and takes no focus before.
+"""
 LEAVE = r"""
 (path) => {
   const own = new RegExp(`^st-key-${location.pathname.split("/").at(-1)}-\d+-`);
