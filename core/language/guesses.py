@@ -12,10 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from rapidfuzz.distance import OSA
+
 MAX_CHARS = 60
 """The most characters of a guess; the rest is ignored."""
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
 _NO_LETTER = re.compile(r"[^\w\s]|_")
+_DOUBLED = re.compile(r"(.)\1+")
 _LONG = 5
 
 
@@ -37,7 +40,9 @@ def same_word(typed: str, word: str) -> bool:
         return True
     if min(len(guess), len(target)) < _LONG:
         return False
-    return _swapped(guess, target) or _doubled(guess, target)
+    if OSA.distance(guess, target, score_cutoff=1) != 1:
+        return False
+    return sorted(guess) == sorted(target) or _DOUBLED.sub(r"\1", guess) == _DOUBLED.sub(r"\1", target)
 
 
 def among(typed: str, words: Iterable[str]) -> int | None:
@@ -53,22 +58,3 @@ def in_order(first: Sequence[str], second: Sequence[str]) -> int:
 def plain_words(text: str) -> list[str]:
     """The normalized words of ``text``, without punctuation."""
     return [word for part in text.split() if (word := plain_word(part))]
-
-
-def _swapped(first: str, second: str) -> bool:
-    if len(first) != len(second):
-        return False
-    differ = [i for i in range(len(first)) if first[i] != second[i]]
-    return (
-        len(differ) == 2
-        and differ[1] == differ[0] + 1
-        and first[differ[0]] == second[differ[1]]
-        and (first[differ[1]] == second[differ[0]])
-    )
-
-
-def _doubled(first: str, second: str) -> bool:
-    short, long = sorted((first, second), key=len)
-    return len(long) == len(short) + 1 and any(
-        long[i] == long[i - 1] and long[:i] + long[i + 1 :] == short for i in range(1, len(long))
-    )

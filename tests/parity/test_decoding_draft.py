@@ -13,7 +13,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.decoding.draft import Drafted, Round, _until, bits, expected, generate_with_draft, plain, speed_up
 from core.language.decoding.reader import Start
-from core.language.decoding.rules import penalized
+from core.language.decoding.rules import apply
 from core.language.generate import steps_in_batch
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
@@ -200,7 +200,7 @@ def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
     prompt = [token % 12 for token in PROMPT]
     with torch.inference_mode():
         scores = large.model(torch.tensor([prompt])).logits[0, -1]
-        chances = (penalized(scores, prompt, penalty) / 2).softmax(-1)
+        chances = (apply(scores, "penalty", penalty, prompt) / 2).softmax(-1)
     found = (
         generate_with_draft(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common)
         for s in range(DRAWS)

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
-from transformers.generation import logits_process as theirs
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
@@ -32,20 +31,10 @@ CASES: dict[rules.Rule, list[float]] = {
     "min_p": [0.01, 0.1, 0.6, 1.0],
     "typical": [0.05, 0.3, 0.9, 0.999],
 }
-PROCESSORS: dict[rules.Rule, Any] = {
-    "penalty": theirs.RepetitionPenaltyLogitsProcessor,
-    "no_repeat": theirs.NoRepeatNGramLogitsProcessor,
-    "temperature": theirs.TemperatureLogitsWarper,
-    "top_k": theirs.TopKLogitsWarper,
-    "top_p": theirs.TopPLogitsWarper,
-    "min_p": theirs.MinPLogitsWarper,
-    "typical": theirs.TypicalLogitsWarper,
-}
 
 
-def scores_of(seed: int, spread: float, ties: bool) -> torch.Tensor:
-    found = torch.randn(SIZE, generator=torch.Generator().manual_seed(seed)) * spread
-    return found.round() if ties else found
+def scores_of(seed: int, spread: float) -> torch.Tensor:
+    return torch.randn(SIZE, generator=torch.Generator().manual_seed(seed)) * spread
 
 
 def before_of(seed: int, length: int) -> list[int]:
@@ -56,19 +45,6 @@ def before_of(seed: int, length: int) -> list[int]:
 def same(ours: torch.Tensor, other: torch.Tensor) -> None:
     assert torch.equal(ours.isinf(), other.isinf())
     torch.testing.assert_close(ours.softmax(-1), other.softmax(-1), rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize(("rule", "value"), [(rule, value) for rule, values in CASES.items() for value in values])
-@pytest.mark.parametrize("ties", [False, True])
-def test_one_rule(rule: rules.Rule, value: float, ties: bool) -> None:
-    changed = False
-    for seed in range(12):
-        scores, before = scores_of(seed, 0.3 + seed / 3, ties), before_of(seed, 3 + 4 * seed)
-        ours = rules.apply(scores, rule, value, before)
-        other = PROCESSORS[rule](int(value) if rule in ("top_k", "no_repeat") else value)
-        same(ours, other(torch.tensor([before]), scores[None])[0])
-        changed |= not torch.equal(ours, scores)
-    assert changed or value in (500, 0.999) or (rule, ties) == ("min_p", True), "else the rule was not tested"
 
 
 @settings(max_examples=200)
@@ -83,7 +59,7 @@ def test_any_combination_in_the_order_of_generate(
 ) -> None:
     on = {rule: value for rule, value in chosen.items() if value is not None}
     whole = {rule: int(value) if rule in ("top_k", "no_repeat") else value for rule, value in on.items()}
-    scores, before = scores_of(seed, spread, False), before_of(seed, length)
+    scores, before = scores_of(seed, spread), before_of(seed, length)
     ours = rules.chain(scores, Decoding("sample", **whole), before)  # type: ignore[arg-type]
     same(ours, processors(on)(torch.tensor([before]), scores[None])[0])
 
@@ -105,11 +81,6 @@ def processors(on: dict[Any, float]) -> Any:
 
 
 MODEL = GPT2LMHeadModel(GPT2Config(vocab_size=SIZE, n_embd=8, n_layer=1, n_head=1, n_positions=8))
-
-
-def test_their_list_has_all_of_them_in_our_order() -> None:
-    found = [type(one) for one in processors({rule: values[0] for rule, values in CASES.items()})]
-    assert found == [PROCESSORS[rule] for rule in rules.ORDER]
 
 
 def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:

@@ -60,15 +60,15 @@ def test_samples_follow_the_probabilities_and_the_seed() -> None:
 
 def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() -> None:
     scores = torch.tensor([2.0, -2.0, 2.0, -2.0])
-    assert rules.penalized(scores, (0, 1, 1), 2.0).tolist() == [1.0, -4.0, 2.0, -2.0]
+    assert rules.apply(scores, "penalty", 2.0, (0, 1, 1)).tolist() == [1.0, -4.0, 2.0, -2.0]
 
 
 def test_no_n_gram_comes_twice() -> None:
     before = (0, 1, 2, 0, 1)  # after 0 1 came 2
-    assert rules.unrepeated(TENTHS, before, 3).isinf().tolist() == [False, False, True, False]
-    assert rules.unrepeated(TENTHS, before, 2).isinf().tolist() == [False, False, True, False]  # after 1 came 2
-    assert rules.unrepeated(TENTHS, before, 1).isinf().tolist() == [True, True, True, False]
-    assert rules.unrepeated(TENTHS, (0, 1), 3).isinf().any().item() is False
+    expected = {3: [False, False, True, False], 2: [False, False, True, False], 1: [True, True, True, False]}
+    for n, banned in expected.items():
+        assert rules.apply(TENTHS, "no_repeat", n, before).isinf().tolist() == banned
+    assert not rules.apply(TENTHS, "no_repeat", 3, (0, 1)).isinf().any()
 
 
 def test_greedy_knows_no_temperature_and_no_cut_but_the_penalty() -> None:

@@ -12,8 +12,9 @@ min_p        keeps :math:`p_w \ge m \max_v p_v` (Nguyen et al. 2024, arXiv 2407.
 typical      keeps the smallest set of tokens whose surprisal is nearest the entropy H, by
              :math:`|-\ln p_w - H|`, that reaches the mass (Meister et al. 2023, arXiv 2202.00666)
 
-Truncated scores are minus infinity. The order is that of ``generate`` in transformers: penalty, no_repeat, then for
-sampling temperature, top_k, top_p, min_p, typical. Scores have shape (V,).
+Each is computed by its processor in transformers. Truncated scores are minus infinity. The order is that of
+``generate`` in transformers: penalty, no_repeat, then for sampling temperature, top_k, top_p, min_p, typical. Scores
+have shape (V,).
 
 The next token is the most probable of the remaining ones, or sampled with a random number that depends on the seed and
 the step alone. So an undone and repeated step samples the same token, and a change at step 5 does not affect the random
@@ -42,7 +43,16 @@ _OFF = Decoding()
 """Its values change nothing."""
 _ALWAYS: tuple[Rule, ...] = ("penalty", "no_repeat")
 """Rules of every strategy; the others are for sampling."""
-_NEVER = float("-inf")
+_PROCESSORS: dict[Rule, str] = {
+    "penalty": "RepetitionPenaltyLogitsProcessor",
+    "no_repeat": "NoRepeatNGramLogitsProcessor",
+    "temperature": "TemperatureLogitsWarper",
+    "top_k": "TopKLogitsWarper",
+    "top_p": "TopPLogitsWarper",
+    "min_p": "MinPLogitsWarper",
+    "typical": "TypicalLogitsWarper",
+}
+"""The class of transformers that applies each rule."""
 MAX_STOPS = 8
 MAX_STOP_CHARS = 60
 ALTERNATIVES = 10
@@ -93,76 +103,14 @@ def chain(scores: Tensor, decoding: Decoding, before: Sequence[int]) -> Tensor:
 
 
 def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Tensor:
-    """``scores`` after one rule."""
-    match rule:
-        case "penalty":
-            return penalized(scores, before, value)
-        case "no_repeat":
-            return unrepeated(scores, before, int(value))
-        case "temperature":
-            return scores / value
-        case "top_k":
-            return top_k(scores, int(value))
-        case "top_p":
-            return top_p(scores, value)
-        case "min_p":
-            return min_p(scores, value)
-        case "typical":
-            return typical(scores, value)
-
-
-def penalized(scores: Tensor, before: Sequence[int], penalty: float) -> Tensor:
-    """``scores`` with the tokens of ``before`` penalized, or favored by a penalty below 1."""
+    """``scores`` after one rule, by the processor of transformers."""
     import torch
+    from transformers.generation import logits_process as processors
 
-    read = torch.zeros_like(scores, dtype=torch.bool)
-    read[[i for i in set(before) if i < len(scores)]] = True
-    return torch.where(read, torch.where(scores < 0, scores * penalty, scores / penalty), scores)
-
-
-def unrepeated(scores: Tensor, before: Sequence[int], n: int) -> Tensor:
-    """``scores`` without tokens that would complete an n-gram of ``before``."""
-    start = tuple(before[len(before) - n + 1 :])
-    if len(before) < n or len(start) != n - 1:
-        return scores
-    ngrams = (tuple(before[i : i + n]) for i in range(len(before) - n + 1))
-    banned = sorted({ngram[-1] for ngram in ngrams if ngram[:-1] == start and ngram[-1] < len(scores)})
-    scores = scores.clone()
-    scores[banned] = _NEVER
-    return scores
-
-
-def top_k(scores: Tensor, k: int) -> Tensor:
-    """The ``k`` highest scores, and those that equal the last of them."""
-    last = scores.topk(min(k, len(scores))).values[-1]
-    return scores.masked_fill(scores < last, _NEVER)
-
-
-def top_p(scores: Tensor, p: float) -> Tensor:
-    """The most probable tokens: the cumulative probability, from the least probable token on, must exceed 1 - p."""
-    ordered, order = scores.sort()
-    out = ordered.softmax(-1).cumsum(-1) <= 1 - p
-    out[-1] = False
-    return scores.masked_fill(out.new_zeros(len(out)).scatter(0, order, out), _NEVER)
-
-
-def min_p(scores: Tensor, share: float) -> Tensor:
-    """Tokens with at least ``share`` of the probability of the most probable one."""
-    chances = scores.softmax(-1)
-    best = chances.amax()
-    return scores.masked_fill((chances < share * best) & (chances < best), _NEVER)
-
-
-def typical(scores: Tensor, mass: float) -> Tensor:
-    """Tokens whose surprisal is nearest the entropy, until they reach ``mass``, and ties with the last of them."""
-    logs = scores.log_softmax(-1)
-    entropy = -(logs * logs.exp()).nansum()
-    distance, order = (-logs - entropy).abs().sort()
-    reached = scores[order].softmax(-1).cumsum(-1)
-    last = min(int((reached < mass).sum()), len(scores) - 1)
-    out = distance > distance[last]
-    out[0] = False
-    return scores.masked_fill(out.new_zeros(len(out)).scatter(0, order, out), _NEVER)
+    number = int(value) if rule in ("top_k", "no_repeat") else value
+    processor = getattr(processors, _PROCESSORS[rule])(number)
+    processed: Tensor = processor(torch.tensor([list(before)], device=scores.device), scores[None])[0]
+    return processed
 
 
 def sample(probabilities: Tensor, seed: int, step: int) -> int:
