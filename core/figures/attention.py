@@ -1,4 +1,4 @@
-"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, terms of scores, alignments."""
+"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, alignments."""
 
 from __future__ import annotations
 
@@ -185,35 +185,6 @@ def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str
         more=over,
         height=120 + 34 * layers,
         layout={"clickmode": "event+select"},
-    )
-
-
-def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *, theme: Theme) -> go.Figure:
-    """One term of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed; clickable.
-
-    The scale runs from ``-limit`` to ``limit``, so that several maps can share it.
-    """
-    n = len(texts)
-    at = [f"{i + 1} {label(token)}" for i, token in enumerate(texts)]
-    axis = {
-        "ticktext": [label(token) for token in texts],
-        "tickvals": at,
-        "tickfont": {"size": 10 if n > 16 else 12},
-        "showgrid": False,
-    }
-    return heat_map(
-        np.round(scores, 4),
-        Labels(at, axis),
-        Labels(at, axis | {"tickangle": -90}),
-        theme,
-        scale="differences",
-        ends=(-limit, limit),
-        xgap=1,
-        ygap=1,
-        hovertemplate="<b>%{y}</b> for <b>%{x}</b><br>%{z:.3f}<extra></extra>",
-        clickable=True,
-        selected=query,
-        height=min(620, 110 + 20 * n),
     )
 
 

@@ -212,10 +212,19 @@ def weights(
 
 
 def scores(
-    values: Floats, queries: Sequence[str], keys: Sequence[str], selected: int | None = None, *, theme: Theme
+    values: Floats,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    selected: int | None = None,
+    end: float | None = None,
+    *,
+    theme: Theme,
 ) -> go.Figure:
-    """Query x key, signed scores; gray where none was computed."""
-    folded, end = fold(values, square=True), limit(values).at
+    """Query x key, signed scores; gray where none was computed.
+
+    The scale runs from ``-end`` to ``end``, which several maps can share; by default to their :func:`limit`.
+    """
+    folded, end = fold(values, square=True), end or limit(values).at
     return _map(folded, queries, keys, theme, "differences", (-end, end), "score", selected=selected)
 
 

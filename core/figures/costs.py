@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.figures.bars import Series, bars, totals
 from core.figures.labels import in_bytes, label, sentence, whole
@@ -119,28 +119,13 @@ class Growth:
 
 def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
     """KV-cache bytes against sequence length on two logarithmic axes; a line marks the selected length."""
-    colors = (*theme.categorical, FILLS[6])
-    drawn = [
-        Line(
-            line.name,
-            line.lengths,
-            [max(1.0, value) for value in line.bytes],
-            colors[number % len(colors)],
-            DASHES[number % len(DASHES)],
-            words=[in_bytes(value) for value in line.bytes],
-        )
-        for number, line in enumerate(lines)
-    ]
-    amounts = [value for line in lines for value in line.bytes] or [1e3, 1e9]
-    ticks = [10.0**power for power in range(3, 16) if min(amounts) / 10 <= 10.0**power <= max(amounts) * 10]
-    return line_chart(
-        drawn,
+    return _bytes_lines(
+        lines,
         "KV cache",
+        "tokens",
         across="sequence length (tokens)",
-        hover="%{x:,} tokens: %{customdata}",
         at=at,
         xaxis={"type": "log", "dtick": 1, "tickformat": "~s", "tickangle": 0},
-        yaxis={"type": "log", "tickvals": ticks, "ticktext": [whole(in_bytes(tick)) for tick in ticks]},
         height=430,
         margin={"r": 16, "t": 12},
         legend={"yanchor": "top", "y": -0.24},
@@ -154,33 +139,42 @@ def device_lines(lines: Sequence[Growth], limit: float, limit_name: str, *, them
 
     The lengths of each line are numbers of devices.
     """
-    drawn = [
-        Line(
-            line.name,
-            line.lengths,
-            line.bytes,
-            theme.categorical[number],
-            DASHES[number],
-            words=[in_bytes(value) for value in line.bytes],
-        )
-        for number, line in enumerate(lines)
-    ]
-    amounts = [value for line in lines for value in line.bytes] + [limit]
-    ticks = [10.0**power for power in range(3, 16) if min(amounts) / 10 <= 10.0**power <= max(amounts) * 10]
     devices = list(lines[0].lengths)
-    return line_chart(
-        drawn,
+    return _bytes_lines(
+        lines,
         "memory of one device",
+        "devices",
+        limit,
         across="devices",
-        hover="%{x:,} devices: %{customdata}",
         xaxis={"type": "log", "tickvals": devices[::2], "ticktext": [f"{n:,}" for n in devices[::2]]},
-        yaxis={"type": "log", "tickvals": ticks, "ticktext": [whole(in_bytes(tick)) for tick in ticks]},
         shapes=[level(limit, color=theme.ink, width=2, dash="dash")],
         annotations=[
             note(label(limit_name), 0, math.log10(limit), xref="x domain", xanchor="left", yanchor="bottom", xshift=4)
         ],
         theme=theme,
     )
+
+
+def _bytes_lines(
+    lines: Sequence[Growth], measure: str, unit: str, *more: float, theme: Theme, **layout: Any
+) -> go.Figure:
+    """Bytes on a logarithmic axis, a line for each of ``lines``; ``more`` are amounts that the axis shows, too."""
+    colors = (*theme.categorical, FILLS[6])
+    drawn = [
+        Line(
+            line.name,
+            line.lengths,
+            [max(1.0, value) for value in line.bytes],
+            colors[number % len(colors)],
+            DASHES[number % len(DASHES)],
+            words=[in_bytes(value) for value in line.bytes],
+        )
+        for number, line in enumerate(lines)
+    ]
+    amounts = [*(value for line in lines for value in line.bytes), *more] or [1e3, 1e9]
+    ticks = [10.0**power for power in range(3, 16) if min(amounts) / 10 <= 10.0**power <= max(amounts) * 10]
+    yaxis = {"type": "log", "tickvals": ticks, "ticktext": [whole(in_bytes(tick)) for tick in ticks]}
+    return line_chart(drawn, measure, hover=f"%{{x:,}} {unit}: %{{customdata}}", yaxis=yaxis, theme=theme, **layout)
 
 
 def amount_bars(

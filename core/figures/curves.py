@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.figures.labels import label, sentence
-from core.figures.plot import Json, figure, note, title, upright
+from core.figures.lines import Line as DrawnLine
+from core.figures.lines import line_chart
+from core.figures.plot import ABOVE, Json, note, upright
 from core.theme import Theme, mixed
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_DASHES = ("solid", "7px,3px", "2px,3px", "8px,3px,2px,3px", "14px,3px", "14px,3px,2px,3px")
-"""Short gaps, so that a curve that jumps keeps its shape."""
-_MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down")
+_DASHES = ("solid", "7px,3px", "2px,3px", "8px,3px,2px,3px", "14px,3px", "14px,3px,2px,3px", "5px,3px,2px,3px,2px,3px")
+"""Short gaps, so that a curve that jumps keeps its shape; their number shares no factor with that of the markers."""
 _SHADES = (0.0, 0.4, 0.7)
 """How far the lines of one branch are mixed with the ink, in turn: more contrast with the page, never less."""
 _IN_LEGEND = 8
@@ -64,30 +65,34 @@ def learning_curves(
     """
     low, high = _range([value for line in lines for value in line.values])
     span, few = _tokens_range(lines, log), len(lines) <= _IN_LEGEND
-    traces, before = [], dict.fromkeys((line.branch for line in lines), 0)
+    drawn, before = [], dict.fromkeys((line.branch for line in lines), 0)
     for number, line in enumerate(lines):
         shade = _SHADES[before[line.branch] % len(_SHADES)]
-        traces.append(_trace(line, number, mixed(theme.accent(line.branch), theme.ink, shade)))
+        color = mixed(theme.accent(line.branch), theme.ink, shade)
+        drawn.append(DrawnLine(line.name, line.tokens, line.values, color, _DASHES[number % len(_DASHES)]))
         before[line.branch] += 1
     dotted: Json = {"color": theme.ink, "width": 1, "dash": "dot"}
-    return figure(
-        theme,
-        traces,
+    return line_chart(
+        drawn,
+        label(measure),
+        across="training tokens",
+        hover="%{x:.3s} tokens: %{y:.4g}",
+        most_markers=9,
         height=_HEIGHT,
         margin={"l": 0, "r": 8 if few else 128, "t": 12, "b": 44},
         showlegend=few,
+        legend=ABOVE,
         xaxis={
-            **title("training tokens"),
             "type": "log" if log else "linear",
             "range": span,
-            "showgrid": True,
             "dtick": 1 if log else None,
             "tickformat": "~s" if log else None,
             "exponentformat": "SI",
         },
-        yaxis={**title(label(measure)), "range": [low, high]},
+        yaxis={"range": [low, high]},
         annotations=[] if few else _names(lines, (low, high), span, theme, log),
         shapes=[] if mark is None else [upright(mark, **dotted) | {"opacity": 0.7, "layer": "below"}],
+        theme=theme,
     )
 
 
@@ -104,19 +109,6 @@ def curves_alt(lines: Sequence[Line], measure: str) -> str:
         for line in lines
     )
     return sentence("Curves", measure=measure, curves=values)
-
-
-def _trace(line: Line, number: int, color: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "x": list(line.tokens),
-        "y": list(line.values),
-        "name": label(line.name),
-        "mode": "lines+markers",
-        "line": {"color": color, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
-        "marker": {"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": color, "maxdisplayed": 9},
-        "hovertemplate": "%{x:.3s} tokens: %{y:.4g}<extra>" + label(line.name) + "</extra>",
-    }
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:

@@ -42,6 +42,7 @@ def line_chart(
     across: str = "layer",
     hover: str = "%{y:.3f}",
     markers: bool = True,
+    most_markers: int = 0,
     width: float = 2,
     at: float | None = None,
     xaxis: Json | None = None,
@@ -53,6 +54,7 @@ def line_chart(
 
     :param names: of the positions 0, 1, ...; without them, axis ticks are numbers.
     :param across: title of the x-axis.
+    :param most_markers: of a line; 0 for all.
     :param at: a position that a vertical line marks.
     """
     traces: list[Trace] = []
@@ -67,7 +69,12 @@ def line_chart(
                 name=label(line.name),
                 connectgaps=False,
                 line={"color": line.color, "width": width, "dash": line.dash},
-                marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8, "color": line.color},
+                marker={
+                    "symbol": SYMBOLS[number % len(SYMBOLS)],
+                    "size": 8,
+                    "color": line.color,
+                    "maxdisplayed": most_markers,
+                },
                 customdata=line.words,
                 hovertemplate=f"{hover}<extra>{label(line.name) if len(lines) > 1 else ''}</extra>",
                 **_error_bars(line),

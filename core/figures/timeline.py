@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from core.catalogue.schema import Branch
 from core.figures.label_layout import HEIGHT, Box, Point, place_labels, text_width
-from core.figures.labels import short
+from core.figures.labels import short, whole
 from core.figures.lineage import Entry
 
 ORDER: tuple[Branch | None, ...] = (None, "encoder", "efficient", "encoder-decoder", "decoder")
@@ -87,11 +87,6 @@ class Drawing:
 def radius(parameters: int | None) -> float:
     """Pixels for a size: 3.2 at three million, 3.1 more for every ten times; for no size a fixed one."""
     return _PLAIN if parameters is None else 3.2 + 3.1 * max(0.0, math.log10(parameters) - 6.5)
-
-
-def whole(power: int) -> str:
-    """A power of ten in short: ``10 M``."""
-    return short(power).replace(".00", "").replace(".0", "")
 
 
 def lanes(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawing:
@@ -181,7 +176,7 @@ def _by_size(shown: Sequence[Entry], span: tuple[int, int], width: float, height
         Mark(entry.slug, point.x, point.y, _DOT, box, y_of(entry.smallest))
         for entry, point, box in zip(shown, points, boxes, strict=True)
     )
-    levels = tuple((y_of(10**power), whole(10**power)) for power in range(math.ceil(low), math.floor(high) + 1))
+    levels = tuple((y_of(10**power), whole(short(10**power))) for power in range(math.ceil(low), math.floor(high) + 1))
     if strip:
         levels = ((height - strip / 2, "none"), *levels)
     return Drawing(width, height, x0, step, marks, (), _years(span, x0, step, width), levels)
@@ -238,7 +233,7 @@ def key(shown: Sequence[Entry], width: float, sizes: bool) -> tuple[Sign, ...]:
     """The signs that ``shown`` needs. ``sizes``: markers grow with the parameters, so three of them give the scale."""
     wanted: list[tuple[str, Branch | None, bool, bool, float]] = []
     if sizes:
-        wanted += [(f"{whole(size)} parameters", None, False, False, radius(size)) for size in LEGEND]
+        wanted += [(f"{whole(short(size))} parameters", None, False, False, radius(size)) for size in LEGEND]
     else:
         there = {entry.branch for entry in shown}
         wanted += [(TITLES[b], b, False, False, _MARK) for b in ORDER if b and b in there]

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.efficiency.pipeline import schedule
-from core.figures import attention, costs, heads, lines, masks, parallel, vectors, vocabulary
+from core.figures import attention, block, costs, heads, lines, masks, parallel, vectors, vocabulary
 from core.figures.attention import score_grid
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.figures.heatmap import inks
@@ -81,7 +81,7 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     "plane": lambda theme: vectors.plane(POINTS, ("one", "two"), theme=theme),
     "cosines": lambda theme: vectors.cosines(np.eye(3), NAMES, theme=theme),
     "effects": lambda theme: attention.effect_grid(np.ones((2, 3), np.float32), [(0, 1)], BLUE, theme=theme),
-    "score parts": lambda theme: attention.score_map(np.eye(3, dtype=np.float32), NAMES, 1, 2.0, theme=theme),
+    "score parts": lambda theme: block.scores(np.eye(3, dtype=np.float32), NAMES, NAMES, 1, 2.0, theme=theme),
     "sharpness": lambda theme: heads.sharp_and_idle(["x"], [0.5], [0.1], BLUE, theme=theme),
     "lines": lambda theme: lines.line_chart(
         [lines.Line(EVIL, [0, 1], [0.5, None], BLUE, spread=[0.1, 0.1])], "cosine", NAMES, theme=theme

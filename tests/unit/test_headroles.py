@@ -32,7 +32,7 @@ from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.sparse.reformer import encode
 
 SENTENCES = tuple(islice(read(SHIPPED), 6))
-LONG = Sentence("long", ("dog",) * 300, ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
+LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
 
 
 @pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
@@ -49,7 +49,7 @@ def test_tokens_are_those_of_the_trace(checkpoint_dir: Path, slug: str, kind: st
 
 @pytest.mark.parametrize("slug", ["bert", "gpt2", "t5", "bigbird"])
 def test_every_branch_is_measured_and_what_is_too_long_is_counted(checkpoint_dir: Path, slug: str) -> None:
-    control = Sentence("b", ("\x07",), ("b",), ("X",), (ROOT,), ("root",), (True,))
+    control = Sentence("b", ("\x07",), ("X",), (ROOT,), ("root",), (True,))
     found = measure(checkpoints.load(f"dir-tiny-{slug}"), [*SENTENCES, LONG, control])
     assert (found.sentences, found.skipped) == (len(SENTENCES), 2)
     causal = slug == "gpt2"

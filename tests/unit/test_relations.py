@@ -39,7 +39,7 @@ def sentence(
     forms = tuple(words.split())
     kinds = tuple(upos.split()) or ("X",) * len(forms)
     spaces = (True,) * len(forms)
-    return Sentence("a", forms, forms, kinds, tuple(heads), tuple(relations.split()), spaces, clusters)
+    return Sentence("a", forms, kinds, tuple(heads), tuple(relations.split()), spaces, clusters)
 
 
 DOG = sentence("the old dog", [2, 2, ROOT], "det amod root")
@@ -184,7 +184,7 @@ def test_pieces_make_up_their_words(tokenizer: Any) -> None:
     words = ("The", "cat", "sat", "on", "Anna", "'s", "gardenmat", ",", "and", "looked", ".")
     spaces = (True, True, True, True, False, True, False, True, True, False, True)
     many = (0,) * len(words)
-    one = Sentence("a", words, words, words, many, words, spaces)
+    one = Sentence("a", words, words, many, words, spaces)
     tokens = tokenize(Checkpoint(None, tokenizer, SPEC), one.text)  # type: ignore[arg-type]
     belongs = align(one, tokens)
     assert belongs.shape == (len(words), len(tokens))
@@ -197,7 +197,7 @@ def test_pieces_make_up_their_words(tokenizer: Any) -> None:
 
 
 def test_a_token_belongs_to_the_word_that_it_begins_in() -> None:
-    not_ = Sentence("a", ("can", "not"), ("can", "not"), ("AUX", "PART"), (ROOT, 0), ("root", "advmod"), (False, True))
+    not_ = Sentence("a", ("can", "not"), ("AUX", "PART"), (ROOT, 0), ("root", "advmod"), (False, True))
     belongs = align(not_, [Token(1, "cannot", "cannot", 0, 6)])
     assert belongs.tolist() == [[1], [0]]
     tally = Tally(1, 1, causal=False)
@@ -243,7 +243,6 @@ def write(folder: Path, text: str) -> Path:
 def test_a_sentence_is_read_with_words_from_0(tmp_path: Path) -> None:
     (sentence,) = read(write(tmp_path, GOOD))
     assert sentence.words == ("Ann", "sees", "her", "dog", ".")
-    assert sentence.lemmas[1] == "see"
     assert sentence.upos[2] == "PRON"
     assert sentence.heads == (1, ROOT, 3, 1, 1)
     assert sentence.relations == ("nsubj", "root", "nmod:poss", "obj", "punct")

@@ -55,7 +55,6 @@ class Sentence:
 
     sent_id: str
     words: tuple[str, ...]
-    lemmas: tuple[str, ...]
     upos: tuple[str, ...]
     heads: tuple[int, ...]
     """The head of each word, from 0; :data:`ROOT` for the root."""
@@ -165,7 +164,6 @@ def _sentence(tokens: TokenList, location: str) -> Sentence:
     sentence = Sentence(
         str(tokens.metadata.get("sent_id", "")),
         tuple(str(row["form"]) for row in rows),
-        tuple(str(row["lemma"]) for row in rows),
         tuple(str(row["upos"]) for row in rows),
         tuple(heads),
         tuple(str(row["deprel"]) for row in rows),

@@ -18,7 +18,7 @@ from core.attention.architectures.disentangled import ScoreComponents, predict_w
 from core.attention.inside.lens import predictions_by_layer
 from core.checkpoints.spec import CheckpointSpec
 from core.efficiency.timing import by_turns
-from core.figures.attention import score_map
+from core.figures import block as figures
 from core.figures.labels import with_unit
 from core.language import bilingual
 from core.language.fill_mask import predict, prepare
@@ -199,7 +199,7 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, s
             alt = view.words.part("Alt", name=name, **numbers, **ends)
             key = state.key(f"parts.map.{number}")
             chart(
-                score_map(values, parts.tokens, query, limit, theme=theme()),
+                figures.scores(values, parts.tokens, parts.tokens, query, limit, theme=theme()),
                 key=key,
                 alt=f"{alt} “{parts.tokens[int(values[query].argmax())]}”.",
                 **selection.on_map(key, values.shape[1]),
