@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.checkpoints import package
-from core.checkpoints.families.architectures import TRAITS
+from core.checkpoints.families.architectures import traits_of
 from core.checkpoints.folder import count_elements, read_json
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card, read_card
@@ -114,7 +114,7 @@ def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
     architecture = read_json(config).get("model_type") if config.is_file() else None
     if architecture == "encoder-decoder":
         base = as_encoder_decoder(base)
-    elif "window" in TRAITS.get(architecture or "", ()):
+    elif "window" in traits_of(architecture):
         base = as_longformer(base)
     return apply(base, load_file(file))
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
-from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.folder import (
     WEIGHTS,
     Inspected,
@@ -315,8 +314,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     if part == "pairs":
         from transformers import AlbertForPreTraining, BertForNextSentencePrediction
 
-        order = "sentence order" in TRAITS.get(spec.architecture or "", ())
-        model_class = AlbertForPreTraining if order else BertForNextSentencePrediction
+        model_class = AlbertForPreTraining if spec.offers("sentence order") else BertForNextSentencePrediction
         return _read_folder(inspect(folder, folder), model_class=model_class)
     if (folder / WEIGHTS).is_file():
         return _read_folder(inspect(folder, folder))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFamily
-from core.checkpoints.families.architectures import TRAITS, Trait
+from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class CheckpointSpec:
 
     def offers(self, what: Ability | Trait | Part) -> bool:
         """Whether its family, architecture or folder has this ability, and its card does not withhold it."""
-        has = {*self.family.offers, *TRAITS.get(self.architecture or "", ()), *self.parts}
+        has = {*self.family.offers, *traits_of(self.architecture), *self.parts}
         return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
 
 

@@ -23,6 +23,7 @@ from core.anatomy.build import configuration, named, of_record
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
+from core.checkpoints.families.architectures import has
 
 Side = Literal["encoder", "decoder"]
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
@@ -184,7 +185,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
         cross=cross,
         spans=_spans(config, side, layers),
         cached=cached,
-        memory=int(getattr(config, "mem_len", 0) or 0) if _remembers(config) else 0,
+        memory=int(getattr(config, "mem_len", 0) or 0) if has(config, "memory") else 0,
     )
 
 
@@ -247,11 +248,6 @@ def _need(config: Any, names: tuple[str, ...]) -> Any:
     if value is None:
         raise AttributeError(f"{type(config).__name__} has none of {', '.join(names)}")
     return value
-
-
-def _remembers(config: Any) -> bool:
-    """Whether queries attend to keys of an earlier segment: in a Transformer-XL, of XLNet's class or of ours."""
-    return getattr(config, "attn_type", "") == "uni" or config.model_type == "transformer-xl"
 
 
 STORED = Path(__file__).parent / "data" / "shapes.json"

@@ -28,7 +28,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from statistics import median
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -40,6 +39,7 @@ from core.attention.ablation.effects import FOLDER
 from core.attention.roles.headroles import OUTPUT
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, recipes, write
+from core.efficiency.timing import alternated
 from core.errors import InputUnusable, OutOfRange
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
@@ -209,14 +209,8 @@ def quality(checkpoint: Checkpoint, model: Any) -> tuple[float, float]:
 
 def _seconds(checkpoint: Checkpoint, model: Any) -> list[float]:
     ids, *_ = next(_windows(checkpoint))
-    seconds = []
     with torch.inference_mode():
-        for run in range(RUNS + 1):
-            begun = perf_counter()
-            model(input_ids=ids)
-            if run:  # the first one allocates
-                seconds.append(perf_counter() - begun)
-    return seconds
+        return alternated([lambda: model(input_ids=ids)], RUNS)[0]
 
 
 def cli_compression(slugs: Sequence[str]) -> None:

@@ -23,6 +23,10 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from pydantic import TypeAdapter
+
+from core.efficiency.timing import alternated
 from core.settings import ASSETS
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
 
@@ -75,14 +79,8 @@ def measure(
     machine, threads = _machine(), torch.get_num_threads()
     for tokens in lengths:
         runs = {kind: _run(kind, tokens) for kind in kinds}
-        taken: dict[str, list[float]] = {kind: [] for kind in kinds}
         with torch.inference_mode():
-            for repetition in range(1 + rounds):
-                for kind, run in runs.items():
-                    began = clock()
-                    run()
-                    if repetition:  # the first is warm-up
-                        taken[kind].append(clock() - began)
+            taken = alternated(list(runs.values()), rounds, clock=clock)
             peaks = {kind: measure_peak(run) for kind, run in runs.items() if kind in ("full", "sparse")}
         yield tuple(
             Row(
@@ -90,14 +88,14 @@ def measure(
                 tokens,
                 2 * scores(kind, tokens) * WIDTH,
                 scores(kind, tokens) * BYTES_PER_SCORE,
-                statistics.median(taken[kind]),
-                min(taken[kind]),
-                max(taken[kind]),
+                statistics.median(seconds),
+                min(seconds),
+                max(seconds),
                 peaks.get(kind),
                 machine,
                 threads,
             )
-            for kind in kinds
+            for kind, seconds in zip(kinds, taken, strict=True)
         )
 
 
@@ -161,29 +159,13 @@ def write(rows: Sequence[Row], path: Path = FILE) -> None:
 def stored(path: Path = FILE) -> tuple[Row, ...]:
     """The rows of the measurement that comes with the Atlas."""
     with path.open(encoding="utf-8", newline="") as file:
-        return tuple(
-            Row(
-                kind=row["kind"],
-                tokens=int(row["tokens"]),
-                multiply_adds=int(row["multiply_adds"]),
-                score_bytes=int(row["score_bytes"]),
-                seconds=float(row["seconds"]),
-                fastest=float(row["fastest"]),
-                slowest=float(row["slowest"]),
-                peak_bytes=int(row["peak_bytes"]) if row["peak_bytes"] else None,
-                machine=row["machine"],
-                threads=int(row["threads"]),
-            )
-            for row in csv.DictReader(file)
-        )
+        rows = [{name: value or None for name, value in row.items()} for row in csv.DictReader(file)]
+    return TypeAdapter(tuple[Row, ...]).validate_python(rows)
 
 
 def slope(tokens: Sequence[int], values: Sequence[float]) -> float:
     """The exponent of the power law through the points (least squares on logarithms): 2 is quadratic."""
-    x, y = [log(n) for n in tokens], [log(value) for value in values]
-    mean_x, mean_y = statistics.fmean(x), statistics.fmean(y)
-    spread = sum((one - mean_x) ** 2 for one in x)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
+    return float(np.polyfit(np.log(tokens), np.log(values), 1)[0])
 
 
 def crossing(rows: Sequence[Row], kind: str = "sparse", than: str = "full") -> int | None:

@@ -128,13 +128,24 @@ def by_turns(
         clock: seconds; replaced in tests.
         notify: called after every run, outside the measured time; an exception from it ends the measurement.
     """
-    taken: list[list[float]] = [[] for _ in runs]
-    for repetition in range(FIRST + count):
+    return tuple(map(median, alternated(runs, count, FIRST, clock, notify)))
+
+
+def alternated(
+    runs: Sequence[Callable[[], object]],
+    count: int,
+    first: int = 1,
+    clock: Callable[[], float] = perf_counter,
+    notify: Callable[[], None] | None = None,
+) -> tuple[list[float], ...]:
+    """Seconds of each run in ``count`` rounds after ``first`` warm-up rounds; otherwise as `by_turns`."""
+    taken: tuple[list[float], ...] = tuple([] for _ in runs)
+    for repetition in range(first + count):
         for run, seconds in zip(runs, taken, strict=True):
             start = clock()
             run()
-            if repetition >= FIRST:
+            if repetition >= first:
                 seconds.append(clock() - start)
             if notify is not None:
                 notify()
-    return tuple(median(seconds) for seconds in taken)
+    return taken

@@ -166,7 +166,7 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
     A checkpoint with control codes needs one: ``code``, else the code at the start of the prompt, else the first of the
     card.
     """
-    if checkpoint.model.config.is_encoder_decoder:
+    if checkpoint.spec.offers("rewrites"):
         raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
     if checkpoint.spec.offers("two streams"):
         raise InputUnusable(f"{checkpoint.spec.name} predicts words of a text in any order; it does not continue one.")

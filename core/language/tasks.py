@@ -65,7 +65,7 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
         InputUnusable: the checkpoint is not an encoder-decoder.
     """
     spec, config = checkpoint.spec, checkpoint.model.config
-    if not config.is_encoder_decoder:
+    if not spec.offers("rewrites"):
         raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
     if has(config, "language tokens"):
         return _m2m(checkpoint)

@@ -129,7 +129,7 @@ def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
     Raises:
         AtlasError: the text or the task does not fit the model.
     """
-    if not checkpoint.model.config.is_encoder_decoder:
+    if not checkpoint.spec.offers("rewrites"):
         return prompted(checkpoint, text)
     request, limit = prepare(checkpoint, text, task or tasks(checkpoint)[0].slug), max_tokens(checkpoint)
     return Start(request.prompt, request.source, None if limit is None else limit - len(request.prompt))

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
+from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.sparse.encoder import (
     Encoded,
@@ -99,7 +100,7 @@ def shape_of(model: Any) -> tuple[int, int, int]:
         NoAttentionMatrix: when the model is no BigBird encoder with a masked-token head.
     """
     config = model.config
-    if getattr(config, "model_type", "") != "big_bird" or not hasattr(model, "cls") or config.is_decoder:
+    if not has(config, "blocks") or not hasattr(model, "cls") or config.is_decoder:
         raise NoAttentionMatrix(
             "Sparse and full attention can be compared on BigBird models with a masked-token head only. "
             f"This one is of the type {str(getattr(config, 'model_type', 'unknown'))[:40]!r}."

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.sparse.encoder import (
     Encoded,
@@ -38,7 +39,7 @@ GLOBAL = (0,)
 def shape_of(model: Any) -> tuple[int, int, int]:
     """(layers, heads, positions) of a Longformer; raises :class:`NoAttentionMatrix` for any other model."""
     config = model.config
-    if getattr(config, "model_type", "") != "longformer" or not hasattr(model, "lm_head"):
+    if not has(config, "window") or not hasattr(model, "lm_head"):
         raise NoAttentionMatrix(
             "Windows and global tokens can be chosen for a Longformer with a masked-token head only."
         )

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
+from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
 from core.sparse.hashing import weights as weights_of
@@ -50,7 +51,7 @@ def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
         NoAttentionMatrix: for other models.
     """
     config = model.config
-    if getattr(config, "model_type", "") != "reformer" or not hasattr(model, "lm_head") or not config.is_decoder:
+    if not has(config, "hashing") or not hasattr(model, "lm_head") or not config.is_decoder:
         raise NoAttentionMatrix("Buckets are shown only for Reformer models that continue a text.")
     hashing = tuple(i for i, kind in enumerate(config.attn_layers) if kind == "lsh")
     return hashing, int(config.num_attention_heads), int(config.lsh_attn_chunk_length), positions_of(model)

@@ -203,21 +203,14 @@ _BREAKS = {"paragraph": "an empty line", "line": "line breaks"}
 
 def _connected(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     """The groups that the pairs connect, each sorted; largest first, then by its first member."""
-    leader: dict[int, int] = {}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def find(member: int) -> int:
-        while (above := leader.setdefault(member, member)) != member:
-            leader[member] = leader[above]
-            member = leader[member]
-        return member
-
-    for a, b in pairs:
-        low, high = sorted((find(a), find(b)))
-        leader[high] = low
-    groups: dict[int, list[int]] = {}
-    for member in sorted(leader):
-        groups.setdefault(find(member), []).append(member)
-    return tuple(tuple(group) for group in sorted(groups.values(), key=lambda group: (-len(group), group[0])))
+    groups = DisjointSet(member for pair in pairs for member in pair)
+    for pair in pairs:
+        groups.merge(*pair)
+    return tuple(
+        sorted((tuple(sorted(group)) for group in groups.subsets()), key=lambda group: (-len(group), group[0]))
+    )
 
 
 def found_with(similarity: float) -> float:

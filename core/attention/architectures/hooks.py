@@ -173,8 +173,8 @@ def _attend(
 
 def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]]:
     """The weights that the library returns, (1, H, Q, K) a layer, by kind."""
-    names: dict[MapKind, str] = {"decoder" if checkpoint.spec.offers("continues") else "encoder": "attentions"}
-    if checkpoint.spec.offers("rewrites"):
+    names: dict[MapKind, str] = dict.fromkeys(checkpoint.spec.family.sides, "attentions")
+    if len(names) > 1:
         names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     return {kind: weights_of_layers(checkpoint.model, getattr(outputs, name, None)) for kind, name in names.items()}
 

@@ -134,12 +134,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
         return (Stack("encoder", ADAPTERS, config, "backbone."),)
     names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
     prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
-    if getattr(config, "is_encoder_decoder", False):
-        return (
-            Stack("encoder", config.model_type, config, prefix),
-            Stack("decoder", config.model_type, config, prefix),
-        )
-    return (Stack("decoder" if checkpoint.spec.offers("continues") else "encoder", config.model_type, config, prefix),)
+    return tuple(Stack(side, config.model_type, config, prefix) for side in checkpoint.spec.family.sides)
 
 
 def has_blueprint(checkpoint: Checkpoint) -> bool:

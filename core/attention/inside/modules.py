@@ -72,7 +72,7 @@ def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int 
 def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict[int | None, Shown]]:
     """For each node of a system's tree its steps by layer, in order."""
     root, chosen = tree(system, size), size_of(system, size)
-    sides = ("encoder", "decoder") if family.side == "encoder-decoder" else (family.side,)
+    sides = family.sides
     by_node: dict[str, dict[int | None, Shown]] = {}
     for side in sides:
         halves = chosen.config == "EncoderDecoderConfig"

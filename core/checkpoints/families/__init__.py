@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
+Side = Literal["encoder", "decoder"]
 Stream = Literal["encoder", "decoder", "cross", "query"]
 """A kind of attention; ``query`` is the query stream of XLNet, which does not attend to the token at its position."""
 Ability = Literal[
@@ -57,7 +58,12 @@ class ModelFamily(BaseModel, frozen=True, extra="forbid"):
     """Initial texts of its attention views."""
 
     @property
-    def side(self) -> Branch:
+    def sides(self) -> tuple[Side, ...]:
+        """The stacks of its models: an encoder, a decoder, or both."""
+        return ("encoder", "decoder") if self.side == "encoder-decoder" else (self.side,)
+
+    @property
+    def side(self) -> Side | Literal["encoder-decoder"]:
         """Whether its models are encoders, decoders, or both."""
         if "rewrites" in self.offers:
             return "encoder-decoder"

@@ -57,8 +57,11 @@ class _Rows(BaseModel, frozen=True, extra="forbid"):
 
 
 _ROWS = _Rows.model_validate(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")))
-TRAITS = _ROWS.traits
-"""By architecture (`architecture_of`)."""
+
+
+def traits_of(architecture: str | None) -> frozenset[Trait]:
+    """The traits of an architecture (`architecture_of`); none before a download."""
+    return _ROWS.traits.get(architecture or "", frozenset())
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +109,7 @@ def architecture_of(config: Mapping[str, Any]) -> str | None:
 def has(config: Any, trait: Trait) -> bool:
     """Whether the architecture of a loaded model's configuration has this trait; see `CheckpointSpec.offers`."""
     fields = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
-    return trait in TRAITS.get(architecture_of(fields) or "", ())
+    return trait in traits_of(architecture_of(fields))
 
 
 def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:

@@ -28,7 +28,7 @@ Books are held out whole, other lines one by one; of a labeled line the text dec
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, repeat
@@ -183,9 +183,7 @@ def measured(
 ) -> Iterator[dict[str, Tensor]]:
     """Batches over evenly spaced held-out texts, always with the same swaps."""
     some = evenly(texts, most)
-    length = batches.round_up(texts.lengths[some])
-    for index in batches.plan(some, length, length, 4096, np.random.default_rng(0), least=0.0):
-        rngs = (np.random.default_rng([0, 3, int(row)]) for row in index)
+    for index, rngs in batches.measured(some, batches.round_up(texts.lengths[some])):
         yield {name: value.to(device) for name, value in rows.batch(texts, index, form, rngs).items()}
 
 
@@ -333,7 +331,7 @@ class Rows:
                 return changed, 1
         return ids, answer
 
-    def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Tensor]:
+    def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterable[np.random.Generator]) -> dict[str, Tensor]:
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""
         rows = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
         width = int(batches.round_up(np.array([max(len(ids) + 2 for ids, _ in rows)]))[0])

@@ -191,12 +191,12 @@ class SegmentModel(nn.Module):
 
     def forward(self, ids: Tensor, remember: bool = True) -> Tensor:
         """Last hidden states (rows, length, hidden size) of ids (rows, length); without ``remember`` without memory."""
-        memory: list[Tensor] | None = None
+        memory = None
         states: list[Tensor] = []
         for part in torch.split(ids, self.segment, dim=1):
-            hidden, cached = xlnet_model.content(self.full, part, memory)
-            memory = cached if remember else None
-            states.append(hidden)
+            out = self.full.transformer(part, mems=memory)
+            memory = out.mems if remember else None
+            states.append(out.last_hidden_state)
         return torch.cat(states, dim=1)
 
 

@@ -2,11 +2,8 @@ r"""Masked language modeling (Devlin et al., 2019) on a sentence encoder, and th
 
 The encoder's matrices have low-rank updates, or are trained freely where the recipe has no rank. A free run is a stage:
 another recipe starts from it, truncates its updates to their rank, and continues with the factors. The free model can
-be the teacher of the truncated one (Hinton et al., 2015): with a teacher's share α the loss is
-
-    (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
-
-and with β > 0 the teacher's distribution also includes the similarity of the published encoder (`Nearness`).
+be the teacher of the truncated one (Hinton et al., 2015): the loss is then the cross-entropy to the teacher's
+distribution, combined with the similarity of the published encoder (`Nearness`), in place of that to the label.
 
 A backbone trained to compare sentences predicts their words at every mask. Unlikelihood (Welleck et al., 2019) reduces
 that: with C the rare words that are in the sentence, every masked position adds
@@ -151,11 +148,11 @@ class MaskedObjective(Objective):
 
         cut = self._cut(model(0), backbone) if "cut" in settings else None
         masked_model = model(int(settings["rank"]), cut)
-        self.share = float(settings.get("teacher", 0.0))
         self.echo, self.floor = float(settings.get("echo", 0.0)), float(settings.get("echo_floor", 0.0))
-        self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self.beta = float(settings.get("nearness", 0.0))
-        self.nearness = self.new_nearness() if self.teacher is not None and self.beta else None
+        self.teacher = None
+        if settings.get("teacher"):
+            self.teacher, self.nearness = model(0).eval().requires_grad_(False), self.new_nearness()
         return masked_model
 
     def new_nearness(self) -> Nearness:
@@ -203,17 +200,15 @@ class MaskedObjective(Objective):
     def loss(self, batch: Batch) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"]).float()
         logs = scores.log_softmax(-1)
-        loss = functional.nll_loss(logs, batch["labels"])
         rows = batch["mask"].nonzero()[:, 0]
-        if self.teacher is not None:
+        if self.teacher is None:
+            loss = functional.nll_loss(logs, batch["labels"])
+        else:
             with torch.no_grad():
                 teacher = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
-                if self.nearness is not None:
-                    cosines = self.nearness.cosines(batch["ids"], batch["mask"])[rows]
-                    target = combined_distribution(teacher, cosines, self.beta, batch["context"][rows])
-                else:
-                    target = teacher.softmax(-1)
-            loss = (1 - self.share) * loss - self.share * (target * logs).sum(-1).mean()
+                cosines = self.nearness.cosines(batch["ids"], batch["mask"])[rows]
+                target = combined_distribution(teacher, cosines, self.beta, batch["context"][rows])
+            loss = -(target * logs).sum(-1).mean()
         if self.echo:
             loss = loss + self.echo * unlikelihood(logs, batch["context"][rows], self.floor)
         return loss

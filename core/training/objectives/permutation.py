@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from core import patterns
 from core.objectives.permutation import last
@@ -94,7 +95,11 @@ class PermutationModel(nn.Module):
         rank = batch["rank"]
         later = (rank[:, None, :] > 0) & (rank[:, None, :] >= rank[:, :, None])
         blocked = later | ~batch["real"][:, None, :]
-        return xlnet_model.query_stream(self.full, batch["ids"], blocked, batch["targets"])[batch["is_target"]]
+        mapping = functional.one_hot(batch["targets"], rank.shape[1]).float()
+        queries: Tensor = self.full.transformer(
+            batch["ids"], perm_mask=blocked.float(), target_mapping=mapping
+        ).last_hidden_state
+        return queries[batch["is_target"]]
 
 
 class PermutationObjective(Objective):
