@@ -18,7 +18,7 @@ from core import engine
 from core.cache import HOUR, Cache
 from core.content import content
 from core.engine import checkpoint as checkpoint
-from core.errors import OutOfRange
+from core.errors import MeasuringOff, OutOfRange
 from core.settings import raised_with, settings
 from core.turns import turns
 
@@ -163,18 +163,29 @@ _measurements: list[object] = []
 """One entry for each measurement that runs or waits."""
 
 
-def measured(key: Hashable, compute: Callable[[], T], progress: Progress, *, again: bool = False) -> T:
+def may_measure() -> bool:
+    """Whether visitors may start measurements here: ``ATLAS_MEASURE``."""
+    return settings().measure == "on"
+
+
+def measured(
+    key: Hashable, compute: Callable[[], T], progress: Progress, *, again: bool = False, part: bool = False
+) -> T:
     """The measurement stored under ``key``, or a new one; only one measurement runs at a time.
 
     Concurrent measurements would distort each other's times; a waiting visitor sees why. An exception of ``progress``
     ends the waiting and the measurement. ``again`` repeats a stored measurement. This is not :func:`cached`, since the
-    progress belongs to the visitor who waits and must not be replayed to the next.
+    progress belongs to the visitor who waits and must not be replayed to the next. ``part`` of what a page shows, such
+    as the times beside two predictions, also runs where the host wants no measurements.
 
     Raises:
+        MeasuringOff: the host wants none.
         OutOfRange: as many measurements as the settings allow run or wait.
     """
     if not again and (stored := results.get(key)) is not None:
         return stored  # type: ignore[no-any-return]
+    if not (part or may_measure()):
+        raise MeasuringOff(content("frame", "links").part("Measuring is off"))
     if len(_measurements) >= (most := settings().max_measurements):
         raise OutOfRange(
             f"The limit of {most} measurements that run or wait is reached. Measure again in a minute. "

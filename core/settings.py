@@ -15,7 +15,7 @@ variable                    default    meaning
                             right)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
-``ATLAS_MEASURE``           ``on``     ``off`` refuses measurements that a visitor starts by “Measure here”
+``ATLAS_MEASURE``           ``on``     ``off`` refuses the measurements that visitors start
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
 ``ATLAS_REDIS_URL``         (none)     where rooms live for several processes; without it, in this one (`core.rooms`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,

@@ -8,6 +8,7 @@ import pytest
 
 from core import session
 from core.efficiency import lengths
+from core.errors import MeasuringOff
 from core.settings import settings
 from tests.pages import described, opened, shown, widget
 
@@ -32,10 +33,36 @@ def test_stored_numbers_are_drawn_and_a_click_measures_here() -> None:
     assert widget(at.button, "Measure here")
 
 
-def test_a_host_turns_measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEASURE", "off")
     settings.cache_clear()
-    at = opened("efficient", tab="measured")
-    assert "turned measurements off" in shown(at)
-    assert "Measure here" not in [button.label for button in at.button]
+    session.results.clear()
+
+
+OPENED = [
+    ("efficient", {"tab": "measured"}),
+    ("zoo", {}),
+    ("zoo", {"tab": "compression"}),
+    ("generation", {"tab": "cache"}),
+    ("generation", {"tab": "draft"}),
+]
+
+
+@pytest.mark.parametrize(("page", "query"), OPENED)
+def test_a_host_turns_every_measurement_off(measuring_off: None, page: str, query: dict[str, str]) -> None:
+    at = opened(page, **query)
+    assert not at.exception
+    assert not at.error
+    assert "turned off measurements" in shown(at)
+    assert not [button.label for button in at.button if button.label.startswith(("Measure", "Time it"))]
+    assert at.get("plotly_chart") or page == "zoo" or query["tab"] == "draft"
+
+
+def test_no_other_way_leads_to_a_measurement(measuring_off: None) -> None:
+    """All measurements pass through one function; what a demo shows beside its predictions is no measurement alone."""
+    with pytest.raises(MeasuringOff, match="turned off"):
+        session.measured("a key", lambda: 1, lambda share, doing: None)
+    assert session.measured("a key", lambda: 1, lambda share, doing: None, part=True) == 1
+    assert session.measured("a key", lambda: 2, lambda share, doing: None) == 1, "a stored one stays"
     assert len(lengths.stored()) > 20

@@ -116,7 +116,9 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
             view.note("Stopped")
             return None
     progress = progress_in(bar)
-    comparison = session.measured(key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress)
+    comparison = session.measured(
+        key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress, part=True
+    )
     waiting.empty()
     return comparison
 

@@ -62,6 +62,7 @@ def draw(view: DemoView) -> None:
             ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
             lambda: compare_windows(checkpoint, long, side, global_at, progress=progress),
             progress,
+            part=True,
         )
         waiting.empty()
         costs_of(view, "window", compared.sparse, compared.full)

@@ -12,9 +12,9 @@ from core.efficiency.lengths import HERE, KINDS, LENGTHS, Row
 from core.figures.labels import in_bytes, in_words, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
-from core.settings import settings
 from core.table import Table
 from core.ui.branch import BranchView
+from core.ui.measuring import measure_button
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -41,16 +41,14 @@ def draw(view: BranchView) -> None:
         button = st.empty()
     progress = st.empty()
     own: tuple[Row, ...] | None = session.results.get(_KEY)
-    if settings().measure == "off":
-        view.note("Off")
-    elif st.session_state.get(slot):
+    if st.session_state.get(slot):
         stop = st.session_state.__setitem__
         button.button(
             "Cancel", icon=":material/stop:", key=state.key("lengths.stop"), on_click=stop, args=(slot, False)
         )
     else:
-        start, icon = st.session_state.__setitem__, ":material/timer:"
-        button.button("Measure here", icon=icon, key=state.key("lengths.go"), on_click=start, args=(slot, True))
+        start = st.session_state.__setitem__
+        measure_button("Measure here", state.key("lengths.go"), start, (slot, True), at=button)
     rows = own or lengths.stored()
     cross, fused = lengths.crossing(rows), lengths.crossing(rows, "sparse", "fused")
     view.say(
@@ -63,7 +61,7 @@ def draw(view: BranchView) -> None:
     st.caption(view.words.part("Machine", machine=machine, threads=rows[0].threads, how=view.words.label(runs)))
     view.try_and_notice()
     view.how_it_works(width=lengths.WIDTH, block=lengths.SPARSITY.block_size, start=_FROM)
-    if st.session_state.get(slot) and settings().measure == "on":
+    if st.session_state.get(slot):
         # last, so that the page stands while it runs; a click on Cancel ends the run
         def tell(share: float, doing: str) -> None:
             progress.progress(share, text=doing)

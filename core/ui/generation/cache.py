@@ -15,6 +15,7 @@ from core.figures.lines import timing_alt, timing_lines
 from core.table import Table
 from core.ui.demos.steps import going
 from core.ui.generation.setup import SHARED, Setup, setup
+from core.ui.measuring import measure_button
 from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Integer
@@ -53,8 +54,10 @@ def kv_cache(view: View) -> None:
     part = state.key("grow.part")
     if (known := session.results.get(key)) is not None:
         _panel(chosen, picture, known, most)
-        forget, icon = session.results.forget, ":material/timer:"
-        button.button("Measure again", key=state.key("measure"), icon=icon, on_click=forget, args=(key,))
+        measure_button("Measure again", state.key("measure"), session.results.forget, (key,), at=button)
+    elif not session.may_measure():
+        measure_button("Measure", state.key("measure"), at=progress)
+        _panel(chosen, picture, (), most)
     elif going(state, "grow", key, button, "Measure"):
         points = st.session_state[part] = []
         _measure(chosen, key, stream, points, len(at), progress, picture, most)

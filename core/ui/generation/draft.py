@@ -23,6 +23,7 @@ from core.ui.export import download_csv, download_html, html_page
 from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted_legend
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
+from core.ui.measuring import measure_button
 from core.ui.param import Choice, Integer, Real
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
@@ -204,12 +205,12 @@ def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerato
     state, key = view.state, ("draft seconds", *run.key)
     slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(key)
     if known is None and st.session_state.get(slot) != key:
-        button.button(
+        measure_button(
             "Time it on this machine",
-            key=timer,
-            icon=":material/timer:",
-            on_click=st.session_state.__setitem__,
-            args=(slot, key),
+            timer,
+            st.session_state.__setitem__,
+            (slot, key),
+            at=button,
             help=view.words.part("Timer", turns=TURNS),
         )
         view.note("Not measured")

@@ -17,6 +17,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.figures.predictions import bars_alt, prediction_bars
 from core.table import Table
+from core.ui.measuring import measure_button
 from core.ui.notices import info
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, table_menu
@@ -201,8 +202,7 @@ def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     state = view.state
     key = ("compression", spec.slug, session.files(spec.slug), recipe)
     known: tuple[Measured, Measured] | None = session.results.get(key)
-    asked = st.button("Measure here", icon=":material/timer:", key=state.key("compression.measure"))
-    if asked:
+    if measure_button("Measure here", state.key("compression.measure")):
 
         def both() -> tuple[Measured, Measured]:
             from core.efficiency.compress import measure

@@ -18,6 +18,7 @@ from core.checkpoints.spec import CheckpointSpec, Measure
 from core.content import content
 from core.errors import AtlasError
 from core.figures.labels import short, with_unit
+from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
 from core.ui.picker import SOURCES
@@ -87,12 +88,11 @@ def _buttons(view: View, shown: Sequence[Listed]) -> None:
         return
     missing = [m.spec.slug for m in shown if session.timed(m.spec.slug) is None]
     plan = _Plan(missing or [m.spec.slug for m in shown], again=not missing)
-    st.button(
+    measure_button(
         "Measure again" if plan.again else "Measure on this machine",
-        icon=":material/timer:",
-        key="zoo-measure",
-        on_click=_plan,
-        args=(plan,),
+        "zoo-measure",
+        _plan,
+        (plan,),
         disabled=not shown,
         help=view.words.label("measure"),
     )
