@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import model_masks, shapes
 from core.attention.architectures.layout import library_errors, refuse, weights_of_layers
+from core.attention.architectures.vectors import attach_vectors, stacked
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
-from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
-from core.language.segments import has_memory
 from core.language.text import clean
 from core.language.tokens import check_length, max_tokens, own_language, tokenize
 from core.language.translate import prepare, rewrite, start_token
@@ -67,8 +66,6 @@ def capture(
     """
     import torch
 
-    from core.attention.architectures.vectors import attach_vectors
-
     spec, model = checkpoint.spec, checkpoint.model
     refuse(model.config.model_type)
     if spec.offers("rewrites"):
@@ -80,18 +77,21 @@ def capture(
         ids = inputs["input_ids"]
         tokens = labels(checkpoint.tokenizer, ids[0].tolist())
         inputs |= own_language(model, ids)
-        trace = AttentionTrace(spec.slug, encoder=replace(_encoder(model, inputs, tokens), second=second))
+        if shapes.has_own_shape(model):
+            (own,) = shapes.own_maps(checkpoint, inputs, tokens, vectors=vectors).values()
+            return AttentionTrace(spec.slug, encoder=replace(own, second=second))
+        with library_errors(model):
+            outputs = model(**inputs, output_attentions=True)
+        own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens)
+        trace = AttentionTrace(spec.slug, encoder=replace(own, second=second))
         if vectors:
             trace = attach_vectors(trace, checkpoint, inputs)
         if not spec.offers("two streams"):
             return trace
         known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
-        content, query = shapes.two_streams(model, ids, tokens, known)
-        streams = AttentionTrace(spec.slug, decoder=content, query=query)
-        if vectors:
-            streams = attach_vectors(streams, checkpoint, shapes.stream_inputs(ids, known))
+        content, query = shapes.two_streams(checkpoint, ids, tokens, known, vectors=vectors)
         assert trace.encoder is not None
-        return replace(streams, encoder=replace(trace.encoder, label="All words known"))
+        return replace(trace, encoder=replace(trace.encoder, label="All words known"), decoder=content, query=query)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple[Token, ...]:
@@ -106,16 +106,6 @@ def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple
     return tokens
 
 
-def _encoder(model: Any, inputs: dict[str, torch.Tensor], tokens: tuple[str, ...]) -> AttentionMap:
-    if has(model.config, "blocks"):
-        return shapes.big_bird(model, inputs["input_ids"], tokens)
-    if has(model.config, "window"):
-        return shapes.longformer(model, inputs["input_ids"], tokens)
-    with library_errors(model):
-        outputs = model(**inputs, output_attentions=True)
-    return _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens)
-
-
 def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = False) -> AttentionTrace:
     """The map of a decoder over a text of these token ids.
 
@@ -124,22 +114,18 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     """
     import torch
 
-    from core.attention.architectures.vectors import attach_vectors
-
     model: Any = checkpoint.model
     inputs = torch.tensor([_checked(checkpoint, list(ids))])
     tokens = labels(checkpoint.tokenizer, ids)
     with torch.inference_mode():
-        if has(model.config, "hashing"):
-            attention_map = shapes.reformer(model, inputs, tokens)
-        elif has_memory(model):
-            attention_map = shapes.transformer_xl(model, inputs, tokens)
-        else:
-            with library_errors(model):
-                outputs = model(
-                    input_ids=inputs, attention_mask=torch.ones_like(inputs), output_attentions=True, use_cache=False
-                )
-            attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
+        if shapes.has_own_shape(model):
+            maps = shapes.own_maps(checkpoint, {"input_ids": inputs}, tokens, vectors=vectors)
+            return AttentionTrace(checkpoint.spec.slug, decoder=maps["decoder"])
+        with library_errors(model):
+            outputs = model(
+                input_ids=inputs, attention_mask=torch.ones_like(inputs), output_attentions=True, use_cache=False
+            )
+        attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
         trace = AttentionTrace(checkpoint.spec.slug, decoder=attention_map)
         return attach_vectors(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
 
@@ -178,8 +164,6 @@ def capture_pair(
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
     """
     import torch
-
-    from core.attention.architectures.vectors import attach_vectors
 
     read = _checked(checkpoint, [*prompt, *generated][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
@@ -255,7 +239,7 @@ def _map(
             "comes in blocks, windows or a state; models with full attention between tokens, such as BERT, GPT-2 "
             "or T5, work."
         )
-    weights = shapes.stacked(layers)
+    weights = stacked([layer[0] for layer in layers])
     seen = None if kind == "cross" else model_masks.allowed(model.config, weights, kind)
     return AttentionMap(kind, queries, keys, weights, seen, note=model_masks.note(model, weights))
 

@@ -30,7 +30,6 @@ from torch.nn.functional import pad
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.sparse.encoder import (
-    Encoded,
     Progress,
     Run,
     by_mask,
@@ -156,8 +155,8 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
 
 
 @torch.inference_mode()
-def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> Encoded:
-    """All weights of block-sparse attention over a short text; ``ids`` has shape (1, n). Takes L × H × n × n numbers.
+def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
+    """All weights (1, H, n, n) of block-sparse attention, layer by layer, over a short text (1, n).
 
     All heads of a layer are computed at once, and what a block does not attend to is masked; a test compares the result
     with what :func:`forward` gathers.
@@ -180,7 +179,7 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> Encoded:
         return attentions[-1] @ value
 
     last_states(model, ids, attend)
-    return Encoded(tuple(attentions))
+    return tuple(attentions)
 
 
 def sparse_attention(query: Tensor, key: Tensor, value: Tensor, gather: Gather) -> Tensor:

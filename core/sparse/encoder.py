@@ -47,13 +47,6 @@ class Run:
     """Of which: scores, softmax and weighted values, without the projections."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Encoded:
-    """Every attention matrix of one pass, as transformers would return them."""
-
-    attentions: tuple[Tensor, ...]  # L tensors of shape (1, H, n, n)
-
-
 def by_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """Context (..., n, d) and weights (..., n, m) where ``mask`` (n, m) is True, everywhere without one."""
     scores = (query @ key.transpose(-1, -2)).mul_(query.shape[-1] ** -0.5)

@@ -74,18 +74,6 @@ def with_itself(same_bucket: Tensor) -> Tensor:
     return same_bucket + torch.diag_embed((~(same_bucket > 0).any(-1)).to(same_bucket))
 
 
-def weights(vectors: Tensor, same_bucket: Tensor) -> Tensor:
-    r"""(..., n, d) query-key vectors and (..., n, n) counts of :func:`with_itself` to (..., n, n) weights.
-
-    The rounds are combined by their sums, so that a key that is attended to in m rounds counts m times:
-
-    .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
-    """
-    # a lookup table: the counts are small integers, and logarithms of n² numbers take long
-    logs = torch.arange(int(same_bucket.max()) + 1).log()
-    return torch.softmax(_scores(vectors) + logs[same_bucket.long()], dim=-1)
-
-
 def full_weights(vectors: Tensor) -> Tensor:
     """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention.
 

@@ -18,7 +18,6 @@ from torch import Tensor
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.sparse.encoder import (
-    Encoded,
     Progress,
     Run,
     by_mask,
@@ -30,7 +29,7 @@ from core.sparse.encoder import (
     split_heads,
     timed,
 )
-from core.sparse.windowed import allowed, by_blocks
+from core.sparse.windowed import by_blocks
 
 GLOBAL = (0,)
 """The first token is global, as in training."""
@@ -125,20 +124,3 @@ def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
         if side is None:
             return measure_peak(lambda: by_mask(query, key, value, None))
         return measure_peak(lambda: by_blocks(query, key, value, side, fused=False))
-
-
-@torch.inference_mode()
-def encode(model: Any, ids: Tensor) -> Encoded:
-    """All attention weights over a short text as whole matrices, with the model's own windows; ``ids`` is (1, n)."""
-    shape_of(model)
-    sides = sides_of(model)
-    attentions: list[Tensor] = []
-
-    def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        context, weights = by_mask(query, key, value, allowed(ids.shape[1], sides[layer], GLOBAL))
-        context[:, :, list(GLOBAL)], weights[:, :, list(GLOBAL)] = _of_global(own, hidden, GLOBAL)
-        attentions.append(weights)
-        return context
-
-    last_states(model, ids, attend)
-    return Encoded(tuple(attentions))

@@ -25,8 +25,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
-from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
-from core.sparse.hashing import weights as weights_of
+from core.sparse.hashing import buckets_of, rotations
 
 ROUNDS = (1, 2, 4, 8)
 SEED = 0
@@ -158,45 +157,6 @@ class Run:
             }
         added: Tensor = layer.output(layer.self_attention(hidden_states=normalized, **arguments).hidden_states)
         return added
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Encoded:
-    """The weights of one forward pass as n × n matrices, assembled from buckets and chunks."""
-
-    weights: tuple[Tensor, ...]  # L tensors (1, H, n, n)
-    same_bucket: tuple[Tensor, ...]
-    """Likewise, True where a weight was computed."""
-
-
-@torch.inference_mode()
-def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SEED) -> Encoded:
-    """The weights of all layers over one text (1, n); arguments and errors as for :func:`states`."""
-    heads, chunk = shape_of(model)[1:3]
-    run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
-    first = second = run.embedded(ids)
-    layers = model.reformer.encoder.layers
-    weights, same_bucket = [], []
-    for index, layer in enumerate(layers):
-        normalized = layer.attention.layer_norm(second)
-        hashed = run.hashed(index, normalized)
-        if hashed is not None:
-            own = hashed.first(run.n)
-            times = with_itself(count_shared_rounds(own.buckets, chunk))  # (H, n, n)
-            weights.append(weights_of(own.vectors, times)[None])
-            same_bucket.append((times > 0)[None])
-        else:
-            text = normalized[0, : run.n]
-            local = layer.attention.self_attention
-            query, key = (part(text).view(run.n, heads, -1).transpose(0, 1) for part in (local.query, local.key))
-            close = local_mask(run.n, int(model.config.local_attn_chunk_length))
-            scores = (query @ key.mT) * query.shape[-1] ** -0.5
-            weights.append(torch.softmax(scores.masked_fill_(~close, -torch.inf), dim=-1)[None])
-            same_bucket.append(close.expand(1, heads, -1, -1))
-        if index + 1 < len(layers):  # the last layer's output is not needed
-            first = first + run.attention_output(index, normalized, hashed)
-            second = second + layer.feed_forward(first)
-    return Encoded(tuple(weights), tuple(same_bucket))
 
 
 def local_mask(n: int, chunk: int) -> Tensor:

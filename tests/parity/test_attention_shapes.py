@@ -11,6 +11,7 @@ import torch
 
 from core import checkpoints
 from core.attention.architectures.model_masks import windows
+from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
@@ -41,16 +42,18 @@ def sound(attention_map: AttentionMap) -> None:
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("n", [12, 50, 64])
 def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, rounds: int) -> None:
-    model = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512).model
+    checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
+    model = checkpoint.model
+    model.config.num_hashes = rounds
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
-    found = reformer.encode(model, ids, rounds=rounds)
+    found = scores_by_layer(checkpoint, {"input_ids": ids})["decoder"]
     with torch.inference_mode():
         run = reformer.Run(model, n, rounds, reformer.SEED)
         first = second = run.embedded(ids)
         for index, layer in enumerate(model.reformer.encoder.layers):
             own = layer.attention
             value = own.self_attention.value(own.layer_norm(second))[0, :n].view(n, 2, -1).transpose(0, 1)
-            mixed = (found.weights[index][0] @ value).transpose(0, 1).flatten(1)
+            mixed = (found[index][1].weights @ value).transpose(0, 1).flatten(1)
             there = run.attention(index, second)
             torch.testing.assert_close(own.output(mixed)[1:], there[0, 1:n], atol=1e-6, rtol=1e-4)
             # where nothing but itself is met the library adds up scores of -100,000, which float32 has to 1/128

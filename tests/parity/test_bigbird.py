@@ -144,7 +144,7 @@ def test_refusals(model):
 @pytest.mark.parametrize("n", [3, 30, LONG - 3])
 def test_encode_gives_the_weights_of_the_mask(model, n):
     sparsity, ids = Sparsity(block_size=BLOCK, random_blocks=RANDOM), torch.tensor([tokens(n)])
-    whole = encode(model, ids, sparsity).attentions
+    whole = encode(model, ids, sparsity)
     allowed = attended(sparsity, n, LAYERS, HEADS)
     for layer, head in np.ndindex(LAYERS, HEADS):
         np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
@@ -159,5 +159,5 @@ def test_encode_of_every_block_gives_the_matrices_of_transformers():
     reference, ids = make("original_full"), torch.tensor([tokens(20)])
     with torch.no_grad():
         expected = reference(ids, output_attentions=True).attentions
-    for own, other in zip(encode(reference, ids, Sparsity(block_size=BLOCK)).attentions, expected, strict=True):
+    for own, other in zip(encode(reference, ids, Sparsity(block_size=BLOCK)), expected, strict=True):
         torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-4)

@@ -65,9 +65,7 @@ def test_order_and_meetings_by_hand() -> None:
 @pytest.mark.parametrize("n", [4, 13, 16])
 def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
     buckets = torch.randint(0, 5, (3, 2, n), generator=torch.Generator().manual_seed(n))  # three heads, two rounds
-    vectors = torch.randn(3, n, 8, generator=torch.Generator().manual_seed(n))
     met = hashing.with_itself(hashing.count_shared_rounds(buckets, 4))
-    found = hashing.weights(vectors, met)
     for head in range(3):
         order = hashing.order_of(buckets[head], 4).reshape(-1, 4).tolist()
         chunks = [set(chunk) for chunk in order]
@@ -77,11 +75,7 @@ def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
             twice = [sum((key in chunks[at]) + (key in chunks[at - 1]) for at in there) for key in range(query)]
             times = twice if n > 4 else [1] * query
             times += [not any(times)]
-            keys = vectors[head, : query + 1] / vectors[head, : query + 1].square().mean(-1, keepdim=True).sqrt()
-            shares = torch.tensor(times) * (keys @ vectors[head, query] / 8**0.5).exp()
             assert met[head, query].tolist() == [*times, *[0] * (n - query - 1)]
-            torch.testing.assert_close(found[head, query, : query + 1], shares / shares.sum(), atol=1e-5, rtol=1e-4)
-            assert not found[head, query, query + 1 :].any()
 
 
 def test_full_weights_by_hand() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets
@@ -241,11 +242,11 @@ def test_a_far_word_reaches_a_token_through_a_global_one_only(model: Any) -> Non
 def test_layers_with_windows_of_their_own_keep_them() -> None:
     from core.sparse import longformer
 
-    model = tinyfamilies.make("longformer", attention_window=[4, 8]).model
-    ids = torch.arange(5, 30)
+    checkpoint = tinyfamilies.make("longformer", attention_window=[4, 8])
+    model, ids = checkpoint.model, torch.arange(5, 30)
     with torch.inference_mode():
         expected = model.lm_head(longformer.states(model, ids[None]))[0, [3, 20]]
     found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)).logits)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
-    kept = longformer.encode(model, ids[None]).attentions
-    assert [int((weights[0, 0, 12] > 0).sum()) for weights in kept] == [1 + 5, 1 + 9]
+    kept = scores_by_layer(checkpoint, {"input_ids": ids[None]})["encoder"]
+    assert [int((own.weights[0, 12] > 0).sum()) for _, own in kept] == [1 + 5, 1 + 9]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from core import checkpoints
 from core.attention import capture
+from core.attention.capture import capture_ids
 from core.attention.roles import headroles
 from core.attention.roles.headroles import (
     LENGTH,
@@ -29,7 +29,6 @@ from core.attention.roles.headroles import (
 from core.attention.roles.relations import DIRECTIONS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
-from core.sparse.reformer import encode
 
 SENTENCES = tuple(islice(read(SHIPPED), 6))
 LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
@@ -95,12 +94,12 @@ def test_untrained_heads_attend_evenly_and_score_accordingly(checkpoint_dir: Pat
 
 
 def test_induction_of_a_reformer_is_counted_over_what_its_hashing_met() -> None:
-    """Against the sum over earlier copies, written out, of the weights that `encode` gives."""
+    """Against the sum over earlier copies, written out, of the captured weights."""
     checkpoint = checkpoints.load("atlas-reformer")
     found = induction(checkpoint, examples=2)
     means = []
     for ids in repeated(checkpoint, 2, seed=0):
-        weights = np.stack([one[0].numpy() for one in encode(checkpoint.model, torch.from_numpy(ids)[None]).weights])
+        weights = capture_ids(checkpoint, ids.tolist()).own.weights
         for i, token in enumerate(ids):
             follow = [s + 1 for s in range(i) if ids[s] == token and s + 1 < i]
             if follow:

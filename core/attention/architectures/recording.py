@@ -155,9 +155,9 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
         recorder.length = inputs["input_ids"].shape[1]
         states(model, inputs["input_ids"])
     elif has(model.config, "blocks"):
-        from core.sparse.bigbird import forward
+        from core.sparse.bigbird import encode
 
-        forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))
+        encode(model, inputs["input_ids"], blocks_of(model))
     else:
         run(model, inputs, output_attentions=True)
 

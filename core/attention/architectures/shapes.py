@@ -6,6 +6,7 @@ r"""Sparse, hashed, recurrent and two-stream attention as maps of tokens x token
     Transformer-XL  a segment and the memory before it
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
+Their passes return no such matrices, so the maps are those of the scores (`core.attention.architectures.vectors`).
 Weights that are not computed are 0, with False in the map's ``allowed``.
 
 Legend: L layers, H heads, n tokens, m predicted tokens.
@@ -13,124 +14,99 @@ Legend: L layers, H heads, n tokens, m predicted tokens.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.attention.architectures.recording import blocks_of
-from core.attention.trace import AttentionMap, Bools, Floats, frozen, map_note
+from core.attention.architectures.vectors import scores_by_layer, stacked
+from core.attention.trace import AttentionMap, Bools, Floats, MapKind, frozen, map_note
+from core.checkpoints.families.architectures import has
+from core.checkpoints.spec import Checkpoint
 from core.language.permuted import streams
-from core.language.segments import SEGMENT, longest_memory, read
+from core.language.segments import has_memory
 from core.patterns import ranks
-from core.sparse.windowed import allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
 Tokens = tuple[str, ...]
 
 
-def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """The blocks of the model's configuration, random ones with seed 0."""
-    from core.sparse.bigbird import attended, encode
-
-    sparsity = blocks_of(model)
-    weights = stacked(encode(model, ids, sparsity).attentions)
-    layers, heads, n, _ = weights.shape
-    allowed = attended(sparsity, n, layers, heads)
-    size = sparsity.block_size
-    note = map_note("few blocks", count=sparsity.count_blocks(n), size=size) if allowed.all() else ""
-    note = note or map_note("blocks", size=size)
-    return AttentionMap("encoder", tokens, tokens, weights, frozen(allowed), note=note)
+def has_own_shape(model: Any) -> bool:
+    """Whether a model's own pass returns no matrix of tokens x tokens, so that :func:`own_maps` makes it."""
+    return has_memory(model) or any(has(model.config, trait) for trait in ("blocks", "window", "hashing"))
 
 
-def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """The windows of the model's layers, with the first token as the global one."""
-    from core.sparse.longformer import GLOBAL, encode, sides_of
-
-    weights = stacked(encode(model, ids).attentions)
-    sides = sides_of(model)
-    width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
-    note = map_note("window", width=width)
-    seen = np.stack([allowed(len(tokens), side, GLOBAL).numpy() for side in sides])  # (L, n, n)
-    return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[:, None]), note=note)
-
-
-def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """LSH and local layers, with the model's own number of rounds and seed 0."""
-    from core.sparse.reformer import encode
-
-    encoded = encode(model, ids)
-    same_bucket = frozen(np.concatenate([layer.numpy() for layer in encoded.same_bucket]))
-    return AttentionMap("decoder", tokens, tokens, stacked(encoded.weights), same_bucket, note=map_note("buckets"))
-
-
-def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """Segments of the default length, each with the model's memory."""
-    n, memory = ids.shape[1], longest_memory(model)
-    weights: Floats | None = None
-    first = 0
-    for out in read(model, ids, output_attentions=True):
-        part = stacked(out.attentions)  # (L, H, q, K), keys: memory, then the segment
-        if weights is None:
-            weights = np.zeros((*part.shape[:2], n, n), dtype=np.float32)
-        last = first + part.shape[2]
-        weights[:, :, first:last, last - part.shape[3] : last] = part
-        first = last
-    assert weights is not None
-    seen = remembered(n, range(0, n, SEGMENT), memory)
-    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen, note=map_note("segments"))
-
-
-def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
-    """(1, 1, n, n) the causal mask for segments that begin at ``starts``.
+def own_maps(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], tokens: Tokens, targets: Sequence[int] = (), *, vectors: bool
+) -> dict[MapKind, AttentionMap]:
+    """The maps of one text by kind; a Reformer hashes and a BigBird samples blocks with the seed 0.
 
     Args:
-        memory: tokens before its segment that a query attends to; None for all.
+        inputs: as for `core.attention.architectures.vectors.scores_by_layer`.
+        targets: the positions of an XLNet's query stream.
+        vectors: with queries and keys.
     """
-    seen = np.tri(n, dtype=np.bool_)
-    if memory is not None:
-        for start, end in zip(starts, [*starts[1:], n], strict=True):
-            seen[start:end, : max(0, start - memory)] = False
-    return frozen(seen[None, None])
+    maps: dict[MapKind, AttentionMap] = {}
+    for kind, layers in scores_by_layer(checkpoint, inputs).items():
+        scores = [of_layer for _, of_layer in layers]
+        weights = stacked([one.score.softmax(-1) if one.weights is None else one.weights for one in scores])
+        allowed = _together([None if one.allowed is None else one.allowed.numpy() for one in scores], weights)
+        maps[kind] = AttentionMap(
+            kind,
+            tuple(tokens[i] for i in targets) if kind == "query" else tokens,
+            tokens,
+            weights,
+            allowed,
+            note=_note(checkpoint.model, kind, len(tokens), everywhere=bool(allowed.all())),
+            queries=stacked([one.query for one in scores]) if vectors else None,
+            keys=stacked([one.key for one in scores]) if vectors else None,
+        )
+    return maps
 
 
-def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -> tuple[AttentionMap, AttentionMap]:
+def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
+    """The masks of all layers, with an axis of length 1 where all layers or heads have the same."""
+    whole = np.stack([np.broadcast_to(True if own is None else own, weights.shape[1:]) for own in allowed])
+    for axis in (0, 1):
+        first = whole.take([0], axis)
+        whole = first if (whole == first).all() else whole
+    return frozen(whole)
+
+
+def _note(model: Any, kind: MapKind, n: int, *, everywhere: bool) -> str:
+    """What is unusual about the rows and columns of a map."""
+    if has(model.config, "blocks"):
+        sparsity = blocks_of(model)
+        if everywhere:
+            return map_note("few blocks", count=sparsity.count_blocks(n), size=sparsity.block_size)
+        return map_note("blocks", size=sparsity.block_size)
+    if has(model.config, "window"):
+        from core.sparse.longformer import sides_of
+
+        sides = sides_of(model)
+        width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
+        return map_note("window", width=width)
+    if has(model.config, "hashing"):
+        return map_note("buckets")
+    return map_note("segments" if has_memory(model) else f"{'query' if kind == 'query' else 'content'} stream")
+
+
+def two_streams(
+    checkpoint: Checkpoint, ids: Tensor, tokens: Tokens, known: Sequence[int], *, vectors: bool
+) -> tuple[AttentionMap, AttentionMap]:
     """The content stream (L, H, n, n) and the query stream (L, H, m, n) of one pass, from left to right.
 
     Args:
         known: positions of context from the start; all others are predicted one after the other.
     """
-    inputs = stream_inputs(ids, known)
-    out = model(**inputs, use_mems=False, output_attentions=True)
-    blind = inputs["perm_mask"][0].bool().numpy()
-    n = len(tokens)
-    targets = [position for position in range(n) if position not in set(known)]
-    content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
-    seen = ~blind | np.eye(n, dtype=np.bool_)
-    predicted = frozen(query[:, :, targets])  # the library computes a row for every token
-    return (
-        AttentionMap(
-            "decoder",
-            tokens,
-            tokens,
-            content,
-            frozen(seen[None, None]),
-            label="Content stream",
-            note=map_note("content stream"),
-        ),
-        AttentionMap(
-            "query",
-            tuple(tokens[i] for i in targets),
-            tokens,
-            predicted,
-            frozen(~blind[targets][None, None]),
-            label="Query stream",
-            note=map_note("query stream"),
-        ),
-    )
+    targets = [position for position in range(len(tokens)) if position not in set(known)]
+    maps = own_maps(checkpoint, stream_inputs(ids, known), tokens, targets, vectors=vectors)
+    return replace(maps["decoder"], label="Content stream"), replace(maps["query"], label="Query stream")
 
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
@@ -138,10 +114,3 @@ def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
     n = ids.shape[1]
     targets = [position for position in range(n) if position not in set(known)]
     return {"input_ids": ids, **streams(ids, ranks(targets, n), targets)}
-
-
-def stacked(layers: Sequence[Tensor]) -> Floats:
-    """Tensors of shape (1, H, Q, K), one for each layer, as (L, H, Q, K), read-only."""
-    import torch
-
-    return frozen(torch.cat(tuple(layers)).float().cpu().numpy())

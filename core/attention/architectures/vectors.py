@@ -56,12 +56,12 @@ def attach_vectors(
         if drawn is None or drawn.kind not in scores:
             return drawn
         layers = [of_layer for _, of_layer in scores[drawn.kind]]
-        queries = _stacked([layer.query for layer in layers])
+        queries = stacked([layer.query for layer in layers])
         if drawn.kind == "cross":
             queries = queries[:, :, first : first + len(drawn.query_tokens)]
         sentences = dict.fromkeys(part for layer in layers for part in layer.note.removesuffix(".").split(". ") if part)
         note = " ".join((drawn.note, *(f"{sentence}." for sentence in sentences))).strip()
-        return replace(drawn, queries=queries, keys=_stacked([layer.key for layer in layers]), note=note)
+        return replace(drawn, queries=queries, keys=stacked([layer.key for layer in layers]), note=note)
 
     return AttentionTrace(
         trace.checkpoint, *map(with_vectors, (trace.encoder, trace.decoder, trace.cross, trace.query))
@@ -150,5 +150,6 @@ def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
     )
 
 
-def _stacked(layers: Sequence[Tensor]) -> Floats:
+def stacked(layers: Sequence[Tensor]) -> Floats:
+    """A tensor for each layer as one array, read-only."""
     return frozen(np.stack([layer.float().cpu().numpy() for layer in layers]))

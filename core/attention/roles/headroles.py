@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -43,15 +43,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.attention.architectures.shapes import reformer, stacked
-from core.attention.capture import capture, tokens_of
+from core.attention.capture import capture, capture_ids, tokens_of
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import RelationCounts, Tally, better_directions
 from core.attention.roles.treebank import Sentence
 from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
-from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.text import clean
@@ -158,23 +156,15 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
     Raises:
         NoAttentionMatrix: the model is not causal, or returns no attention weights.
     """
-    import torch
-
     if not checkpoint.spec.offers("continues"):
         raise NoAttentionMatrix(
             f"{checkpoint.spec.name} has no causal self-attention to measure; induction is measured on decoders."
         )
     sums = HeadSums()
     for ids in repeated(checkpoint, examples, seed):
+        read = capture_ids(checkpoint, ids.tolist()).own
         tokens = tuple(str(i) for i in ids)
-        with torch.inference_mode():
-            if has(checkpoint.model.config, "hashing"):
-                sums.add(reformer(checkpoint.model, torch.from_numpy(ids)[None], tokens))
-                continue
-            outputs: Any = checkpoint.model(torch.from_numpy(ids)[None], output_attentions=True, use_cache=False)
-        if not outputs.attentions:
-            raise NoAttentionMatrix("This model gives no attention weights.")
-        sums.add(AttentionMap("decoder", tokens, tokens, stacked(outputs.attentions)))
+        sums.add(replace(read, query_tokens=tokens, key_tokens=tokens))
     scores = sums.scores()
     return HeadScores({"induction": scores.grids["induction"]}, {"induction": scores.rows["induction"]})
 
