@@ -67,11 +67,6 @@ def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Wor
     return Work(matrices, attention)
 
 
-def training(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
-    """A training step on one text, without recomputation."""
-    return forward(shape, root, tokens, source).training
-
-
 def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, weights: dict[str, float]) -> None:
     times *= node.repeat
     if node.name in _ONCE or _GLOBAL.fullmatch(node.name) or _LOOKED_UP.fullmatch(node.cls):

@@ -67,12 +67,6 @@ class Box:
         """The lower edge."""
         return self.top + self.height
 
-    def meets(self, other: Box) -> bool:
-        """Whether the two share any area."""
-        return (
-            self.top < other.bottom and other.top < self.bottom and self.left < other.right and other.left < self.right
-        )
-
     def nearest(self, x: float, y: float) -> tuple[float, float]:
         """Its point that is nearest to another one."""
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)

@@ -273,11 +273,6 @@ class TokenizedText:
     unknown: int
     """The number of unknown tokens in the noisy text."""
 
-    @property
-    def growth(self) -> float:
-        """Tokens of the noisy text per token of the clean one."""
-        return len(self.noisy) / max(1, len(self.clean))
-
 
 def characters(text: str) -> tuple[Character, ...]:
     """The characters of ``text`` with their bytes."""

@@ -142,12 +142,7 @@ def follow(checkpoint: Checkpoint, targets: Targets, k: int = 5, *, own: bool = 
 
 def costs(checkpoint: Checkpoint, targets: Targets) -> dict[int, float]:
     """The surprisal in bits of each target, by position; their sum is that of all targets."""
-    ids = [token.id for token in targets.tokens]
-    logs = in_order(checkpoint.model, ids, targets.positions)
-    bits = {
-        position: -float(logs[step, ids[position]]) / math.log(2) for step, position in enumerate(targets.positions)
-    }
-    return {position: bits[position] for position in sorted(bits)}
+    return dict(sorted((step.prediction.position, step.bits) for step in follow(checkpoint, targets)))
 
 
 def reordered(targets: Targets, order: str, seed: int = 0) -> Targets:

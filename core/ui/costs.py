@@ -10,7 +10,7 @@ from core import anatomy, links
 from core.anatomy.roles import by_role
 from core.catalogue.schema import System
 from core.content import content
-from core.costs import activations, cache_bytes, forward, shape_of, states, training
+from core.costs import activations, cache_bytes, forward, shape_of, states
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token
@@ -69,7 +69,7 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
         computed.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
     tokens = 2 * length if two else length
     there = forward(shape, root, length, length if two else 0)
-    back = training(shape, root, length, length if two else 0)
+    back = forward(shape, root, length, length if two else 0).training
     note = _note(
         "Operations",
         text=text,

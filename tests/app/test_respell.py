@@ -89,7 +89,6 @@ def test_characters_and_pieces_by_hand() -> None:
     found = tokenize_both(checkpoints.load("atlas-bert"), "the cat sat", "the qzt sat")
     assert found.clean == ("the", "cat", "sat")
     assert len(found.noisy) > 3 or found.unknown == 1
-    assert found.growth == len(found.noisy) / 3
     bytewise = tokenize_both(checkpoints.load("atlas-byt5"), "the cat", "teh cat")
     assert (len(bytewise.clean), len(bytewise.noisy), bytewise.unknown) == (7, 7, 0)
 

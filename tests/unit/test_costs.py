@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import anatomy, catalogue
-from core.costs import activations, cache_bytes, forward, shape_of, states, training
+from core.costs import activations, cache_bytes, forward, shape_of, states
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token, layer
 from core.costs.remarks import differences, left_out, no_stack, rounds_to
@@ -45,7 +45,7 @@ def test_gpt_3_by_hand() -> None:
     # 12 d² in each layer and the words; 4 L s d for attention
     assert work.matrices / 2048 == 2 * (96 * 12 * 12288**2 + 50257 * 12288)
     assert work.attention / 2048 == 4 * 96 * 2048 * 12288
-    step = training(shape(*GPT3), anatomy.tree(*GPT3), 2048)
+    step = forward(shape(*GPT3), anatomy.tree(*GPT3), 2048).training
     assert step.total == 3 * work.total
     # the paper trains on 300 billion tokens and prints 3.14e23 operations, which is 6 N tokens
     assert 6 * count * 300e9 == pytest.approx(3.14e23, rel=0.003)

@@ -31,14 +31,20 @@ def boxes(drawing: Drawing) -> list[Box]:
     return [mark.label for mark in drawing.marks if mark.label]
 
 
+def meet(one: Box, other: Box) -> bool:
+    """Whether the two share any area."""
+    beside = one.right <= other.left or other.right <= one.left
+    return not (beside or one.bottom <= other.top or other.bottom <= one.top)
+
+
 def on_each_other(drawing: Drawing) -> list[tuple[str, str]]:
     """Pairs of systems whose names meet, or whose name lies on the other's marker."""
     found = []
     for one, other in combinations(drawing.marks, 2):
         dots = [Box(mark.x - mark.r, mark.y - mark.r, 2 * mark.r, 2 * mark.r) for mark in (one, other)]
-        if one.label and other.label and one.label.meets(other.label):
+        if one.label and other.label and meet(one.label, other.label):
             found.append((one.slug, other.slug))
-        if (one.label and one.label.meets(dots[1])) or (other.label and other.label.meets(dots[0])):
+        if (one.label and meet(one.label, dots[1])) or (other.label and meet(other.label, dots[0])):
             found.append((one.slug, other.slug))
     return found
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
-from core.attention.heads import LABELS
+from core.attention.heads import LABELS, SCORES
 from core.attention.roles import rolefiles
 from core.attention.roles.relations import RelationCounts, wilson
 from core.attention.trace import MapKind
@@ -29,22 +29,8 @@ from core.table import Table
 
 Z = 3.09
 """The two-sided quantile of 0.05 / 25."""
-ROLES = (
-    "previous",
-    "next",
-    "self",
-    "same token",
-    "first",
-    "induction",
-    "marks",
-    "separators",
-    "punctuation",
-    "spread",
-    "same place",
-    "last",
-)
 GRAMMAR, EFFECT = "grammar", "effect"
-SORTED_BY = (*ROLES, GRAMMAR, EFFECT)
+SORTED_BY = (*SCORES, GRAMMAR, EFFECT)
 """Everything that heads can be sorted by; :func:`~core.attention.heads.meaning` says what it measures."""
 COLUMNS = (
     "model",
@@ -53,7 +39,7 @@ COLUMNS = (
     "layer",
     "layers",
     "head",
-    *(LABELS[role] for role in ROLES),
+    *(LABELS[role] for role in SCORES),
     "relation",
     "right",
     "beyond fixed distance",
@@ -193,7 +179,7 @@ def heads_table(rows: Iterable[HeadRow]) -> Table:
         tuple(
             (
                 *(row.slug, row.branch, row.attention, row.layer, row.layers, row.head),
-                *(row.roles.get(role) for role in ROLES),
+                *(row.roles.get(role) for role in SCORES),
                 *(row.relation, row.right, row.beyond),
                 *((None,) * 3 if (effect := row.effect) is None else (effect.texts, effect.mean, effect.largest)),
             )

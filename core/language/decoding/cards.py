@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from core.language.decoding.rules import Rule
 from core.language.types import Decoding
@@ -152,15 +152,7 @@ def decoding_of(card: Card, common: Decoding) -> Decoding:
         return replace(common, strategy="greedy", seed=0, length_penalty=None)
     if card.kind == "beam":
         return replace(common, strategy="beam", beams=int(card.value), seed=0)
-    sampling = replace(common, strategy="sample", temperature=card.temperature, length_penalty=None)
-    match card.kind:
-        case "sample":
-            return replace(sampling, temperature=card.value)
-        case "top_k":
-            return replace(sampling, top_k=int(card.value))
-        case "top_p":
-            return replace(sampling, top_p=card.value)
-        case "min_p":
-            return replace(sampling, min_p=card.value)
-        case "typical":
-            return replace(sampling, typical=card.value)
+    number = NUMBERS[card.kind]
+    field = "temperature" if card.kind == "sample" else card.kind
+    own: dict[str, Any] = {"temperature": card.temperature} | {field: int(card.value) if number.whole else card.value}
+    return replace(common, strategy="sample", length_penalty=None, **own)

@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from core import links
-from core.attention.heads import LABELS, meaning
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SORTED_BY, HeadRow, heads_table, rows, select_rows
+from core.attention.heads import LABELS, SCORES, meaning
+from core.attention.roles.everyhead import EFFECT, GRAMMAR, SORTED_BY, HeadRow, heads_table, rows, select_rows
 from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
 from core.ui.attention.setup import models
@@ -181,7 +181,7 @@ def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) ->
         **{name: [None if share is None else 100 * share for share in columns[name]] for name in _SHARES},
     }
     first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
-    roles = {LABELS[role]: meaning(role) for role in ROLES if any(role in row.roles for row in rows)}
+    roles = {LABELS[role]: meaning(role) for role in SCORES if any(role in row.roles for row in rows)}
     grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
     order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
