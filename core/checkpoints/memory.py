@@ -13,7 +13,6 @@ of a page is a thread, so the number is set whenever a run loads a model.
 from __future__ import annotations
 
 from collections import OrderedDict
-from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -21,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from core import interpreter
 from core import settings as configuration
+from core.cache import Cache
 from core.checkpoints import folder, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
@@ -40,31 +40,27 @@ class Memory:
 
     def __init__(self) -> None:
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
-        self._loading: dict[str, Future[Checkpoint]] = {}
-        self._lock = Lock()  # guards the two dicts
+        self._loads = Cache(lambda: 0)  # stores none: it lets concurrent requests share one load
+        self._lock = Lock()
         self._one_load = Lock()  # transformers patches torch's initializers while it loads
 
     def load(self, spec: CheckpointSpec, budget: int) -> Checkpoint:
         """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not cached."""
         fingerprint = self._fingerprint(spec)
+
+        def load_now() -> Checkpoint:
+            with turns.locked(self._one_load):
+                return self._known(spec, fingerprint) or self._load_now(spec, fingerprint, budget)
+
+        return self._known(spec, fingerprint) or self._loads.get_or_compute(spec.slug, load_now, store=False)
+
+    def _known(self, spec: CheckpointSpec, fingerprint: State) -> Checkpoint | None:
         with self._lock:
             loaded = self._loaded.get(spec.slug)
-            if loaded is not None and loaded.fingerprint == fingerprint:
-                self._loaded.move_to_end(spec.slug)
-                return loaded.checkpoint
-            future = self._loading.get(spec.slug)
-            first = future is None
-            if future is None:
-                future = self._loading[spec.slug] = Future()
-        if first:
-            try:
-                with turns.locked(self._one_load):
-                    future.set_result(self._load_now(spec, fingerprint, budget))
-            except BaseException as error:
-                future.set_exception(error)
-            with self._lock:
-                del self._loading[spec.slug]
-        return turns.result(future)
+            if loaded is None or loaded.fingerprint != fingerprint:
+                return None
+            self._loaded.move_to_end(spec.slug)
+            return loaded.checkpoint
 
     def _load_now(self, spec: CheckpointSpec, fingerprint: State, budget: int) -> Checkpoint:
         need = self._estimate(spec)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 from core.content import content
@@ -58,19 +58,13 @@ class Plan:
 class DeviceMemory:
     """Bytes on one device."""
 
-    weights: float
-    gradients: float
-    optimizer: float
-    activations: float
+    parts: tuple[tuple[str, float], ...]
+    """(name, bytes) of each component, in the order of the figure."""
 
     @property
     def total(self) -> float:
-        """All four."""
-        return sum(amount for _, amount in self.parts())
-
-    def parts(self) -> tuple[tuple[str, float], ...]:
-        """(name, bytes) of each component, in the order of the figure."""
-        return tuple(asdict(self).items())
+        """All of them."""
+        return sum(amount for _, amount in self.parts)
 
 
 def zero_memory(
@@ -78,11 +72,9 @@ def zero_memory(
 ) -> DeviceMemory:
     """What one of ``data`` devices holds of the model's states in a stage of ZeRO, without activations."""
     whole = states(parameters, optimizer, precision)
+    sharded_from = {"weights": 3, "gradients": 2, "optimizer": 1}
     return DeviceMemory(
-        weights=whole.weights / (data if stage >= 3 else 1),
-        gradients=whole.gradients / (data if stage >= 2 else 1),
-        optimizer=whole.optimizer / (data if stage >= 1 else 1),
-        activations=0,
+        tuple((name, getattr(whole, name) / (data if stage >= first else 1)) for name, first in sharded_from.items())
     )
 
 
@@ -100,7 +92,7 @@ def device_memory(parameters: float, shape: Shape, plan: Plan) -> DeviceMemory:
     )
     if plan.precision == "full":
         activation_bytes *= 2  # the formula counts 16 bits a number
-    return DeviceMemory(part.weights, part.gradients, part.optimizer, activation_bytes)
+    return DeviceMemory((*part.parts, ("activations", activation_bytes)))
 
 
 def check(shape: Shape, plan: Plan) -> None:
@@ -124,18 +116,6 @@ _MOST_DEVICES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryNeed:
-    """Bytes needed, by component."""
-
-    parts: tuple[tuple[str, float], ...]
-
-    @property
-    def total(self) -> float:
-        """All of them."""
-        return sum(amount for _, amount in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
 class Remedy:
     """A change of the settings, and the memory that each device then needs."""
 
@@ -150,10 +130,10 @@ def usable_bytes(gigabytes: float) -> float:
     return gigabytes * 1e9 * (1 - RESERVE)
 
 
-def inference_memory(parameters: float, shape: Shape, bits: str, length: int, batch: int) -> MemoryNeed:
+def inference_memory(parameters: float, shape: Shape, bits: str, length: int, batch: int) -> DeviceMemory:
     """Weights of ``bits`` bits, and the cache in 16 bits for ``batch`` texts of ``length`` tokens."""
     cache = cache_bytes(shape, length, batch=batch, source=length)
-    return MemoryNeed((("weights", WIDTHS[bits] * parameters), ("key-value cache", cache)))
+    return DeviceMemory((("weights", WIDTHS[bits] * parameters), ("key-value cache", cache)))
 
 
 def inference_remedies(

@@ -41,18 +41,17 @@ def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequen
     run = reformer.Run(model, len(ids), int(model.config.num_hashes), reformer.SEED)
     with torch.no_grad():
         embedded = run.embedded(torch.tensor([list(ids)]))
-    layers = model.reformer.encoder.layers
+    count = len(model.reformer.encoder.layers)
 
     def layer(index: int, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         turns.step()
-        first = first + run.attention(index, second)
-        return first, second + layers[index].feed_forward(first)
+        return run.layer(index, first, second)
 
     def stack(depth: int) -> Callable[[], object]:
         def forward() -> object:
             first = second = embedded.clone().requires_grad_()
             for number in range(depth):
-                first, second = layer(number % len(layers), first, second)
+                first, second = layer(number % count, first, second)
             return first, second
 
         return forward
@@ -61,10 +60,9 @@ def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequen
         return lambda: layer(index, embedded.clone().requires_grad_(), embedded.clone().requires_grad_())
 
     streams = 2 * embedded.untyped_storage().nbytes()
-    single = [saved_bytes(alone(index), own) for index in range(len(layers))]
+    single = [saved_bytes(alone(index), own) for index in range(count)]
     return tuple(
-        Stored(depth, saved_bytes(stack(depth), own), streams + max(single[: min(depth, len(layers))]))
-        for depth in depths
+        Stored(depth, saved_bytes(stack(depth), own), streams + max(single[: min(depth, count)])) for depth in depths
     )
 
 

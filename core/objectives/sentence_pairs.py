@@ -28,46 +28,35 @@ THREE = ("B comes after A", "B comes before A", "B is from another text")
 
 
 def next_sentence(
-    first: Sequence[str],
-    second: Sequence[str],
-    other: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    cls: str = "[CLS]",
-    sep: str = "[SEP]",
+    first: Sequence[str], second: Sequence[str], other: Sequence[str], rng: np.random.Generator, **frame: str
 ) -> Example:
     """``first`` with the segment that follows it in the text, or with ``other``, a segment of another text."""
     answer = 0 if rng.random() < SHARE else 1
-    return join(first, (second, other)[answer], Label("next sentence", NEXT, answer), cls, sep)
+    return join(first, (second, other)[answer], Label("next sentence", NEXT, answer), **frame)
 
 
 def two_orders(
-    first: Sequence[str], second: Sequence[str], rng: np.random.Generator, *, cls: str = "[CLS]", sep: str = "[SEP]"
+    first: Sequence[str], second: Sequence[str], _other: Sequence[str], rng: np.random.Generator, **frame: str
 ) -> Example:
     """Two neighboring segments in their order, or swapped."""
-    answer = 0 if rng.random() < SHARE else 1
-    return _ordered(first, second, Label("sentence order", TWO, answer), cls, sep)
+    return _ordered(first, second, Label("sentence order", TWO, 0 if rng.random() < SHARE else 1), **frame)
 
 
 def three_orders(
-    first: Sequence[str],
-    second: Sequence[str],
-    other: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    cls: str = "[CLS]",
-    sep: str = "[SEP]",
+    first: Sequence[str], second: Sequence[str], other: Sequence[str], rng: np.random.Generator, **frame: str
 ) -> Example:
     """Two neighboring segments in their order, swapped, or the first with ``other``: equally likely."""
     label = Label("sentence order", THREE, int(rng.integers(3)))
-    return join(first, other, label, cls, sep) if label.answer == 2 else _ordered(first, second, label, cls, sep)
+    return join(first, other, label, **frame) if label.answer == 2 else _ordered(first, second, label, **frame)
 
 
-def _ordered(first: Sequence[str], second: Sequence[str], label: Label, cls: str, sep: str) -> Example:
-    return join(second, first, label, cls, sep, len(first)) if label.answer else join(first, second, label, cls, sep)
+def _ordered(first: Sequence[str], second: Sequence[str], label: Label, **frame: str) -> Example:
+    return join(second, first, label, len(first), **frame) if label.answer else join(first, second, label, **frame)
 
 
-def join(a: Sequence[str], b: Sequence[str], label: Label, cls: str, sep: str, start: int = 0) -> Example:
+def join(
+    a: Sequence[str], b: Sequence[str], label: Label, start: int = 0, /, *, cls: str = "[CLS]", sep: str = "[SEP]"
+) -> Example:
     """[CLS] A [SEP] B [SEP] with segments 0 and 1; the only loss is that of the label, at [CLS].
 
     Args:

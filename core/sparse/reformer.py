@@ -84,9 +84,8 @@ def states(
     """
     run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
-    for index, layer in enumerate(model.reformer.encoder.layers):
-        first = first + run.attention(index, second, record)
-        second = second + layer.feed_forward(first)
+    for index in range(len(model.reformer.encoder.layers)):
+        first, second = run.layer(index, first, second, record)
     hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
     return hidden[:, : run.n]
 
@@ -122,6 +121,13 @@ class Run:
         padded = pad(ids, (0, self.fill), value=int(self.model.config.pad_token_id))
         vectors: Tensor = self.model.reformer.embeddings(input_ids=padded)
         return vectors
+
+    def layer(
+        self, index: int, first: Tensor, second: Tensor, record: dict[int, Hashed] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Both streams, (R, n + padding, w), after a layer."""
+        first = first + self.attention(index, second, record)
+        return first, second + self.model.reformer.encoder.layers[index].feed_forward(first)
 
     def attention(self, index: int, states: Tensor, record: dict[int, Hashed] | None = None) -> Tensor:
         """(R, n + padding, w) attention output, added to the first stream, from the second stream ``states``."""
@@ -207,9 +213,8 @@ def inversion_error(model: Any, ids: Sequence[int]) -> float:
     run = Run(model, len(ids), int(model.config.num_hashes), SEED)
     first = second = embedded = run.embedded(torch.tensor([list(ids)]))
     layers = model.reformer.encoder.layers
-    for index, layer in enumerate(layers):
-        first = first + run.attention(index, second)
-        second = second + layer.feed_forward(first)
+    for index in range(len(layers)):
+        first, second = run.layer(index, first, second)
     for index in reversed(range(len(layers))):
         second = second - layers[index].feed_forward(first)
         first = first - run.attention(index, second)

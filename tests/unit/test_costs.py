@@ -106,8 +106,8 @@ def test_gpt_3_s_scores_are_80_of_114() -> None:
 def test_a_device_s_share() -> None:
     plan = Plan(data=64, stage=3, length=1024)
     part = device_memory(1e9, shape("gpt-2", "xl"), plan)
-    assert part.weights == 2e9 / 64
-    assert device_memory(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
+    assert dict(part.parts)["weights"] == 2e9 / 64
+    assert device_memory(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).parts[0] == ("weights", 2e8)
     with pytest.raises(OutOfRange, match=r"Degrees that work: 1, 5, 25\."):
         device_memory(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
     with pytest.raises(OutOfRange, match="48 layers make at most 48 pipeline stages"):

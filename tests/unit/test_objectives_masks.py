@@ -241,7 +241,7 @@ def test_the_segments_are_what_the_answer_says(
 @quick
 @given(TOKENS, TOKENS, SEEDS)
 def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], second: list[str], seed: int) -> None:
-    example = two_orders(first, second, rng(seed))
+    example = two_orders(first, second, [], rng(seed))
     swapped = bool(example.labels[0].answer)
     assert framed(example, *((second, first) if swapped else (first, second)))
     assert list(example.original) == first + second
@@ -275,7 +275,7 @@ def test_the_discriminator_classifies_every_token_and_correct_samples_are_origin
 def test_masking_a_pair_keeps_its_special_tokens_and_its_label(
     first: list[str], second: list[str], seed: int, rate: float
 ) -> None:
-    pair = two_orders(first, second, rng(seed))
+    pair = two_orders(first, second, [], rng(seed))
     example = masked.mask_pair(pair, VOCABULARY, rng(seed), rate=rate)
     assert example.labels == pair.labels
     assert [cell.segment for cell in example.source] == [cell.segment for cell in pair.source]

@@ -215,7 +215,7 @@ def test_sentinels_need_not_be_guessed() -> None:
 
 
 def test_one_question_about_the_whole_is_chosen_from_its_answers() -> None:
-    pair = Stage(two_orders(["a"], ["b"], rng()))
+    pair = Stage(two_orders(["a"], ["b"], [], rng()))
     assert guess_label((pair,)) == ("Sentence order?", TWO)
     assert guess_label((Stage(SHIFTED["causal"](WORDS)),)) == (content("objectives").label("guesses"), ())
 

@@ -47,7 +47,7 @@ def batch_of(ids: torch.Tensor, place: torch.Tensor, real: torch.Tensor) -> dict
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
+def test_an_order_becomes_the_masks_and_targets_of_the_library(flat: bool) -> None:
     model = random_model()
     torch.manual_seed(1)
     ids = torch.randint(5, 60, (3, 10))

@@ -185,7 +185,7 @@ def test_the_distillation_loss_combines_teacher_and_sentence_encoder() -> None:
     student, _ = tiny_masked(12)
     objective = object.__new__(MaskedObjective)
     objective.model, objective.teacher = student, teacher.eval().requires_grad_(False)
-    objective.share, objective.beta, objective.echo, objective.floor = 1.0, 3.0, 2.0, 0.05
+    objective.beta, objective.echo, objective.floor = 3.0, 2.0, 0.05
     torch.manual_seed(4)
     cosines = torch.rand(2, 20)
     objective.nearness = SimpleNamespace(cosines=lambda ids, mask: cosines)  # type: ignore[assignment]

@@ -57,7 +57,7 @@ def training(view: View) -> None:
         bars = [
             Bar(
                 f"ZeRO {stage}",
-                device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
+                device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts,
                 stage == plan.stage,
             )
             for stage in STAGES
@@ -133,7 +133,7 @@ def will_it_fit(view: View) -> None:
         else:
             plan, values = choose_plan(state, chosen, menu, *known, tag=tag)
             memory = values.get(box.name, memory)
-            bar = Bar("your settings", device_memory(count, chosen.shape, plan).parts(), chosen=True)
+            bar = Bar("your settings", device_memory(count, chosen.shape, plan).parts, chosen=True)
             remedies = training_remedies(count, chosen.shape, plan, memory)
     limit = usable_bytes(memory)
     fits = bar.total <= limit

@@ -189,7 +189,7 @@ def _examples(view: BranchView, system: System) -> None:
 
 def _machines(view: BranchView, system: System) -> None:
     memory = saved.degrees(system)
-    bars = [Bar(f"{t} {'device' if t == 1 else 'devices'}", one.parts(), t == max(memory)) for t, one in memory.items()]
+    bars = [Bar(f"{t} {'device' if t == 1 else 'devices'}", one.parts, t == max(memory)) for t, one in memory.items()]
     view.say(
         "Saved: more machines",
         system=f"{system.name} {system.default_size.name}",

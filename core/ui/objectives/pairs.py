@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from core.content import content
 from core.errors import InputUnusable
 from core.language.losses import Losses
@@ -54,12 +52,6 @@ def _answers(draw: Draw, choices: Sequence[str]) -> Callable[[Inputs], tuple[Sha
     return shares
 
 
-def _two_orders(
-    first: Sequence[str], second: Sequence[str], _other: Sequence[str], rng: np.random.Generator, **frame: str
-) -> Example:
-    return two_orders(first, second, rng, **frame)
-
-
 def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
     tokens, pair = answers[0].mean, answers[0].labels.get(0)
     if tokens is None or pair is None:
@@ -100,7 +92,7 @@ NEXT_SENTENCE = Entry(
     several=True,
 )
 SENTENCE_ORDER = Entry(
-    "sentence-order", "encoder", _stage(_two_orders), pair_losses, shares=_answers(_two_orders, TWO), several=True
+    "sentence-order", "encoder", _stage(two_orders), pair_losses, shares=_answers(two_orders, TWO), several=True
 )
 THREE_ORDERS = Entry(
     "three-orders",
