@@ -225,6 +225,18 @@ def lengths(
     measured.write(rows, output or measured.FILE)
 
 
+@app.command()
+def sweep(
+    name: Annotated[str, typer.Argument(help="distillation or widths.")],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
+) -> None:
+    """Train a student by α and temperature, or adapters and LoRA by width; add what assets/measured lacks."""
+    from core.training.sweeps import cli_sweep
+
+    cli_sweep(name, corpus, seeds)
+
+
 @app.command("parallel-demo")
 def parallel_demo(
     processes: Annotated[int, typer.Option(help="Processes, each with a share of the layer.", min=2, max=8)] = 2,

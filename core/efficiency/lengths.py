@@ -76,7 +76,7 @@ def measure(
 
     from core.sparse.encoder import measure_peak
 
-    machine, threads = _machine(), torch.get_num_threads()
+    name, threads = machine(), torch.get_num_threads()
     for tokens in lengths:
         runs = {kind: _run(kind, tokens) for kind in kinds}
         with torch.inference_mode():
@@ -92,7 +92,7 @@ def measure(
                 min(seconds),
                 max(seconds),
                 peaks.get(kind),
-                machine,
+                name,
                 threads,
             )
             for kind, seconds in zip(kinds, taken, strict=True)
@@ -133,7 +133,7 @@ def _flex(query: Any, key: Any, value: Any) -> Callable[[], object]:
     return lambda: compiled(*parts, block_mask=mask)
 
 
-def _machine() -> str:
+def machine() -> str:
     """The processor's name where the system tells it."""
     import os
     import platform
@@ -144,6 +144,11 @@ def _machine() -> str:
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} processors"
+
+
+def plain_machine(name: str) -> str:
+    """A machine's name without marks of Markdown."""
+    return "".join(letter for letter in name if letter.isalnum() or letter in " ,.()@-")
 
 
 def write(rows: Sequence[Row], path: Path = FILE) -> None:

@@ -12,8 +12,9 @@ EPOCHS, RATE, SECONDS = 15, 5e-4, 30.0
 BATCH = 16
 HEAD_RATE = 5e-3
 """Learning rate of the head, which starts at zero and has few parameters."""
-RANK, BOTTLENECK = 4, 16
-"""Of a low-rank update, and dimensions between the two matrices of an adapter."""
+SIZES = {"lora": 4, "adapters": 16}
+"""The default rank of a low-rank update, and dimensions between the two matrices of an adapter."""
+LARGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,5 @@ class Setup:
     """Otherwise the backbone starts from random weights."""
     seconds: float = SECONDS
     """Training ends after the epoch in which this time is over."""
+    size: int = 0
+    """Rank of the low-rank updates or bottleneck of the adapters; 0 for the one in :data:`SIZES`."""

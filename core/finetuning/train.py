@@ -38,7 +38,7 @@ from torch.nn import functional
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.finetuning.examples import LabeledSet
-from core.finetuning.setup import BATCH, BOTTLENECK, HEAD_RATE, RANK, RATE, Setup
+from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, RATE, SIZES, Setup
 from core.language.tokens import check_length
 from core.turns import turns
 
@@ -75,6 +75,8 @@ class Learner:
         """
         if not (1 <= setup.epochs <= 100 and 1e-6 <= setup.rate <= 0.1):
             raise OutOfRange("Epochs lie from 1 to 100, the learning rate from 0.000001 to 0.1.")
+        if not 0 <= setup.size <= LARGEST:
+            raise OutOfRange(f"Rank and bottleneck lie from 1 to {LARGEST}.")
         self.setup, self._checkpoint = setup, checkpoint
         self._random = torch.Generator().manual_seed(setup.seed)
         base: Any = checkpoint.model.base_model
@@ -98,19 +100,20 @@ class Learner:
             return {}
         layers = max((m for m in backbone.modules() if isinstance(m, nn.ModuleList)), key=len)
         backbone.requires_grad_(trained == "all")
+        size = self.setup.size or SIZES.get(trained, 0)
         if trained == "top":
             layers[-1].requires_grad_(True)
         elif trained == "adapters":
             width = self.head.in_features
             for number, layer in enumerate(layers):
-                adapter = _Adapter(width, self._random)
+                adapter = _Adapter(width, size, self._random)
                 backbone.add_module(f"adapter{number}", adapter)
                 layer.register_forward_hook(adapter.after)
         elif trained == "lora":
             for number, layer in enumerate(layers):
                 for name, module in list(layer.named_modules()):
                     if _is_matrix(module):
-                        low_rank = _LowRank(module, self._random)
+                        low_rank = _LowRank(module, size, self._random)
                         backbone.add_module(f"lora{number}_{name.replace('.', '_')}", low_rank)
                         module.register_forward_hook(low_rank.after)
         return {name: value for name, value in backbone.named_parameters() if value.requires_grad}
@@ -132,7 +135,7 @@ class Learner:
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
         """
-        ids = [self._checkpoint.tokenizer(text)["input_ids"] for text in texts]
+        ids: Any = self._checkpoint.tokenizer(list(texts))["input_ids"]
         longest = max(map(len, ids))
         check_length(self._checkpoint, longest)
         padding = self._checkpoint.tokenizer.pad_token_id or 0
@@ -171,6 +174,13 @@ class Learner:
         }
         return save({name: value.detach().half().contiguous() for name, value in named.items()}, card)
 
+    def optimizer(self) -> torch.optim.AdamW:
+        """AdamW for head and backbone, each with its learning rate."""
+        groups: list[dict[str, Any]] = [{"params": list(self.head.parameters()), "lr": HEAD_RATE}]
+        if self.parameters:
+            groups.append({"params": list(self.parameters.values()), "lr": self.setup.rate})
+        return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
+
     def train(self, data: LabeledSet) -> Iterator[Epoch]:
         """Train on ``data``; yield the state before, and after each epoch.
 
@@ -182,10 +192,7 @@ class Learner:
         truth = torch.tensor([labels.index(example.label) for example in data.held_out])
         inputs = self.encode([example.text for example in data.train])
         held_out = self.encode([example.text for example in data.held_out])
-        groups: list[dict[str, Any]] = [{"params": list(self.head.parameters()), "lr": HEAD_RATE}]
-        if self.parameters:
-            groups.append({"params": list(self.parameters.values()), "lr": self.setup.rate})
-        optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
+        optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
 
@@ -242,10 +249,10 @@ def _is_matrix(module: nn.Module) -> bool:
 class _Adapter(nn.Module):
     """A bottleneck after a layer."""
 
-    def __init__(self, width: int, random: torch.Generator) -> None:
+    def __init__(self, width: int, size: int, random: torch.Generator) -> None:
         super().__init__()
-        self.down = nn.Parameter(torch.randn(BOTTLENECK, width, generator=random) / width**0.5)
-        self.up = nn.Parameter(torch.zeros(width, BOTTLENECK))
+        self.down = nn.Parameter(torch.randn(size, width, generator=random) / width**0.5)
+        self.up = nn.Parameter(torch.zeros(width, size))
 
     def after(self, layer: nn.Module, inputs: Any, output: Any) -> Any:
         """A forward hook: the layer's output plus the bottleneck's."""
@@ -255,14 +262,14 @@ class _Adapter(nn.Module):
 
 
 class _LowRank(nn.Module):
-    """An update of rank :data:`RANK` beside a matrix."""
+    """A low-rank update beside a matrix."""
 
-    def __init__(self, module: Any, random: torch.Generator) -> None:
+    def __init__(self, module: Any, size: int, random: torch.Generator) -> None:
         super().__init__()
         shape = tuple(module.weight.shape)
         outer, inner = shape if isinstance(module, nn.Linear) else shape[::-1]
-        self.down = nn.Parameter(torch.randn(RANK, inner, generator=random) / inner**0.5)
-        self.up = nn.Parameter(torch.zeros(outer, RANK))
+        self.down = nn.Parameter(torch.randn(size, inner, generator=random) / inner**0.5)
+        self.up = nn.Parameter(torch.zeros(outer, size))
 
     def after(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         """A forward hook: the output plus B A x."""

@@ -21,7 +21,7 @@ from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import trainable
 from core.finetuning.examples import READY, LabeledSet, parse, ready
-from core.finetuning.setup import BATCH, BOTTLENECK, HEAD_RATE, RANK, SECONDS, Setup
+from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, SECONDS, SIZES, Setup
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
 from core.table import Table
@@ -51,6 +51,7 @@ RATE = Real(
     name="rate", label="Learning rate of the backbone", default=USUAL_RATE, low=1e-6, high=0.1, style="box", format="%g"
 )
 SEED = Seed()
+SIZE = Integer(name="size", label="Rank or bottleneck", default=SIZES["adapters"], low=1, high=LARGEST)
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
 
 
@@ -67,9 +68,18 @@ def fine_tune(view: View) -> None:
         readings = words.front["readings"]
         reads = {"last": readings["last"]} if spec.offers("continues") else {k: readings[k] for k in ("first", "mean")}
         trained = TRAINED.draw(state)
-        values = settings_menu(state, POOLING.with_(options=reads), EPOCHS, RATE, SEED, tag=spec.branch)
+        sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
+        menu = (POOLING.with_(options=reads), EPOCHS, RATE, SEED, *sized)
+        values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
     data = ready(kind) if kind in READY else parse(EXAMPLES.with_(default=words.part("Own")).draw(state))
-    setup = Setup(cast(Any, trained), values[POOLING.name], values[EPOCHS.name], values[RATE.name], values[SEED.name])
+    setup = Setup(
+        cast(Any, trained),
+        values[POOLING.name],
+        values[EPOCHS.name],
+        values[RATE.name],
+        values[SEED.name],
+        size=values.get(SIZE.name, 0),
+    )
     runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
     with st.container(horizontal=True, vertical_alignment="center"):
         status, button = st.empty(), st.empty()
@@ -94,7 +104,13 @@ def fine_tune(view: View) -> None:
         download(
             "safetensors", last.weights, f"{spec.slug}-fine-tuned", state.key("weights"), tip=words.label("weights")
         )
-    view.how_it_works(batch=BATCH, bottleneck=BOTTLENECK, rank=RANK, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}")
+    view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
+
+
+def _sizes(setup: Setup) -> dict[str, Any]:
+    """The rank and the bottleneck of the formulas."""
+    own = {setup.trained: setup.size} if setup.trained in SIZES else {}
+    return {"rank": (SIZES | own)["lora"], "bottleneck": (SIZES | own)["adapters"]}
 
 
 def _parameters(slug: str, classes: int, setup: Any) -> int:
@@ -105,7 +121,7 @@ def _parameters(slug: str, classes: int, setup: Any) -> int:
 
         return Learner(session.checkpoint(slug), classes, setup).trained
 
-    return session.results.get_or_compute(("fine-tuning parameters", slug, classes, setup.trained), count)
+    return session.results.get_or_compute(("fine-tuning parameters", slug, classes, setup.trained, setup.size), count)
 
 
 def _train(
@@ -249,4 +265,4 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     ).draw(view.state)
 
 
-LEARN = Section("learn", fine_tune, (SET, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, EXAMPLES))
+LEARN = Section("learn", fine_tune, (SET, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE, EXAMPLES))

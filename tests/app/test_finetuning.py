@@ -43,3 +43,25 @@ def test_links_that_ask_for_what_there_is_not(query: dict[str, str]) -> None:
     at = opened("fine-tuning", **QUICK | query)
     assert not at.exception
     assert "classes" in shown(at)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({}, "of the parameters"),
+        ({"kind": "lora", "rank": "1"}, "of the parameters"),
+        ({"bottleneck": "2"}, "must be one of"),
+    ],
+)
+def test_widths_answer_from_measured_runs(query: dict[str, str], said: str) -> None:
+    at = opened("fine-tuning", tab="widths", **query)
+    assert not at.exception
+    assert said in shown(at)
+    assert "the head alone" in shown(at)
+
+
+def test_a_size_is_trained() -> None:
+    at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
+    assert not at.exception
+    # head, and in each of 4 layers two matrices of 2 x 192
+    assert f"{579 + 4 * 2 * 2 * 192:,} parameters trained" in shown(at)

@@ -14,7 +14,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
 from core.finetuning import trainable
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
-from core.finetuning.setup import BOTTLENECK, RANK, Setup
+from core.finetuning.setup import SIZES, Setup
 from core.finetuning.train import Learner, baselines, fine_tune
 from tests import tiny, tinyfamilies
 
@@ -103,14 +103,15 @@ def test_what_is_trained_by_hand() -> None:
     config: Any = checkpoint.model.config
     width, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
 
-    def trained(name: Any) -> int:
-        return Learner(checkpoint, 3, Setup(trained=name)).trained
+    def trained(name: Any, size: int = 0) -> int:
+        return Learner(checkpoint, 3, Setup(trained=name, size=size)).trained
 
     head = 3 * width + 3
     assert trained("head") == head
-    assert trained("adapters") == head + layers * 2 * BOTTLENECK * width
+    assert trained("adapters") == head + layers * 2 * SIZES["adapters"] * width
+    assert trained("adapters", 3) == head + layers * 2 * 3 * width
     # query, key, value and output of the attention, then the two matrices of the feed-forward network
-    assert trained("lora") == head + layers * RANK * (4 * 2 * width + 2 * (width + inner))
+    assert trained("lora") == head + layers * SIZES["lora"] * (4 * 2 * width + 2 * (width + inner))
     layer = 4 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
     assert trained("top") == head + layer
     assert trained("all") == head + sum(value.numel() for value in checkpoint.model.base_model.parameters())
@@ -138,7 +139,7 @@ def test_random_weights_are_a_model_of_their_own() -> None:
 
 def test_settings_and_texts_out_of_range() -> None:
     checkpoint = tiny_bert()
-    for wrong in ({"epochs": 0}, {"rate": 1.0}, {"rate": float("nan")}):
+    for wrong in ({"epochs": 0}, {"rate": 1.0}, {"rate": float("nan")}, {"size": 65}):
         with pytest.raises(OutOfRange):
             Learner(checkpoint, 2, replace(Setup(), **wrong))
     long = replace(parse(LINES), train=(Example("a", "cat " * 200), Example("b", "cat")))

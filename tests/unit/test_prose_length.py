@@ -47,6 +47,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/window": ("Pattern", "Distance"),
     "efficient/measured": ("Crossing", "Fused", "Machine"),
     "efficient/saved": ("Saved",),
+    "fine-tuning/widths": ("Result", "Measured"),
     "generation/beam": ("Tree", "Wide tree", "Compared"),
     "generation/cache": ("Settings", "Measured"),
     "generation/draft": ("Counts", "Not measured"),
@@ -70,6 +71,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "vectors/sum": ("share", "Columns", "Average"),
     "vectors/word": ("Components", "Nearest"),
     "zoo/curves": ("Note",),
+    "zoo/distillation": ("Result", "Sizes"),
 }
 """What a section shows at once beside them, by file. Legends of formulas, tables and what “How it works” holds are no
 prose that one has to read first."""

@@ -57,7 +57,7 @@ def draw(view: BranchView) -> None:
         fused=view.words.part("Fused", tokens=f"{fused:,}") if fused else view.words.part("Not fused"),
     )
     _picture(view, what, rows)
-    machine, runs = plain_machine(rows[0]), "measured-here" if own else "measured-stored"
+    machine, runs = lengths.plain_machine(rows[0].machine), "measured-here" if own else "measured-stored"
     st.caption(view.words.part("Machine", machine=machine, threads=rows[0].threads, how=view.words.label(runs)))
     view.try_and_notice()
     view.how_it_works(width=lengths.WIDTH, block=lengths.SPARSITY.block_size, start=_FROM)
@@ -71,11 +71,6 @@ def draw(view: BranchView) -> None:
         finally:
             st.session_state[slot] = False
         st.rerun()
-
-
-def plain_machine(row: Row) -> str:
-    """The machine's name, without marks of Markdown."""
-    return "".join(letter for letter in row.machine if letter.isalnum() or letter in " ,.()@-")
 
 
 def _watched(tell: session.Progress) -> Iterator[Row]:

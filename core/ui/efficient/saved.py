@@ -15,6 +15,7 @@ from core.figures.costs import Bar, amount_bars, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words, percent, sentence, short
 from core.table import Table
 from core.ui.branch import BranchView, run_link
+from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
@@ -144,6 +145,7 @@ def _adapters(view: BranchView, system: System) -> None:
             Amount("Adapters", whole.parameters + tasks * own),
         )
         _amounts(view, "stored", amounts, "Adapters", _short)
+    page_link("fine-tuning", view.words.label("widths"), {"tab": "widths"}, icon=":material/arrow_forward:")
 
 
 def _smaller(view: BranchView, system: System) -> None:
@@ -172,6 +174,7 @@ def _smaller(view: BranchView, system: System) -> None:
             own.name,
             _short,
         )
+    page_link("zoo", view.words.label("distillation"), {"tab": "distillation"}, icon=":material/arrow_forward:")
 
 
 def _examples(view: BranchView, system: System) -> None:
