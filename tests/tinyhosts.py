@@ -57,7 +57,7 @@ UNREAD: Settings = {
     "decoder bloom": ("causal-lm", {"hidden_size": 16, "n_layer": 2, "n_head": 4}),
     "decoder gptj": ("causal-lm", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": POSITIONS, "rotary_dim": 4}),
 }
-"""Their maps are drawn."""
+"""A sentence says so."""
 
 
 @lru_cache

@@ -20,11 +20,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import model_masks, shapes
+import numpy as np
+
+from core.attention.architectures import shapes
 from core.attention.architectures.layout import library_errors, refuse, weights_of_layers
 from core.attention.architectures.vectors import attach_vectors, stacked
 from core.attention.tokens import labels
-from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
@@ -77,8 +79,8 @@ def capture(
         ids = inputs["input_ids"]
         tokens = labels(checkpoint.tokenizer, ids[0].tolist())
         inputs |= own_language(model, ids)
-        if shapes.has_own_shape(model):
-            (own,) = shapes.own_maps(checkpoint, inputs, tokens, vectors=vectors).values()
+        if shapes.read_from_scores(checkpoint):
+            own = shapes.own_maps(checkpoint, inputs, {"encoder": (tokens, tokens)}, vectors=vectors)["encoder"]
             return AttentionTrace(spec.slug, encoder=replace(own, second=second))
         with library_errors(model):
             outputs = model(**inputs, output_attentions=True)
@@ -118,13 +120,12 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     inputs = torch.tensor([_checked(checkpoint, list(ids))])
     tokens = labels(checkpoint.tokenizer, ids)
     with torch.inference_mode():
-        if shapes.has_own_shape(model):
-            maps = shapes.own_maps(checkpoint, {"input_ids": inputs}, tokens, vectors=vectors)
+        given = {"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}
+        if shapes.read_from_scores(checkpoint):
+            maps = shapes.own_maps(checkpoint, given, {"decoder": (tokens, tokens)}, vectors=vectors)
             return AttentionTrace(checkpoint.spec.slug, decoder=maps["decoder"])
         with library_errors(model):
-            outputs = model(
-                input_ids=inputs, attention_mask=torch.ones_like(inputs), output_attentions=True, use_cache=False
-            )
+            outputs = model(**given, output_attentions=True, use_cache=False)
         attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
         trace = AttentionTrace(checkpoint.spec.slug, decoder=attention_map)
         return attach_vectors(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
@@ -173,6 +174,14 @@ def capture_pair(
     reads = target[: len(read)]
     first = len(prompt) - 1  # the row of the prompt's last token predicts the first generated one
     with torch.inference_mode():
+        if shapes.read_from_scores(checkpoint):
+            axes: dict[MapKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+                "encoder": (sources, sources),
+                "decoder": (reads, reads),
+                "cross": (target[len(prompt) :], sources),
+            }
+            maps = shapes.own_maps(checkpoint, inputs, axes, vectors=vectors, first=first)
+            return AttentionTrace(checkpoint.spec.slug, maps["encoder"], maps["decoder"], maps["cross"])
         with library_errors(model):
             outputs = model(**inputs, output_attentions=True, use_cache=False)
         trace = AttentionTrace(
@@ -230,18 +239,10 @@ def _map(
     keys: tuple[str, ...],
     start: int = 0,
 ) -> AttentionMap:
-    """The map of one tensor (1, H, Q, K) per layer, checked, without the rows before ``start``."""
-    layers = [layer[:, :, start:] if start else layer for layer in weights_of_layers(model, attentions)]
-    shape = (1, layers[0].shape[1], len(queries), len(keys))
-    if any(tuple(layer.shape) != shape for layer in layers):
-        raise NoAttentionMatrix(
-            f"This model's attention is no matrix of {len(queries)} by {len(keys)} tokens, so it cannot be drawn. It "
-            "comes in blocks, windows or a state; models with full attention between tokens, such as BERT, GPT-2 "
-            "or T5, work."
-        )
-    weights = stacked([layer[0] for layer in layers])
-    seen = None if kind == "cross" else model_masks.allowed(model.config, weights, kind)
-    return AttentionMap(kind, queries, keys, weights, seen, note=model_masks.note(model, weights))
+    """The map of one tensor (1, H, Q, K) per layer without the rows before ``start``; causal in a decoder."""
+    weights = stacked([layer[0, :, start:] for layer in weights_of_layers(model, attentions)])
+    causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
+    return AttentionMap(kind, queries, keys, weights, causal)
 
 
 def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.architectures.model_masks import windows
 from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
@@ -140,16 +139,6 @@ def test_xlnet_has_two_streams(tmp_path: Path) -> None:
     first = computed(query)[0, 0, 0]
     assert first.nonzero()[0].tolist() == [0, n - 1]
     assert computed(content)[0, 0, 1].nonzero()[0].tolist() == [0, 1, n - 1]
-
-
-def test_windows_of_newer_decoders() -> None:
-    from transformers import Gemma2Config, LlamaConfig, MistralConfig, Qwen2Config
-
-    small = {"num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 2}
-    assert windows(LlamaConfig(**small)) == (None, None)
-    assert windows(MistralConfig(**small, sliding_window=8)) == (8, 8)
-    assert windows(Qwen2Config(**small, sliding_window=8, use_sliding_window=False)) == (None, None)
-    assert windows(Gemma2Config(**small, sliding_window=8)) == (8, None)
 
 
 @pytest.mark.parametrize("slug", {spec.kind: spec.slug for spec in available() if spec.ready}.values())

@@ -40,7 +40,6 @@ from core.attention.architectures.disentangled import COMPONENTS, position_score
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
-from core.patterns import mask
 from core.sparse.windowed import allowed
 
 if TYPE_CHECKING:
@@ -236,9 +235,11 @@ def _block_sparse(
     """Random blocks differ by head; the pass does not return weights, so they are computed here."""
     import torch
 
-    sparsity, n = blocks_of(recorder.model), scores.query.shape[1]
-    near = [torch.from_numpy(mask(sparsity.pattern(n, layer.layer, head), n)) for head in range(layer.heads)]
-    scores = replace(scores, allowed=torch.stack(near))
+    from core.sparse.bigbird import attended
+
+    layers = int(layer.stack.config.num_hidden_layers)
+    near = attended(blocks_of(recorder.model), scores.query.shape[1], layers, layer.heads)[layer.layer]
+    scores = replace(scores, allowed=torch.from_numpy(near))
     return replace(scores, weights=scores.score.softmax(-1))
 
 

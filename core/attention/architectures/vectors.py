@@ -59,13 +59,17 @@ def attach_vectors(
         queries = stacked([layer.query for layer in layers])
         if drawn.kind == "cross":
             queries = queries[:, :, first : first + len(drawn.query_tokens)]
-        sentences = dict.fromkeys(part for layer in layers for part in layer.note.removesuffix(".").split(". ") if part)
-        note = " ".join((drawn.note, *(f"{sentence}." for sentence in sentences))).strip()
-        return replace(drawn, queries=queries, keys=stacked([layer.key for layer in layers]), note=note)
+        return replace(drawn, queries=queries, keys=stacked([layer.key for layer in layers]))
 
     return AttentionTrace(
         trace.checkpoint, *map(with_vectors, (trace.encoder, trace.decoder, trace.cross, trace.query))
     )
+
+
+def notes_of(scores: Sequence[AttentionScores]) -> list[str]:
+    """How the scores of all layers differ from the product of query and key, each sentence once."""
+    sentences = dict.fromkeys(part for layer in scores for part in layer.note.removesuffix(".").split(". ") if part)
+    return [f"{sentence}." for sentence in sentences]
 
 
 def scores_by_layer(
