@@ -75,7 +75,7 @@ SYSTEMS = ("bert", "roberta", "albert", "electra", "xlm-r")
 
 KINDS: dict[str, Act] = {
     "masked token": masked,
-    "one head": lambda who, mark, n: who.open("encoder", tab="heads", text=mark + sentence(n, 12), layer=n % 6 + 1),
+    "one head": lambda who, mark, n: who.open("attention", tab="heads", text=mark + sentence(n, 12), layer=n % 6 + 1),
     "all heads": lambda who, mark, n: who.open("attention", tab="all", text=mark + sentence(n, 20)),
     "generation": lambda who, mark, n: who.open("generation", text=f"One {mark}{sentence(n, 5)}", length=24),
     "translation": lambda who, mark, n: who.open("encoder-decoder", text=f"The {mark}{sentence(n, 5)} is old."),

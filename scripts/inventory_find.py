@@ -60,7 +60,7 @@ class Finder:
             for system in catalogue.by_branch(self.page):
                 yield f"{self.page}?system={system.slug}&tab={section}"
             for spec in places.models():
-                if spec.branch == self.page and spec.system and section in ("demo", "heads"):
+                if spec.branch == self.page and spec.system and section == "demo":
                     yield f"{self.page}?system={spec.system}&model={spec.slug}&tab={section}"
 
     def _table(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from core.catalogue.load import load_all, moved_sizes, shared
+from core.catalogue.load import load_all, moved_sizes, moved_views, shared
 from core.catalogue.schema import (
     BRANCHES,
     EVIDENCE,
@@ -47,6 +47,7 @@ __all__ = [
     "citations",
     "get",
     "moved_sizes",
+    "moved_views",
     "systems",
 ]
 

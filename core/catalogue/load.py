@@ -89,9 +89,19 @@ def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
 
 
 @lru_cache(maxsize=1)
+def _moved() -> dict[str, Any]:
+    return tomllib.loads(read_text(DATA / "moved.toml"))
+
+
+def moved_views() -> tuple[dict[str, Any], ...]:
+    """Views that another section shows today, in the order in which they are tried; the file says what each names."""
+    return tuple(_moved()["views"])
+
+
+@lru_cache(maxsize=1)
 def moved_sizes() -> dict[tuple[str, str], tuple[str, str]]:
     """Sizes that became a system of their own, by the system and size that older links carry."""
-    rows = tomllib.loads(read_text(DATA / "moved.toml"))["sizes"]
+    rows = _moved()["sizes"]
     return {(old[0], old[1]): (new[0], new[1]) for old, new in ((a.split(), b.split()) for a, b in rows.items())}
 
 

@@ -1,4 +1,4 @@
-"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, alignments."""
+"""Attention as figures: a head, scores of heads as a grid, alignments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.attention.trace import AttentionMap
 from core.figures.heatmap import Labels, heat_map, numbers, points, tokens
 from core.figures.labels import label
-from core.figures.plot import BARE, Trace, box, scatter, title
+from core.figures.plot import Trace, scatter, title
 from core.language.types import Token
 from core.theme import Theme
 
@@ -22,7 +22,6 @@ Weights = NDArray[np.float32]
 LEAST = 0.1
 """The least weight of a line between two rows of tokens."""
 _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in each cell
-_MOST_CELLS = 28  # of a thumbnail's side
 
 
 def attention_map(
@@ -66,56 +65,6 @@ def weight_map(
         selected=query,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
         layout={"plot_bgcolor": theme.unseen} if np.isnan(weights).any() else {},
-    )
-
-
-def overview(attention_map: AttentionMap, layer: int, head: int, accent: str, *, theme: Theme) -> go.Figure:
-    """Every head as a thumbnail, layers down and heads across; a frame in ``accent`` marks the selected head.
-
-    Each thumbnail's scale ends at its own largest weight; in long texts a cell covers several tokens (their
-    largest weight). Invisible points at the thumbnails' centers carry the hover text and receive clicks;
-    the point of (layer, head) has the index layer * H + head.
-    """
-    pictures = _thumbnails(attention_map.weights)  # (L, H, q, k), uint8
-    layers, heads, rows, columns = pictures.shape
-    high, wide = rows + 2, columns + 2
-    sheet = np.zeros((layers * high, heads * wide), dtype=np.uint8)
-    for row in range(layers):
-        for column in range(heads):
-            sheet[row * high : row * high + rows, column * wide : column * wide + columns] = pictures[row, column]
-    middle_x = [column * wide + (columns - 1) / 2 for column in range(heads)]
-    middle_y = [row * high + (rows - 1) / 2 for row in range(layers)]
-    names = [f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)]
-    centers = _clicks(
-        np.tile(np.array(middle_x, np.float32), layers), np.repeat(np.array(middle_y, np.float32), heads), names, "open"
-    )
-    # The frames of all are one shape: plotly checks and draws each shape by itself.
-    corners = [(column * wide - 0.5, row * high - 0.5) for row in range(layers) for column in range(heads)]
-    frames = "".join(f"M{x},{y}H{x + columns}V{y + rows}H{x}Z" for x, y in corners)
-    x, y = corners[layer * heads + head]
-
-    def axis(middles: Sequence[float], name: str, ends: tuple[float, float]) -> Labels:
-        named = {"tickvals": list(middles), "ticktext": [str(i + 1) for i in range(len(middles))]}
-        return Labels([], {**named, **title(name), **BARE, "range": ends, "autorange": None})
-
-    return heat_map(
-        sheet,
-        axis(middle_y, "layer", (layers * high - 1.0, -1.0)),
-        axis(middle_x, "head", (-1.0, heads * wide - 1.0)),
-        theme,
-        ends=(0, 255),
-        x=None,
-        y=None,
-        hoverinfo="skip",
-        more=[centers],
-        height=70 + layers * max(46, min(92, 900 // heads)),
-        layout={
-            "shapes": [
-                {"type": "path", "path": frames, "line": {"color": "rgba(128,128,128,0.45)", "width": 1}},
-                box(x, x + columns, y, y + rows, color=accent, width=3),
-            ],
-            "clickmode": "event+select",
-        },
     )
 
 
@@ -232,14 +181,3 @@ def alignment_table(source: Sequence[Token], target: Sequence[Token], weights: W
             row[f"Weight ({rank})"] = round(float(line[s]), 3)
         rows.append(row)
     return rows
-
-
-def _thumbnails(weights: Weights) -> NDArray[np.uint8]:
-    """(L, H, Q, K) -> (L, H, q, k) with q, k small: the largest weight of each cell, scaled to 0 ... 255 by head."""
-    for axis in (2, 3):
-        size = weights.shape[axis]
-        if size > _MOST_CELLS:
-            starts = np.unique(np.linspace(0, size, _MOST_CELLS, endpoint=False).astype(int))
-            weights = np.maximum.reduceat(weights, starts, axis=axis)
-    largest = np.maximum(weights.max(axis=(2, 3), keepdims=True), 1e-9)
-    return np.asarray(np.rint(weights / largest * 255), dtype=np.uint8)

@@ -95,12 +95,18 @@ class Step(_Strict):
     @property
     def page(self) -> str:
         """The page of its view."""
-        return urlsplit(self.view).path.strip("/") or "home"
+        return self._current[0]
 
     @property
     def query(self) -> dict[str, str]:
         """The query of its view."""
-        return dict(parse_qsl(urlsplit(self.view).query, keep_blank_values=True))
+        return self._current[1]
+
+    @property
+    def _current(self) -> tuple[str, dict[str, str]]:
+        parts = urlsplit(self.view)
+        page = parts.path.strip("/") or "home"
+        return links.current(page, dict(parse_qsl(parts.query, keep_blank_values=True)))
 
     @property
     def path(self) -> str:

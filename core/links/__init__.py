@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from core.catalogue.load import moved_sizes
+from core import catalogue
+from core.catalogue import moved_sizes
 from core.links.packed import carried
 from core.links.parameters import (
     Choice,
@@ -42,6 +43,7 @@ __all__ = [
     "Text",
     "Value",
     "Words",
+    "current",
     "defaults",
     "exists",
     "read",
@@ -97,6 +99,24 @@ def read(
         except ValueError as error:
             refused.append(Refusal(name, f"The link asks for {name} “{short(raw)}”, but {error}."))
     return state, tuple(refused)
+
+
+def current(page: str, query: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Page and query of the view that a link means today: another section shows some that links of before name."""
+    for row in catalogue.moved_views():
+        when, renames = row["when"], row.get("renames", {})
+        if page not in row["pages"] or any(query.get(name, "") != value for name, value in when.items()):
+            continue
+        keeps = row.get("keeps", query)
+        new = row.get("query", {}) | {
+            renames.get(name, name): value for name, value in query.items() if name in keeps and name not in when
+        }
+        slug = query.get("system") or row["pages"][page]
+        if slug and "model" in keeps:
+            models = (system.live.checkpoint for system in catalogue.systems() if system.slug == slug)
+            new = {"model": next(models, ""), **new}
+        return current(row["page"], {name: value for name, value in new.items() if value or name in query})
+    return page, dict(query)
 
 
 def _moved(query: Mapping[str, str]) -> dict[str, str]:

@@ -20,21 +20,17 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.finetuning import trainable
 from core.links import parameters as link
-from core.ui.demos.cover import COVER, beside
-from core.ui.demos.decoding import decoding_of
+from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.facts import facts_panel
 from core.ui.glossary import plain_terms
-from core.ui.heads.generated import generated_heads
-from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
-from core.ui.heads.text import COUNT, TASK, WINDOW
+from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
 from core.ui.notices import info, sentences
 from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
-from core.ui.selection import TOKEN
 from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
 
@@ -54,7 +50,6 @@ MODEL = Choice(
 )
 DEMO = Choice(name="demo", label="Demo", options={}, width=250)
 TEXT = Text(name="text", label="Text")
-HEADS = (LAYER, HEAD, TOKEN, VIEW, MAP, COUNT, WINDOW, TASK)
 TREE = (
     Carried(name="size", label="Size", as_=link.Choice()),
     Carried(name="node", label="Module", as_=link.Text()),
@@ -93,8 +88,7 @@ def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more:
         branch,
         (
             *([lead] if lead else []),
-            _live_section("demo", partial(_demo, demos), (choice, *params.values())),
-            _live_section("heads", _heads, tuple(param for param in HEADS if param.name not in params)),
+            Section("demo", partial(_live, demos), (choice, *params.values()), folder="branch"),
             Section("tree", _tree, TREE, folder="branch"),
             Section("facts", _facts, folder="branch"),
             *more,
@@ -107,24 +101,18 @@ def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more:
     )
 
 
-def _live_section(
-    slug: str, draw: Callable[[BranchView, CheckpointSpec], None], params: tuple[Param[Any], ...]
-) -> Section:
-    """A section that runs the live model, or says why there is none; the model's card follows."""
-
-    def drawn(view: BranchView) -> None:
-        if view.spec is None:
-            _no_model(view, slug)
-        else:
-            if note := _stand_in(view.system, view.spec):
-                st.caption(note)
-            with sentences():
-                draw(view, view.spec)
-            if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
-                st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
-        _foot(view, view.spec)
-
-    return Section(slug, drawn, params, folder="branch")
+def _live(demos: Sequence[Demo], view: BranchView) -> None:
+    """Draw the demo of the live model, or say why there is none; the model's card follows."""
+    if view.spec is None:
+        _no_model(view)
+    else:
+        if note := _stand_in(view.system, view.spec):
+            st.caption(note)
+        with sentences():
+            _demo(demos, view, view.spec)
+        if view.spec.card is not None and view.spec.card.weaknesses:
+            st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
+    _foot(view, view.spec)
 
 
 def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
@@ -224,8 +212,10 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
         demo.draw(DemoView(state, demo.words, view.later, spec=spec))
     if more := _other_demos(demos, offered, view.system.slug, spec):
         st.markdown(more)
+    query = {"model": spec.slug}
+    text = {TEXT.name: state.text(TEXT.name)} if state.text(TEXT.name) else {}
+    page_link("attention", plain(_words("Heads", model=spec.name)), query | text, icon=":material/grid_on:")
     if trainable(spec):
-        query = {"model": spec.slug}
         page_link("fine-tuning", plain(_words("Fine-tune", model=spec.name)), query, icon=":material/tune:")
 
 
@@ -240,17 +230,6 @@ def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str
                     target = base_path() + links.url(spec.branch, wanted)
                     checkpoints_by_demo[demo.slug] = f"[{demo.words.title.lower()}, with {plain(other.name)}]({target})"
     return f"Also here: {'; '.join(checkpoints_by_demo.values())}." if checkpoints_by_demo else ""
-
-
-def _heads(view: BranchView, spec: CheckpointSpec) -> None:
-    """Draw the heads on the visitor's text, or on the decoder's generation."""
-    state = view.state
-    if spec.offers("generates") and not beside(state, spec.slug):
-        return
-    if spec.offers("continues") and spec.branch == "decoder":
-        generated_heads(spec, state, decoding_of(state))
-    else:
-        text_heads(spec, state)
 
 
 def _tree(view: BranchView) -> None:
@@ -317,23 +296,23 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
         hub_panel(view.system.slug)
 
 
-def _no_model(view: BranchView, section: str) -> None:
+def _no_model(view: BranchView) -> None:
     """Draw a notice that no live model is available for this system, and where one runs or how to get one."""
     home = _home(view.system)
     if home is None or home.branch == view.state.page:
         info(_words("No model of this branch", system=view.system.name))
         return
     info(_words("Elsewhere", system=view.system.name, model=home.name, page=BRANCH_TITLES[home.branch]))
-    run_link(view, section)
+    run_link(view)
 
 
-def run_link(view: BranchView, section: str = "demo") -> None:
-    """Draw a link to the section with a live model of the system, on whichever page it runs; nothing without one."""
+def run_link(view: BranchView) -> None:
+    """Draw a link to the demo with a live model of the system, on whichever page it runs; nothing without one."""
     home = _home(view.system)
     if home is None:
         return
     own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
-    query = own | ({"tab": section} if section != "demo" or home.branch == "efficient" else {})
+    query = own | ({"tab": "demo"} if home.branch == "efficient" else {})
     label = _words("Run elsewhere", model=plain(home.name), page=BRANCH_TITLES[home.branch])
     page_link(home.branch, label, query, icon=":material/arrow_forward:")
 

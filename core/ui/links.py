@@ -170,6 +170,10 @@ def open_page(page: str) -> PageState:
     address = st.query_params.to_dict()
     linked = address.pop(_LINKED, None) is not None
     query = {name: value for name, value in address.items() if name != PRESENT}  # that says how, not what is shown
+    shown_by, moved = links.current(page, query)
+    if shown_by != page and not by_history():
+        go_to(shown_by, moved, here=page)
+    query = moved if shown_by == page else {}  # Back does not lead to where it came from
     stored: _Stored | None = st.session_state.get(_slot(page))
     elsewhere = st.session_state.get(_PAGE) != page
     if stored is not None and elsewhere:

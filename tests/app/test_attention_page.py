@@ -24,7 +24,7 @@ def test_it_opens_with_a_head_of_a_real_model() -> None:
     at = page()
     assert not at.warning
     assert "**Notice**" in shown(at)
-    assert len(at.get("plotly_chart")) == 2
+    assert len(at.get("plotly_chart")) == 1
 
 
 def test_two_sentences_are_read_as_a_pair(checkpoint_dir: Path) -> None:

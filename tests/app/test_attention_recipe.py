@@ -109,7 +109,7 @@ def test_a_file_that_is_none_loses_nothing(checkpoint_dir: Path, data: bytes) ->
     opened_with(at, data)
     assert len(at.warning) == 1
     assert dict(at.query_params) == before
-    assert len(at.get("plotly_chart")) == 2
+    assert len(at.get("plotly_chart")) == 1
 
 
 def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[bytes]) -> None:

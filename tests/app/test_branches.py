@@ -41,7 +41,7 @@ def survive_nonsense(at: AppTest, kind: str = "text_area", box: int = 0, texts: 
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-@pytest.mark.parametrize("section", ["demo", "heads", "tree", "facts"])
+@pytest.mark.parametrize("section", ["demo", "tree", "facts"])
 def test_every_section_opens(branch: str, section: str, checkpoint_dir: Path) -> None:
     at = opened(branch, tab=section, model=MODELS[branch])
     assert not at.error
@@ -56,17 +56,17 @@ def test_without_any_model_the_page_says_so_and_the_rest_works(monkeypatch: pyte
     from core import checkpoints
 
     monkeypatch.setattr(checkpoints, "for_branch", lambda branch: ())
-    for section in ("demo", "heads", "tree"):
+    for section in ("demo", "tree"):
         at = opened("decoder", tab=section)
         if section != "tree":
             assert "No live model" in at.info[0].value
 
 
 def test_a_link_that_asks_for_the_impossible_gets_sentences(checkpoint_dir: Path) -> None:
-    wrong = {"system": "</script>", "model": "gpt-17", "tab": "attic", "layer": "99999", "head": "-1", "seed": "1e9"}
+    wrong = {"system": "</script>", "model": "gpt-17", "tab": "attic", "layer": "99999", "seed": "1e9"}
     at = opened("encoder", **wrong, nonsense="1")
     said = " ".join(warning.value for warning in at.warning)
-    for name in ("for tab ", "for layer ", "for head ", "“System” cannot be ", "“Live model” cannot be "):
+    for name in ("for tab ", "for layer ", "“System” cannot be ", "“Live model” cannot be "):
         assert name in said
     assert "nonsense" in said
 
@@ -74,14 +74,6 @@ def test_a_link_that_asks_for_the_impossible_gets_sentences(checkpoint_dir: Path
 @pytest.mark.parametrize("branch", ["encoder", "decoder", "encoder-decoder"])
 def test_whatever_is_typed_gets_an_answer_or_a_sentence(branch: str, checkpoint_dir: Path) -> None:
     survive_nonsense(opened(branch, model=MODELS[branch]), texts=NASTY if branch == "encoder" else FEW)
-
-
-@pytest.mark.parametrize("branch", ["encoder", "decoder", "encoder-decoder"])
-def test_heads_of_whatever_is_typed(branch: str, checkpoint_dir: Path) -> None:
-    at = opened(branch, model=MODELS[branch], tab="heads")
-    for name in ("nothing", "a script", "longer than the positions"):
-        at.text_input[0].set_value(NASTY[name]).run()
-        assert "Traceback" not in shown(at), name
 
 
 def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpoint_dir: Path) -> None:

@@ -305,13 +305,3 @@ def test_reset_forgets_what_was_guessed() -> None:
     at = button(at, "Reset")
     assert not verdicts(at)
     assert at.text_input[0].value == ""
-
-
-@pytest.mark.parametrize(("page", "model"), [("decoder", "atlas-gpt-2"), ("encoder-decoder", "atlas-bart")])
-def test_the_heads_wait_too_where_they_would_tell(page: str, model: str) -> None:
-    at = branch(page, model=model, tab="heads", cover="yes")
-    assert "these heads would show" in at.info[0].value
-    assert "Layer" not in [box.label for box in at.selectbox]
-    at = button(at, "Show the heads")
-    assert not at.info
-    assert "Layer" in [box.label for box in at.selectbox]

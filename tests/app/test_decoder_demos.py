@@ -107,7 +107,7 @@ def test_a_card_decides_which_demos_there_are() -> None:
 
 
 def test_local_layers_are_counted() -> None:
-    at = opened("decoder", system="gpt-neo", model="atlas-gpt-neo", tab="heads", text="The cat sat on", length="12")
+    at = opened("attention", model="atlas-gpt-neo", text="The cat sat on", count="12")
     found = next(frame.value for frame in at.dataframe if "kind" in frame.value)
     assert found["kind"].tolist() == ["global", "local"]
     assert found["attends back at most (tokens)"].iloc[1] == 7

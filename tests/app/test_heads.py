@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from core import catalogue
 from core.attention.roles import rolefiles
 from core.ui.chips import Clicked
-from tests.pages import opened, protos, shown, widget
+from tests.pages import link, opened, protos, shown, widget
 from tests.words import words
 
 
@@ -28,7 +30,8 @@ def _panel(kinds: str, **values: str | int) -> None:
         return AttentionMap(name, tokens, tokens, weights)
 
     state = PageState("decoder", dict(st.session_state.get("kept", values)), 1)
-    heads_panel(AttentionTrace("made-up", **{name: made(name) for name in kinds.split()}), state, "encoder")
+    trace = AttentionTrace("made-up", **{name: made(name) for name in kinds.split()})
+    heads_panel(trace, state, "encoder", st.container())
     st.session_state["kept"] = state.values
 
 
@@ -55,6 +58,21 @@ def test_a_head_that_follows_a_relation_comes_before_a_diagonal() -> None:
     assert f"links an object and its verb in {100 * relation.accuracy:.0f}% of {relation.n} cases" in shown(at)
 
 
+def test_links_to_heads_of_before_open_the_same_head(checkpoint_dir: Path) -> None:
+    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": "The cat sat", "length": "6", "layer": "2", "head": "3"}
+    at = opened("decoder", **query)
+    assert not at.warning
+    assert at.title[0].value == "Attention"
+    assert widget(at.selectbox, "Continue by").value == 6
+    assert [widget(at.selectbox, menu).value for menu in ("Layer", "Head")] == [2, 3]
+    at = opened("encoder", system="electra", tab="heads")
+    assert link(at)["model"] == catalogue.get("electra").live.checkpoint
+    at = opened("attention", model="dir-tiny-bert", view="bertviz", layer="2", head="1", token="3")
+    assert not at.warning
+    assert (link(at)["tab"], link(at)["layer"], link(at)["on"], link(at)["token"]) == ("bertviz", "2", "1", "3")
+    assert "view" not in link(at)
+
+
 def test_a_link_decides_layer_head_and_view_and_menus_change_them() -> None:
     app = _run(layer=1, head=2, view="table")
     assert _choice(app) == (1, 2, None, "table")
@@ -73,10 +91,6 @@ def test_what_the_model_lacks_is_named_and_the_usual_head_shown() -> None:
 def test_an_encoder_decoder_opens_with_cross_attention() -> None:
     assert _choice(_run("encoder decoder cross"))[2] == "cross"
     assert _choice(_run("encoder decoder cross", map="decoder"))[2] == "decoder"
-
-
-def test_bertviz_view_runs() -> None:
-    assert _choice(_run(view="bertviz"))[3] == "bertviz"
 
 
 def test_the_selected_token_is_one_in_chips_table_and_description() -> None:

@@ -128,8 +128,8 @@ def test_nonsense_in_a_hashed_text_gets_a_sentence() -> None:
 
 
 def test_heads_of_windows_and_of_hashing_are_drawn() -> None:
-    at = page("longformer", tab="heads")
+    at = opened("attention", model="atlas-longformer")
     assert not at.warning
-    at = page("reformer", tab="heads")
+    at = opened("attention", model="atlas-reformer")
     assert not at.warning
     assert "share a bucket with the query in any round" in shown(at)

@@ -44,7 +44,7 @@ def test_nonsense_in_the_link_of_a_new_system_gets_a_sentence() -> None:
 def test_a_link_that_names_a_model_shows_its_system() -> None:
     at = opened("encoder", model="atlas-albert", tab="facts")
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
-    at.segmented_control[0].set_value("heads").run()
+    at.segmented_control[0].set_value("demo").run()
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
 
 
@@ -71,10 +71,9 @@ def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> N
 def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stranger(
     branch: str, slug: str, home: str
 ) -> None:
-    for section in ("demo", "heads"):
-        at = opened(branch, system=slug, tab=section)
-        assert at.selectbox[1].value == ""
-        assert f"runs on the page {home}" in words(str(at.info[0].value))
+    at = opened(branch, system=slug, tab="demo")
+    assert at.selectbox[1].value == ""
+    assert f"runs on the page {home}" in words(str(at.info[0].value))
     at = opened(branch, system=slug, tab="facts")
     assert not at.info
 

@@ -113,7 +113,7 @@ def test_masked_words_all_at_once_and_the_heads_of_a_known_text() -> None:
     at = xlnet(demo="masks", text="The cat [MASK] on the [MASK].")
     assert not at.warning
     assert sorted(set(at.dataframe[0].value["mask"])) == [1, 2]
-    at = xlnet(tab="heads")
+    at = opened("attention", model="atlas-xlnet")
     assert not at.warning
     assert at.get("plotly_chart")
     at = xlnet(demo="text")  # it does not write
@@ -155,7 +155,7 @@ def test_a_short_text_has_nothing_to_remember_and_nonsense_loses_nothing() -> No
 def test_it_also_writes_token_by_token_and_its_heads_reach_back() -> None:
     at = xl(demo="text", length="4", text=LONG)
     assert not at.warning
-    at = xl(tab="heads", text="The cat sat on", length="5")
+    at = opened("attention", model="atlas-transformer-xl", text="The cat sat on", count="6")
     assert not at.warning
 
 

@@ -24,14 +24,13 @@ def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> 
     made = json.loads(file.read_text())
     assert made["model"]["slug"] == "dir-tiny-t5"
     assert re.fullmatch("[0-9a-f]{64}", made["model"]["weights"][0]["sha256"])
-    page.get_by_role("tab", name="Download").click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download SVG").click()
     assert Path(waiting.value.path()).read_text().startswith("<?xml")
     asked = sorted(visitor.query.split("&"))
     # Another view is open when the recipe comes.
     page = visitor.open("/attention?model=dir-tiny-bert&tab=all&text=A+dog.")
-    page.get_by_role("button", name="Open a recipe").click()
+    page.get_by_text("Recipe", exact=True).click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("The recipe is open.")).to_be_visible(timeout=2 * WAIT_MS)
     visitor.settle()
@@ -39,7 +38,7 @@ def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> 
     expect(page.get_by_role("textbox", name="Text")).to_have_value("The cat sat.")
     # A damaged one is answered in words, and the view stays.
     file.write_text(json.dumps(made | {"model": {"slug": "gone"}}))
-    page.get_by_role("button", name="Open a recipe").click()
+    page.get_by_text("Recipe", exact=True).click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("model “gone”, but it must be one of")).to_be_visible()
     assert sorted(visitor.query.split("&")) == asked
@@ -141,8 +140,8 @@ def test_a_token_selected_in_one_view_is_selected_in_all(visitor: Visitor) -> No
     expect(pressed).to_have_attribute("title", re.compile("token 3"))
     expect(page.get_by_role("status").filter(has_text="Query 3 is selected")).to_have_count(1)
     visitor.settle()
-    # By keyboard, and in the lines, which are not drawn anew.
-    page.get_by_text("Lines", exact=True).click()
+    # By keyboard, and in bertviz's lines, which are not drawn anew.
+    page.get_by_role("radio", name="bertviz").click()
     lines = page.frame_locator("iframe").locator("#left .background")
     expect(lines).to_have_count(rows)
     expect(lines.nth(2)).to_have_css("opacity", "1")

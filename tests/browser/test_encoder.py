@@ -53,7 +53,7 @@ def test_what_was_typed_is_never_run(visitor: Visitor, text: str) -> None:
 
 
 def test_what_was_typed_is_never_run_inside_the_heads(visitor: Visitor) -> None:
-    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": SCRIPT, "view": "bertviz", "length": 1}
-    page = visitor.open(f"/decoder?{urlencode(query)}")
+    query = {"model": "dir-tiny-gpt2", "tab": "bertviz", "text": SCRIPT, "count": 6}
+    page = visitor.open(f"/attention?{urlencode(query)}")
     expect(page.frame_locator("iframe").locator("svg").get_by_text("<", exact=True).first).to_be_visible()
     assert page.evaluate("window.hacked") is None

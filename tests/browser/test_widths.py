@@ -19,7 +19,7 @@ VIEWS = (
     "/calculators?tab=fit&system=llama&device=l4&bits=32",
 )
 """What a page shows beside its first view, where it is widest; every section is in ``tests/nightly/test_axe.py``."""
-SECTIONS = [content("branch", section).title for section in ("demo", "heads", "tree", "facts")]
+SECTIONS = [content("branch", section).title for section in ("demo", "tree", "facts")]
 WIDTHS = (853, 400)
 """CSS pixels: where there is least room beside the sidebar (1,280 at a zoom of 150%), and a telephone."""
 TROUBLE = """

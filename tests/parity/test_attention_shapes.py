@@ -12,7 +12,7 @@ import torch
 from core import checkpoints
 from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture, continued, rewritten
-from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.trace import AttentionMap
 from core.checkpoints import available
 from core.language.tasks import tasks
 from core.sparse import reformer
@@ -158,22 +158,8 @@ def test_queries_and_keys_of_each_kind_of_live_model_fit_its_maps(slug: str) -> 
         np.testing.assert_allclose(sums, 1.0, atol=1e-4)
 
 
-def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The panel of a branch page hands on a map whose local layers compute nothing beyond their window."""
-    from core.language.generate import generate, prompt_ids
-    from core.language.types import Decoding
-    from core.ui.heads import generated
-    from core.ui.links import PageState
-
+def test_the_heads_of_a_generated_text_know_their_windows() -> None:
     checkpoint = tinyfamilies.make("gpt_neo")
-    traces: list[AttentionTrace] = []
-    ids = tuple(step.token.id for step in generate(checkpoint, PLAIN, Decoding(max_new_tokens=8)))
-
-    monkeypatch.setattr(generated.session, "checkpoint", lambda _: checkpoint)
-    monkeypatch.setattr(generated.session.engine, "checkpoint", lambda *_: checkpoint)
-    monkeypatch.setattr(generated, "generated", lambda *_: (prompt_ids(checkpoint, PLAIN), ids))
-    monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
-    generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))
-    found = traces[0].decoder
+    found = continued(checkpoint, PLAIN, 8).decoder
     np.testing.assert_array_equal(found.weights > 0, computed(found))
     assert not computed(found)[1, 0, -1, 0]

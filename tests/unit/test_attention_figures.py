@@ -17,7 +17,7 @@ from core.figures.labels import label
 from core.language.types import Token
 from core.sparse import windowed as window_layout
 from core.sparse.layout import Sparsity, curve
-from core.theme import BLUE, DARK, GREEN, LIGHT
+from core.theme import BLUE, DARK, LIGHT
 
 
 def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
@@ -53,21 +53,6 @@ def test_tokens_are_escaped() -> None:
     assert "&lt;b&gt;" in json
     assert '<b>"' not in json
     assert "</script>" not in json
-
-
-def test_overview_points_are_in_the_order_of_layers_and_heads() -> None:
-    points = figures.overview(_map(), 0, 0, GREEN, theme=LIGHT).data[1]
-    assert points.text[1 * 3 + 2] == "layer 2, head 3"
-    assert len(points.x) == 6
-
-
-def test_thumbnails_keep_the_largest_weight_of_a_cell() -> None:
-    weights = np.zeros((1, 1, 100, 100), dtype=np.float32)
-    weights[0, 0, 99, 50] = 0.7
-    small = figures._thumbnails(weights)
-    assert small.shape == (1, 1, 28, 28)
-    assert small[0, 0, 27, 14] == 255
-    assert np.count_nonzero(small) == 1
 
 
 WAY = LensTrajectory(

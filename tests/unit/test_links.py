@@ -175,6 +175,33 @@ def test_words_that_are_allowed_twice_are_named_once() -> None:
     assert refused.sentence.endswith("it must be one of: albert, bert.")
 
 
+def test_a_moved_view_is_one_of_today() -> None:
+    for row in catalogue.moved_views():
+        names = (*row.get("query", {}), *row.get("keeps", ()))
+        assert {row.get("renames", {}).get(name, name) for name in names} <= set(links.PAGES[row["page"]])
+        for page in row["pages"]:
+            opens, query = links.current(page, row["when"])
+            assert links.read(opens, query)[1] == (), row
+            assert links.current(opens, query) == (opens, query)
+
+
+def test_a_moved_view_takes_model_text_and_head_along() -> None:
+    old = {
+        "system": "roberta",
+        "tab": "heads",
+        "text": "A cat.",
+        "layer": "2",
+        "head": "1",
+        "view": "bertviz",
+        "seed": "4",
+    }
+    new = {"tab": "bertviz", "model": "atlas-roberta", "text": "A cat.", "layer": "2", "on": "1"}
+    assert links.current("encoder", old | {"seed": "4"}) == ("attention", new)
+    assert links.current("decoder", {"model": "atlas-gpt", "tab": "heads", "length": "12"})[1]["count"] == "12"
+    assert links.current("attention", {"tab": "all", "view": "bertviz"}) == ("attention", {"tab": "all"})
+    assert links.current("encoder", {"tab": "tree"}) == ("encoder", {"tab": "tree"})
+
+
 def test_a_size_that_became_a_system_opens_there() -> None:
     for (system, size), (slug, name) in catalogue.moved_sizes().items():
         assert size not in {one.name for one in catalogue.get(system).sizes}, "an old size that is here again"

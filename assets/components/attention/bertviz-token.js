@@ -1,5 +1,5 @@
 // Head view: the lines of one token stay shown, of the one that was clicked or that a page around this one has selected.
-// bertviz shows a token's lines while the pointer is on it; here the pointer is said to have come back.
+// A second click shows the lines of all. bertviz shows a token's lines while the pointer is on it; here the pointer is said to have come back.
 
 if (document.body.className === "head") {
   const picture = document.getElementById("vis");
@@ -14,9 +14,9 @@ if (document.body.className === "head") {
   picture.addEventListener("click", ({ target }) => {
     const at = tokens().findIndex((token) => token.contains(target));
     if (at < 0) return;
-    kept = at;
+    kept = kept === at ? null : at;
     show();
-    tell({ open: [at + 1] });
+    if (kept !== null) tell({ open: [at + 1] });
   });
   picture.addEventListener("mouseleave", () => setTimeout(show), true); // after bertviz has shown all lines again
   document.addEventListener("change", () => setTimeout(show));

@@ -141,7 +141,7 @@ def read(data: bytes, choices: Mapping[str, Collection[str]]) -> Recipe:
         if name in _OUTSIDE:
             raise RecipeRefused(f"“{name}” is not a setting of a recipe. Remove it from its settings.")
         query[name] = _as_in_a_link(name, value)
-    values, refused = links.read(PAGE, query, choices)
+    values, refused = links.read(*links.current(PAGE, query), choices)
     if refused:
         raise RecipeRefused(refused[0].sentence.replace("The link", "The recipe", 1))
     weights = () if file.model is None else tuple(Weights(**weight.model_dump()) for weight in file.model.weights)

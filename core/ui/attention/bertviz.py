@@ -5,6 +5,9 @@ The link and the recipe store the selection inside a view. The numbers of a mess
     head view     layer, then the heads that are on, none for all of them      in the link: layer, on
     model view    layer and head of the picture that is enlarged, or nothing   in the link: open
     neuron view   layer and head                                               in the link: layer, head
+
+The head view shares the selected token with the other sections. In the model view no token can be told apart, and the
+neuron view draws lines only where the pointer is, or all products of the token whose plus sign is pressed.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.selection import TOKEN, Selection
 
 DRAWING = Choice(
     name="bertviz",
@@ -41,7 +45,7 @@ DRAWING = Choice(
 LAYERS = Carried(name="layers", label="Layers", as_=link.Integers(high=200, most=64))
 HEADS = Carried(name="heads", label="Heads", as_=link.Integers(high=256, most=64))
 ON = Carried(name="on", label="Heads that are on", as_=link.Integers(high=256, most=256))
-_INSIDE = (LAYER, HEAD, ON, OPEN)
+_INSIDE = (LAYER, HEAD, ON, OPEN, TOKEN)
 """The selection inside the frame, by parameter."""
 _FRAME_LIMIT = 1_100
 
@@ -51,9 +55,11 @@ def bertviz_views(view: View) -> None:
     state = view.state
     spec = draw_model(state)
     drawing = cast(Drawing, DRAWING.draw(state))
-    trace = chosen_text(spec, state, pairs=True).trace(vectors=drawing == "neuron")
+    fewer = sum(bool(state.integers(param.name)) for param in (LAYERS, HEADS))
+    chosen = chosen_text(spec, state, also=fewer)
+    trace = chosen.trace(vectors=drawing == "neuron")
     attention_map = chosen_map(trace, state)
-    with st.container(horizontal=True):
+    with chosen.menu or st.container():
         layers = _shown(LAYERS, attention_map.layers, f"{spec.slug}.{attention_map.kind}", view)
         heads = _shown(HEADS, attention_map.heads, f"{spec.slug}.{attention_map.kind}", view)
     count = {"layers": len(layers), "heads": len(heads)}
@@ -82,11 +88,16 @@ def bertviz_views(view: View) -> None:
         )
 
     drawn = page(first)
+    selection = Selection(state, attention_map.query_tokens, tag=f"{spec.slug}.{attention_map.kind}")
+    if drawing == "head":
+        selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         drawn,
         height=min(bertviz.height(attention_map, drawing, **count), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
     )
+    if drawing == "head":
+        selection.frame()
     _limit(attention_map, drawing, view, **count)
     view.try_and_notice(drawing)
     if attention_map.note:

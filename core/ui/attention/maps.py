@@ -19,6 +19,7 @@ import streamlit as st
 
 from core import session
 from core.attention import combine
+from core.attention.heads import reach
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from core.attention.views.page import Bits
@@ -28,12 +29,13 @@ from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import framed
+from core.ui.data_table import data_table
 from core.ui.export import download_svg
-from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, text_heads
+from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
 from core.ui.notices import warning
 from core.ui.page import plain, theme
-from core.ui.param import Carried, Choice
+from core.ui.param import Carried, Choice, differing
 from core.ui.section import Section, View
 from core.ui.selection import FRAME, TOKEN, Selection
 
@@ -103,10 +105,31 @@ _SIGNED = ("heads", "layers", "texts", "models")
 
 def one_head(view: View) -> None:
     """Draw the section."""
-    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    state, row = view.state, st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
-        spec = draw_model(view.state)
-    text_heads(spec, view.state, pairs=True, row=row)
+        spec = draw_model(state)
+    chosen = chosen_text(spec, state, also=differing(state, VIEW))
+    trace = chosen.trace()
+    heads_panel(trace, state, spec.branch, row, chosen.menu)
+    config = session.checkpoint(spec.slug).model.config
+    if (kinds := getattr(config, "attention_layers", None)) and trace.decoder is not None:
+        _local(trace.decoder, tuple(kinds), int(config.window_size), view)
+
+
+def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, view: View) -> None:
+    """Draw how far back each layer of a model with local layers attends, counted in the map above."""
+    view.say("Local layers", before=window - 1)
+    data_table(
+        [
+            {"layer": i, "kind": kind, "attends back at most (tokens)": far}
+            for i, (kind, far) in enumerate(zip(kinds, reach(attention_map.weights), strict=True), start=1)
+        ],
+        "local-layers",
+        alt=view.words.label("local"),
+    )
+    if len(attention_map.key_tokens) <= window:
+        view.note("Within one window", count=len(attention_map.key_tokens), window=window)
+    view.note("Local layers: source")
 
 
 def all_maps(view: View) -> None:
@@ -115,7 +138,7 @@ def all_maps(view: View) -> None:
     spec = draw_model(state)
     # The menu is below the text; its value in this run is known before it is drawn.
     flowing = st.session_state.get(state.key(TOGETHER.name), state.text(TOGETHER.name)) == "flow"
-    chosen = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
+    chosen = chosen_text(spec, state, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:

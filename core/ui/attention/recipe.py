@@ -35,7 +35,8 @@ def recipe_row(view: View, section: Section) -> None:
     state = view.state
     spec = _spec(state, section)
     settings = explicit(state, section, spec)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    # With a new key it closes when a recipe has opened.
+    with st.expander(content("attention", "recipe").title, key=state.key("recipe.open")):
         try:
             recipe.write(section.slug, settings, spec)
         except AtlasError as error:
@@ -48,9 +49,7 @@ def recipe_row(view: View, section: Section) -> None:
                 of="recipe",
                 tip=content("attention", "recipe").label("download"),
             )
-        # With a new key it closes when a recipe has opened.
-        with st.popover("Open a recipe", key=state.key("recipe.open")):
-            _opened(state)
+        _opened(state)
     for sentence in state.memory.get(_SAID, ()):  # type: ignore[attr-defined]
         st.caption(plain(str(sentence)))
 

@@ -18,7 +18,6 @@ from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.ui.links import PageState
-from core.ui.notices import info
 from core.ui.page import plain
 from core.ui.param import Toggle
 
@@ -72,17 +71,6 @@ def uncovered(
             st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
         st.button("Cover again", key=f"{key}.again", on_click=shown.__delitem__, args=(name,))
     return True
-
-
-def beside(state: PageState, slug: str) -> bool:
-    """Whether another section may show the generation of ``slug`` that the demo covers; else offer to show it."""
-    question = ("beside", slug, state.text("text"))
-    if state.text("cover") != "yes" or was_shown(state, question):
-        return True
-    with st.container(horizontal=True, vertical_alignment="center"):
-        info(content("branch", "heads").part("Covered"))
-        st.button("Show the heads", key=state.key("cover.beside"), on_click=_show, args=(state, question, None))
-    return False
 
 
 def was_shown(state: PageState, question: object) -> bool:

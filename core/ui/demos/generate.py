@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import engine, session
+from core import engine
 from core.errors import OutOfRange
-from core.language.generate import generate, prompt_ids, prompted, repetition, steps_along
+from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
@@ -161,16 +161,6 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
         continue_from(state, path, step, decoding, key=key, branch=branch)
     walk(slot, step, len(path), "token")
     view.try_and_notice("covered")
-
-
-@session.cached("generating")
-def generated(
-    slug: str, prompt: str, decoding: Decoding, forced: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Token ids of the prompt and of the demo's generation, for a section without the demo."""
-    checkpoint = session.checkpoint(slug)
-    steps = tuple(engine.stream(generate, slug, prompt, decoding, forced=forced))
-    return prompt_ids(checkpoint, prompt), steps[-1].ids if steps else ()
 
 
 GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, FORCED, STEP))

@@ -1,7 +1,6 @@
-"""One head of a live model as a heat map, as lines (bertviz's head view) or as a table, with its controls.
+"""One head of a live model as a heat map or as a table, with its controls.
 
-The selected query is the same in all of them. ``text_heads`` draws all of it on the visitor's text. Layers and heads
-count from 1 in links and in what is shown, from 0 inside.
+The selected query is the same in both. Layers and heads count from 1 in links and in what is shown, from 0 inside.
 """
 
 from __future__ import annotations
@@ -13,32 +12,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from core.attention import bertviz
 from core.attention.heads import LABELS, HeadScores, is_special, meaning, scores
 from core.attention.roles import relations, rolefiles
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.export import (
-    MAX_TABLE_ROWS,
-    grids_table,
-    head_table,
-    map_table,
-    strongest_links,
-    to_npz,
-    top_keys,
-)
-from core.attention.views.page import Bits
+from core.attention.views.export import grids_table, head_table, strongest_links, to_npz, top_keys
 from core.attention.views.svg import head_svg
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
 from core.figures.heatmap import MOST_CLICKS
 from core.figures.predictions import percent
-from core.ui.component import framed
 from core.ui.data_table import data_table
-from core.ui.export import download_csv, download_html, download_npz, download_svg
-from core.ui.heads.text import chosen_text
-from core.ui.page import NEWS, accent, plain, theme
+from core.ui.export import download_csv, download_npz, download_svg
+from core.ui.page import NEWS, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
@@ -48,33 +35,17 @@ from core.ui.text_table import TextTable, text_table
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from core.checkpoints.spec import CheckpointSpec
     from core.ui.links import PageState
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention", "query": "Query stream"}
-VIEWS = {"heat": "Heat map", "bertviz": "Lines", "table": "Table"}
 MAP = Choice(name="map", label="Attention", options=KINDS, style="row", hide_label=True, resets=(TOKEN.name,))
 LAYER = Integer(name="layer", label="Layer", low=1, high=200, style="menu", width=96)
 HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=96)
-VIEW = Choice(name="view", label="View", options=VIEWS, style="row", hide_label=True)
+VIEW = Choice(name="view", label="View", options={"heat": "Heat map and table", "table": "Table"}, style="row")
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); a callback."""
 _LINKS = 50
 """The least number of dependencies of a relation for which a head's accuracy is reported."""
-_FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
-
-
-def text_heads(
-    spec: CheckpointSpec, state: PageState, *, pairs: bool = False, row: DeltaGenerator | None = None
-) -> None:
-    """Draw a text and the heads of a live model on it; ``pairs`` offers a second sentence if the model takes pairs.
-
-    ``row``: as :func:`heads_panel` takes it.
-
-    Raises:
-        AtlasError: the text does not fit the model.
-    """
-    heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch, row)
 
 
 def map_name(attention_map: AttentionMap) -> str:
@@ -103,22 +74,25 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
     return maps[kind]
 
 
-def heads_panel(trace: AttentionTrace, state: PageState, branch: str, row: DeltaGenerator | None = None) -> None:
-    """Draw controls, figure, text and tabs for ``trace``; reads and writes layer, head, map, token and view.
+def heads_panel(
+    trace: AttentionTrace, state: PageState, branch: str, row: DeltaGenerator, menu: DeltaGenerator | None = None
+) -> None:
+    """Draw controls, figure, text, scores and formula for ``trace``; reads and writes layer, head, map, token and view.
 
     Args:
-        row: a container for the menus of layer and head; by default one of their own.
+        row: a container for the menus of layer and head.
+        menu: the section's settings, for those of the panel.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
     """
     view = View(state, content("attention", "heads"))
-    menus = row or st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with menu or row:
+        shown = VIEW.draw(state)
     tools = st.container(horizontal=True, vertical_alignment="center", gap="small")
     with tools:
         attention_map = chosen_map(trace, state, first="cross")
-        shown = VIEW.draw(state)
-    with menus:
+    with row:
         measured = scores(attention_map)
         tag = f"{trace.checkpoint}.{attention_map.kind}"
         followed = _followed(trace, attention_map)
@@ -134,39 +108,27 @@ def heads_panel(trace: AttentionTrace, state: PageState, branch: str, row: Delta
     if shown == "table":
         _keys(attention_map, layer, head, 4, selection, view)
     else:
-        left, right = st.columns([2, 3] if shown == "bertviz" else [3, 2], gap="medium")
+        left, right = st.columns([3, 2], gap="medium")
         with left:
-            if shown == "bertviz":
-                _head_view(trace, attention_map, layer, head, selection, view)
-            else:
-                _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
+            _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
         with right:
-            _keys(attention_map, layer, head, 2 if shown == "bertviz" else 1, selection, view)
+            _keys(attention_map, layer, head, 1, selection, view)
     view.try_and_notice(attention_map.kind, about=_about(measured, followed, layer, head, view))
     if attention_map.note:
         st.caption(plain(attention_map.note))
+    _downloads(trace, attention_map, layer, head, state)
     _strongest(attention_map, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
         st.session_state[state.key(f"layer.{tag}")] = to_layer + 1
         st.session_state[state.key(f"head.{tag}")] = to_head + 1
 
-    names = ["All heads", "Head scores", "Formula", "Download"]
-    overview, roles, formula, files = st.tabs(names, key=state.key("heads.tabs"), on_change="rerun")
-    # A closed tab costs nothing: its pictures are not made.
-    with overview:
-        if overview.open:
-            _all_heads(attention_map, layer, head, accent(branch), view, go)
-    with roles:
-        if roles.open:
+    roles = st.expander(view.words.label("scores"), key=state.key("heads.scores"), on_change="rerun")
+    if roles.open:  # closed, its picture is not made
+        with roles:
             _roles(measured, (layer, head), view, go)
-    with formula:
-        if formula.open:
-            where = view.words.part(f"Where: {attention_map.kind}")
-            view.say("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
-    with files:
-        if files.open:
-            _downloads(trace, attention_map, layer, head, view)
+    where = view.words.part(f"Where: {attention_map.kind}")
+    view.how_it_works("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
 
 
 def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.RelationCounts]:
@@ -248,25 +210,6 @@ def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, sel
     panel.draw(view.state, **selection.on_map(panel.key(view.state), weights.shape[1]))
 
 
-def _head_view(
-    trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, selection: Selection, view: View
-) -> None:
-    alone = AttentionTrace(trace.checkpoint, **{attention_map.kind: attention_map})
-    framed(
-        bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme().name, controls=False),
-        height=min(bertviz.height(attention_map), _FRAME_LIMIT),
-        alt=f"{_selected(attention_map, layer, head, selection.at, view)} "
-        + view.words.part("Alt: head view", layer=layer + 1, head=head + 1),
-    )
-    selection.frame()
-    shown, there = (
-        bertviz.tokens_at_once(attention_map),
-        max(len(attention_map.query_tokens), len(attention_map.key_tokens)),
-    )
-    if shown < there:
-        view.note("Cut", shown=shown, there=there)
-
-
 def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, selection: Selection, view: View) -> None:
     """The keys with the largest weights for every query."""
     rows = [
@@ -342,23 +285,6 @@ def _about(
     return sentence
 
 
-def _all_heads(attention_map: AttentionMap, layer: int, head: int, color: str, view: View, go: Go) -> None:
-    """Draw the overview; a click on a thumbnail opens that head."""
-    few = attention_map.weights.size <= MAX_TABLE_ROWS
-    layers, heads = attention_map.layers, attention_map.heads
-    alt = view.words.part("Alt: overview", layers=layers, heads=heads, layer=layer + 1, head=head + 1)
-    panel = Panel(
-        "all-heads",
-        f"{map_name(attention_map)}: all heads",
-        figures.overview(attention_map, layer, head, color, theme=theme()),
-        alt if few else f"{alt} {view.words.part('Too many weights')}",
-        partial(map_table, attention_map) if few else None,
-        note=view.words.part("Overview"),
-        file=f"attention-{attention_map.kind}-all-heads",
-    )
-    panel.draw(view.state, **clicks(panel.key(view.state), layers * heads, lambda at: go(*divmod(at, heads))))
-
-
 def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) -> None:
     """Draw head scores as a grid, whose cells open a head, with buttons that open the strongest heads."""
     names = list(measured.grids)
@@ -394,33 +320,13 @@ def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) 
     panel.draw(view.state, **clicks(panel.key(view.state), grid.size, lambda at: go(*divmod(at, heads))))
 
 
-def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, view: View) -> None:
-    """Draw downloads of this head, all heads, and bertviz's views as offline pages, created on request."""
-    state, theme_slug = view.state, theme().name
-    stem, title = f"{trace.checkpoint}-{attention_map.kind}", f"Attention of {trace.checkpoint}"
-    stem_here, where = f"{stem}-layer{layer + 1}-head{head + 1}", f"layer {layer + 1}, head {head + 1}"
-    wide = state.key("heads.bits")
-    bits: Bits = 16 if st.session_state.get(wide) else 8
-
-    def picture() -> str:
-        return head_svg(
-            attention_map,
-            layer,
-            head,
-            theme=theme_slug,
-            title=f"{title}, {map_name(attention_map).lower()}, {where}",
-        )
-
-    def page(name: bertviz.View) -> str:
-        return bertviz.render(
-            trace, name, layer=layer, heads=[head], kind=attention_map.kind, theme=theme_slug, title=title, bits=bits
-        )
-
+def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, state: PageState) -> None:
+    """Draw downloads of this head, and of the weights of all, created on request."""
+    stem, where = f"{trace.checkpoint}-{attention_map.kind}", f"layer {layer + 1}, head {head + 1}"
+    title = f"Attention of {trace.checkpoint}, {map_name(attention_map).lower()}, {where}"
+    stem = f"{stem}-layer{layer + 1}-head{head + 1}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_svg(picture, stem_here, state.key("heads.svg"))
-        download_csv(partial(head_table, attention_map, layer, head), stem_here, state.key("heads.csv"))
+        picture = partial(head_svg, attention_map, layer, head, theme=theme().name, title=title)
+        download_svg(picture, stem, state.key("heads.svg"))
+        download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"))
         download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
-        download_html(partial(page, "head"), f"{stem}-head-view", state.key("heads.head"), of="head view")
-        download_html(partial(page, "model"), f"{stem}-model-view", state.key("heads.model"), of="model view")
-        st.checkbox("16 bits", key=wide, persist_state="page", help=content("attention").part("16 bits"))
-    view.note("Files")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import streamlit as st
@@ -22,9 +22,11 @@ from core.language.tokens import max_tokens
 from core.links import parameters as link
 from core.settings import settings
 from core.ui.page import plain
-from core.ui.param import Carried, Choice, Control, Integer, Param, Text
+from core.ui.param import Carried, Choice, Control, Integer, Param, Text, differing, draw_settings, settings_popover
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.attention.trace import AttentionTrace
     from core.ui.links import PageState
 
@@ -73,6 +75,8 @@ class Chosen:
     """The task of an encoder-decoder, or of the adapters."""
     count: int = 0
     """Tokens that a decoder generates after the text."""
+    menu: DeltaGenerator | None = field(default=None, compare=False)
+    """The menu of settings, for those of the section."""
 
     @property
     def adapters(self) -> str | None:
@@ -94,35 +98,38 @@ class Chosen:
             return session.trace(slug, self.text, self.second or None, vectors=vectors, adapters=self.adapters)
 
 
-def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, most: int | None = None) -> Chosen:
+def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = None, most: int | None = None) -> Chosen:
     """Draw the controls of the input; store the text in the state.
 
     Args:
-        pairs: offer a second sentence if the model takes sentence pairs.
+        also: settings of the section that differ from their defaults; None if it has none of its own.
         most: the most tokens that the figure can show; of a longer text, a part is selected.
 
     Raises:
         AtlasError: the text does not fit the model.
     """
-    second, task, count = "", None, 0
+    controls: list[Control[Any]] = []
+    if spec.offers("continues"):
+        controls.append(_explained(COUNT, "count"))
+    elif spec.offers("rewrites") and spec.offers("tasks"):
+        controls.append(TASK.with_(options=task_names(spec)))
+    elif spec.offers("classifies texts"):
+        options = {NONE: "no task", **task_names(spec)}
+        controls.append(_explained(ADAPTERS, "adapters").with_(options=options, default=NONE))
+    if spec.offers("two texts"):
+        controls.append(_explained(SECOND, "second"))
+    menu: DeltaGenerator | None = None
+    values: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if spec.offers("continues"):
-            count = _explained(COUNT, "count").draw(state)
-        elif spec.offers("rewrites"):
-            task = draw_task(spec, state)
-        elif spec.offers("classifies texts"):
-            options = {NONE: "no task", **task_names(spec)}
-            chosen = (
-                _explained(ADAPTERS, "adapters")
-                .with_(options=options, default=NONE)
-                .draw(state, tag=f"adapters.{spec.slug}")
-            )
-            task = None if chosen == NONE else chosen
         text = draw_text(spec, state)
-        if pairs and spec.offers("two texts"):
-            second = _explained(SECOND, "second").draw(state)
+        if controls or also is not None:
+            menu = settings_popover(state, differing(state, *controls, tag=spec.slug) + (also or 0))
+            with menu:
+                values = draw_settings(state, *controls, tag=spec.slug)
+    second, count = values.get(SECOND.name, ""), values.get(COUNT.name, 0)
+    task = None if values.get(TASK.name) == NONE else values.get(TASK.name)
     part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
-    return Chosen(spec, part, second, task, count)
+    return Chosen(spec, part, second, task, count, menu)
 
 
 def _explained(param: C, label: str) -> C:
