@@ -59,12 +59,12 @@ def test_a_head_that_follows_a_relation_comes_before_a_diagonal() -> None:
 
 
 def test_links_to_heads_of_before_open_the_same_head(checkpoint_dir: Path) -> None:
-    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": "The cat sat", "length": "6", "layer": "2", "head": "3"}
+    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": "The cat sat", "length": "6", "layer": "2", "head": "2"}
     at = opened("decoder", **query)
     assert not at.warning
     assert at.title[0].value == "Attention"
     assert widget(at.selectbox, "Continue by").value == 6
-    assert [widget(at.selectbox, menu).value for menu in ("Layer", "Head")] == [2, 3]
+    assert [widget(at.selectbox, menu).value for menu in ("Layer", "Head")] == [2, 2]
     at = opened("encoder", system="electra", tab="heads")
     assert link(at)["model"] == catalogue.get("electra").live.checkpoint
     at = opened("attention", model="dir-tiny-bert", view="bertviz", layer="2", head="1", token="3")
