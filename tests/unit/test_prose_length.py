@@ -19,7 +19,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "attention/bertviz": ("Source",),
     "attention/grammar": ("Best",),
     "attention/every": ("Halves",),
-    "attention/heads": ("About", "Overview", "Prompt and continuation", "Not computed"),
+    "attention/heads": ("About", "Not computed"),
     "attention/lens": ("Source",),
     "attention/off": ("Bars", "Sharp"),
     "calculators/epoch": ("Answer", "Rates"),
