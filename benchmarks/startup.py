@@ -27,12 +27,13 @@ READING: list[tuple[str, dict[str, str]]] = [
     ),
     ("compare", {}),
     ("compare", {"pins": "bert,gpt-2,t5"}),
+    ("compare", {"tab": "sizes"}),
     ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
     ("results", {}),
     ("results", {"tab": "all"}),
     ("search", {"q": "rotary"}),
     ("timeline", {"axis": "size"}),
-    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit", "systems")),
+    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit")),
     ("zoo", {"tab": "curves"}),
 ]
 STARTS = 3

@@ -7,10 +7,9 @@ from core.ui.calculators.parallel import PARALLEL
 from core.ui.calculators.parameters import PARAMETERS
 from core.ui.calculators.pipeline import PIPELINE
 from core.ui.calculators.scaling import SCALING
-from core.ui.calculators.systems import SYSTEMS
 from core.ui.section import Page
 
-PAGE = Page("calculators", (PARAMETERS, TRAINING, CACHE, EPOCH, FIT, SCALING, PARALLEL, PIPELINE, SYSTEMS))
+PAGE = Page("calculators", (PARAMETERS, TRAINING, CACHE, EPOCH, FIT, SCALING, PARALLEL, PIPELINE))
 
 if __name__ == "__main__":
     PAGE.run()

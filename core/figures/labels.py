@@ -73,13 +73,18 @@ def in_bytes(count: float) -> str:
     return f"{count:.0f} B"
 
 
+def scientific(value: float, digits: int = 2) -> str:
+    """A number in powers of ten: 4.31e-6 is ``4.3 × 10⁻⁶``."""
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{raised}"
+
+
 def in_operations(count: float) -> str:
     """Operations in three digits: 3.14e23 is ``3.14 × 10²³``, 249e6 is ``249 million``."""
     if count < 1e15:
         return in_words(round(count))
-    mantissa, exponent = f"{count:.2e}".split("e")
-    raised = str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa} × 10{raised}"
+    return scientific(count, 3)
 
 
 def in_time(seconds: float) -> str:

@@ -107,15 +107,13 @@ def current(page: str, query: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         when, renames = row["when"], row.get("renames", {})
         if page not in row["pages"] or any(query.get(name, "") != value for name, value in when.items()):
             continue
-        keeps = row.get("keeps", query)
-        new = row.get("query", {}) | {
-            renames.get(name, name): value for name, value in query.items() if name in keeps and name not in when
-        }
-        slug = query.get("system") or row["pages"][page]
-        if slug and "model" in keeps:
-            models = (system.live.checkpoint for system in catalogue.systems() if system.slug == slug)
-            new = {"model": next(models, ""), **new}
-        return current(row["page"], {name: value for name, value in new.items() if value or name in query})
+        old = {"system": row["pages"][page], **query}
+        if "model" in row.get("keeps", ()):
+            models = (system.live.checkpoint for system in catalogue.systems() if system.slug == old["system"])
+            old = {"model": next(models, ""), **old}
+        kept = {name: value for name, value in old.items() if name in row.get("keeps", query) and name not in when}
+        kept = {renames.get(name, name): value for name, value in kept.items() if value or name in query}
+        return current(row.get("page", page), row.get("query", {}) | kept)
     return page, dict(query)
 
 

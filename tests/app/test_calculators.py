@@ -11,7 +11,7 @@ from core import catalogue
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "scaling", "parallel", "pipeline", "systems")
+SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "scaling", "parallel", "pipeline")
 
 
 def opened(**query: str) -> AppTest:
@@ -119,16 +119,6 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     widget(at.number_input, "Memory, GB").set_value(24.0).run()
     assert "Yes: 14.6 GB of 21.6 GB" in shown(at)
     assert link(at)["memory"] == "24"
-
-
-def test_all_systems_and_where_published_figures_part_ways() -> None:
-    at = opened(tab="systems")
-    text = shown(at)
-    assert all(system.name in text for system in catalogue.systems() if system.sizes)
-    assert "+15.8%" in text
-    assert "418.3 million" in text
-    at = opened(tab="systems", every="yes")
-    assert f"Costs of {sum(len(system.sizes) for system in catalogue.systems())} sizes" in shown(at)
 
 
 def test_facts_show_costs_and_lead_to_the_calculators() -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.anatomy.sheet import COLUMNS
-from tests.pages import html_of, opened, protos, shown, widget
+from tests.pages import described, html_of, opened, protos, shown, widget
 
 
 def rows(at: AppTest) -> int:
@@ -119,3 +119,23 @@ def test_a_search_too_long_is_cut_and_years_in_the_wrong_order_are_swapped() -> 
     assert "Only the first 80 characters" in shown(at)
     at = opened("compare", **{"from": "2100", "to": "1900"})
     assert rows(at) == len(catalogue.systems())
+
+
+def test_all_systems_and_where_published_figures_part_ways() -> None:
+    at = opened("calculators", tab="systems")  # where it was
+    assert at.title[0].value == "Compare"
+    text = f"{shown(at)} {html_of(at)}"
+    assert all(system.name in text for system in catalogue.systems() if system.sizes)
+    assert "+15.8%" in text
+    assert "418.3 million" in text
+    at = opened("compare", tab="sizes", every="yes")
+    assert f"Costs of {sum(len(system.sizes) for system in catalogue.systems())} sizes" in shown(at)
+
+
+def test_sizes_are_bars_of_the_systems_that_a_link_names() -> None:
+    at = opened("encoder", system="bert", tab="tree", drawing="sizes")  # where they were
+    assert not at.warning
+    assert "Parameters by role of 2 networks. The largest is BERT large with 335.1 million" in described(at)
+    at = opened("compare", tab="sizes", systems="gpt-4")
+    assert "GPT-4" not in widget(at.multiselect, "Systems").options
+    assert at.warning

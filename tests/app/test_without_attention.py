@@ -76,10 +76,3 @@ def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
     assert not [
         one for one in opened("decoder", system="x", tab="facts").get("page_link") if "stands" in one.proto.label
     ]
-
-
-def test_a_system_without_sizes_is_not_offered_for_comparison() -> None:
-    at = opened("decoder", system="gpt-3", tab="tree", drawing="sizes")
-    offered = at.multiselect[0].options
-    assert "Mistral 7B" in offered
-    assert "GPT-4" not in offered

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES
-from core.figures.labels import in_words, percent, short, with_unit
+from core.figures.labels import in_words, percent, scientific, short, with_unit
 from core.figures.parameters import (
     ROLE_COLORS,
     ROLE_INK,
@@ -96,6 +96,7 @@ def test_numbers() -> None:
     assert percent(0.2137) == "21.4%"
     assert percent(0.0001) == "< 0.1%"
     assert percent(0) == "0.0%"
+    assert [scientific(4.31e-6), scientific(0.0), scientific(12.0, 3)] == ["4.3 × 10⁻⁶", "0.0 × 10⁰", "1.20 × 10¹"]
     assert [with_unit("33.2", "%"), with_unit("1.31", "bits"), with_unit("12", "")] == ["33.2%", "1.31 bits", "12"]
 
 
@@ -168,13 +169,3 @@ def test_text_of_source_000_comes_with_its_notes() -> None:
     app.radio(key="tree.which").set_value("As printed in source 000").run()
     assert app.code[0].value.startswith("T5Model(")
     assert "prints the last two modules" in words(app)
-
-
-def test_sizes_can_be_put_beside_other_systems() -> None:
-    app = run(slug="albert")
-    app.segmented_control(key="tree.view").set_value("sizes").run()
-    app.multiselect(key="tree.beside").set_value(["gpt-3", "minilm"]).run()
-    app.toggle(key="tree.relative").set_value(True).run()
-    assert not app.exception
-    app.session_state["tree.table"] = True  # its menu is open
-    assert {"GPT-3 175B", "ALBERT base"} <= set(app.run().dataframe[0].value["Network"])

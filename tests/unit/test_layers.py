@@ -119,8 +119,8 @@ VIEWS = {
     "attention": ("every",),
     "vectors": ("layers",),
     "sources": ("corrections", "documents", "citations"),
-    "calculators": ("training", "cache", "epoch", "fit", "scaling", "pipeline", "systems"),
-    "compare": ("table", "trees"),
+    "calculators": ("training", "cache", "epoch", "fit", "scaling", "pipeline"),
+    "compare": ("table", "trees", "sizes"),
     "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
     "objectives": ("points", "masks"),
 }

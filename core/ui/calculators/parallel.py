@@ -7,7 +7,7 @@ import streamlit as st
 from core import session
 from core.efficiency.parallel import SplitLayer, split_layer
 from core.figures import parallel as figures
-from core.figures.labels import in_bytes, in_words
+from core.figures.labels import in_bytes, in_words, scientific
 from core.figures.parallel import Step
 from core.table import Table
 from core.ui.page import theme
@@ -34,7 +34,7 @@ def draw(view: View) -> None:
     split = session.computed("splitting-the-layer", split_layer, slug, text, layer - 1, degree)
     view.say(
         "Answer",
-        error=f"{split.layer_error:.1g}" if split.layer_error >= 1e-4 else f"{split.layer_error:.7f}",
+        error=scientific(split.layer_error),
         largest=f"{split.largest:.1f}",
         each=in_words(split.parameters),
         whole=in_words(split.whole),

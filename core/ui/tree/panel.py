@@ -1,4 +1,4 @@
-"""A system's module tree: walkable, drawn, as text, and compared. It shows stored trees, so it needs no torch.
+"""A system's module tree: walkable, drawn, and as text. It shows stored trees, so it needs no torch.
 
 The walkable tree: a component that follows WAI-ARIA's tree view pattern.
 
@@ -111,7 +111,6 @@ VIEWS = {
     "treemap": "Treemap",
     "sunburst": "Sunburst",
     "text": "As text",
-    "sizes": "Compare sizes",
 }
 _TEXT_HEIGHT = 560
 _CONFIG = {
@@ -184,10 +183,8 @@ def tree_panel(
         picked = _walk(system, name, root, key, picked, below)
     elif view in ("treemap", "sunburst"):
         _picture(system, name, root, key, view)
-    elif view == "text":
-        _text(slug, root, key)
     else:
-        _sizes(system, key)
+        _text(slug, root, key)
     with st.expander(_words("Memory and operations")):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
@@ -365,35 +362,3 @@ def _no_tree(system: System) -> None:
             {"system": forebear.slug, "tab": "tree"},
             icon=":material/account_tree:",
         )
-
-
-def _sizes(system: System, key: str) -> None:
-    """Draw parameters by role: all sizes of the system, and other systems at their first size."""
-    others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
-    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
-    with left:
-        beside = st.multiselect(
-            "Compare with",
-            list(others),
-            default=[system.parent] if system.parent in others else [],
-            key=f"{key}.beside",
-            format_func=lambda slug: others[slug].name,
-            max_selections=8,
-            placeholder="Choose systems",
-        )
-    with right:
-        relative = st.toggle("As shares", key=f"{key}.relative", persist_state="page", help=_words("Help: shares"))
-    networks = {f"{system.name} {name}": root for name, root in anatomy.trees(system.slug).items()}
-    networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
-    most = max(networks, key=lambda label: networks[label].total)
-    chart(
-        figures.sizes_bars(networks, relative=relative, theme=theme()),
-        key=f"{key}.bars",
-        alt=_words("Alt: sizes", networks=len(networks), largest=most, count=in_words(networks[most].total)),
-    )
-    own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
-    if len(own) > 1:
-        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        caption(_words("Notice: sizes", system=system.name, first=first, last=last))
-    title = _words("Networks", count=len(networks))
-    table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")

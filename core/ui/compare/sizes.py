@@ -1,34 +1,55 @@
-"""The costs of every system in one table, and published figures that the count contradicts."""
+"""Sizes and costs: systems as bars of parameters by role, the costs of all, and published figures that differ."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import streamlit as st
+
 from core import anatomy, catalogue
+from core.anatomy.roles import EMBEDDINGS, by_role
 from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
 from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
 from core.costs.special import towers, word_work
-from core.figures.labels import in_bytes, in_operations, short
+from core.figures import parameters as figures
+from core.figures.labels import in_bytes, in_operations, in_words, percent, short
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.formulas import formula
 from core.ui.notices import unbuilt
-from core.ui.param import Toggle
+from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Toggle, Words
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
+CHOSEN = Words(
+    name="systems",
+    label="Systems",
+    options={},
+    default=("bert", "albert", "distilbert", "t5"),
+    most=9,
+    style="menu",
+    as_chosen=True,
+)
+SHARES = Toggle(name="shares", label="As shares")
 EVERY = Toggle(name="every", label="Every size")
 _HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "KV cache per token", "Operations per token")
 
 
-def all_systems(view: View) -> None:
-    """Draw both tables."""
+def sizes(view: View) -> None:
+    """Draw the bars of the chosen systems, and both tables."""
     state = view.state
     unbuilt()
-    every = EVERY.draw(state)
+    known = {system.slug: system for system in catalogue.systems() if anatomy.counts(system.slug)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = CHOSEN.with_(options={slug: system.name for slug, system in known.items()}).draw(state)
+        shares, every = SHARES.draw(state), EVERY.draw(state)
+    _bars(view, [known[slug] for slug in chosen], shares, every)
     raw = [
         _figures(system, size)
         for system in catalogue.systems()
@@ -43,6 +64,31 @@ def all_systems(view: View) -> None:
     _differences(view)
     for key in ("states", "cache", "work", "towers", "recurrent"):
         formula(key)
+
+
+def _bars(view: View, chosen: Sequence[System], shares: bool, every: bool) -> None:
+    """Draw the parameters by role of each chosen system, at its default size or at every one."""
+    trees = [(system, anatomy.trees(system.slug)) for system in chosen]
+    networks = {
+        f"{system.name} {name}": root
+        for system, by_size in trees
+        for name, root in by_size.items()
+        if every or name == (system.default_size.name if system.default_size.name in by_size else next(iter(by_size)))
+    }
+    most = max(networks, key=lambda label: networks[label].total)
+    Panel(
+        "sizes",
+        view.words.part("Networks", count=len(networks)),
+        figures.sizes_bars(networks, relative=shares, theme=theme()),
+        view.words.part("Alt", networks=len(networks), largest=most, count=in_words(networks[most].total)),
+        Table.from_records(figures.sizes_table(networks)),
+    ).draw(view.state)
+    low, high = (
+        max(networks, key=lambda label: sign * by_role(networks[label])[EMBEDDINGS] / networks[label].total)
+        for sign in (-1, 1)
+    )
+    first, last = (percent(by_role(networks[label])[EMBEDDINGS] / networks[label].total) for label in (low, high))
+    view.try_and_notice(low=low, first=first, high=high, last=last)
 
 
 def _figures(system: System, size: Size) -> dict[str, Any]:
@@ -121,4 +167,4 @@ def _differences(view: View) -> None:
     download_csv(table, "differences", view.state.key("csv.differences"))
 
 
-SYSTEMS = Section("systems", all_systems, (EVERY,))
+SIZES = Section("sizes", sizes, (CHOSEN, SHARES, EVERY))
