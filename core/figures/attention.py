@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import AttentionMap
-from core.figures.heatmap import Labels, heat_map, numbers, points, tokens
+from core.figures.heatmap import heat_map, numbers, points, tokens
 from core.figures.labels import label
 from core.figures.plot import Trace, scatter, title
 from core.language.types import Token

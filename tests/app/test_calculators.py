@@ -123,7 +123,6 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
 
 def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     def panel() -> None:
-        from core import catalogue
         from core.ui.costs import computed_panel
 
         computed_panel(catalogue.get("gpt-3"))
