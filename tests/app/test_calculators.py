@@ -7,7 +7,6 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
@@ -123,6 +122,7 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
 
 def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     def panel() -> None:
+        from core import catalogue
         from core.ui.costs import computed_panel
 
         computed_panel(catalogue.get("gpt-3"))
