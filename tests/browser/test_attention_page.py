@@ -14,8 +14,9 @@ from tests.browser.conftest import WAIT_MS, Visitor
 
 def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/attention?model=dir-tiny-t5&text=The+cat+sat.&map=encoder&layer=2&head=1")
+    page.get_by_text("Recipe", exact=True).click(timeout=4 * WAIT_MS)
     save = page.get_by_role("button", name="Download JSON: recipe")
-    expect(save).to_be_visible(timeout=4 * WAIT_MS)
+    expect(save).to_be_visible()
     visitor.settle()
     with page.expect_download() as waiting:
         save.click()
