@@ -14,12 +14,12 @@ from core.language.generate import generate
 from core.language.text import clean
 from core.language.types import Decoding
 from core.ui.demos.cover import choice, keep_step, step_of, switch, walk, was_shown
-from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, paragraph, underlined
 from core.ui.demos.steps import STEP
 from core.ui.notices import sentences
 from core.ui.page import plain
-from core.ui.param import Text
+from core.ui.param import Text, settings_popover
 
 TEXT = Text(name="text", label="Prompt, the same for every code", default="Tom")
 """A name that occurs in texts of every kind and language."""
@@ -38,8 +38,11 @@ def draw(view: DemoView) -> None:
     """Draw the demo."""
     state = view.state
     text = TEXT.draw(state, tag="codes")
-    decoding = effective(decoding_controls(state, FEW))
-    covered = switch(state)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        menu = settings_popover(state, decoding_changed(state, FEW))
+        covered = switch(state)
+    with menu:
+        decoding = effective(decoding_controls(state, FEW))
     if not covered:
         state.set(step=None)  # all continuations, side by side
     with sentences():
@@ -54,7 +57,7 @@ def draw(view: DemoView) -> None:
     with sentences():
         _verdict(view, covered)
     view.how_it_works()
-    explain_decoding(view)
+    decoding_link(view.spec.slug, text)
 
 
 def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]) -> None:

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import streamlit as st
 
+from core import links
 from core.content import content
 from core.language.types import Decoding
-from core.ui.links import PageState
+from core.ui.links import PageState, page_link
 from core.ui.param import Choice, Integer, Real, Seed, differing
-from core.ui.section import View
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
 STRATEGY = Choice(name="strategy", label="Decoding strategy", options=STRATEGIES, style="row")
@@ -92,9 +92,8 @@ def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
     return decoding_of(state, length)
 
 
-def explain_decoding(view: View) -> None:
-    """Draw the formulas of all strategies with their symbols."""
-    words = replace(view, words=content("demos", "decoding"))
-    with st.expander(words.words.title):
-        words.say("How it works")
-        words.note("Paper")
+def decoding_link(slug: str, text: str, task: str | None = None) -> None:
+    """Draw a link to the page Decoding, which explains and compares all strategies, with this model and text."""
+    query, _ = links.write("generation", {"model": slug, "text": text or None, "task": task})
+    label = content("demos", "decoding").label("link")
+    page_link("generation", label, query, icon=":material/edit:")

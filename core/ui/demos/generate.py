@@ -13,7 +13,7 @@ from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
-from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.demos.steps import (
     FORCED,
@@ -31,7 +31,7 @@ from core.ui.demos.steps import (
 )
 from core.ui.notices import sentences, warning
 from core.ui.page import plain
-from core.ui.param import Text
+from core.ui.param import Text, settings_popover
 
 DEFAULT_TEXT = "Once upon a time there was a little girl who"
 SAMPLES = {
@@ -65,8 +65,11 @@ def draw(view: DemoView) -> None:
         prompt = TEXT.draw(state, tag="prompt")
         samples = {name: (text,) for name, text in SAMPLES.items()}
         sample_pills(state, "Prompts to try", samples, TEXT, tag="prompt")
+        length = LONG if spec.branch == "efficient" else LENGTH
+        menu = settings_popover(state, decoding_changed(state, length))
         covered = switch(state)
-    decoding = decoding_controls(state, LONG if spec.branch == "efficient" else LENGTH)
+    with menu:
+        decoding = decoding_controls(state, length)
     forced = by_hand(state, (spec.slug, prompt))
     with sentences():
         try:
@@ -80,8 +83,7 @@ def draw(view: DemoView) -> None:
         state.set(forced=run.wanted[-1])
         if run.path:
             (_guessed if covered else _explored)(view, run, decoding)
-    if not covered:
-        explain_decoding(view)
+    decoding_link(spec.slug, prompt)
 
 
 def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> Run:

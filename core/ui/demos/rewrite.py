@@ -25,7 +25,7 @@ from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, text_uncovered, words_reconstructed
-from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, effective, explain_decoding
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.links import PageState
 from core.ui.notices import sentences
@@ -240,7 +240,7 @@ def draw(view: DemoView) -> None:
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
-    explain_decoding(view)
+    decoding_link(view.spec.slug, typed, task.slug)
 
 
 def _corruption_menu(view: DemoView, task: Task) -> str:

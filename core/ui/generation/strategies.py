@@ -32,36 +32,39 @@ from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead, take_up
 from core.ui.panel import table_menu
-from core.ui.param import Choice
+from core.ui.param import Choice, differing
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
-COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_label=True)  # codespell:ignore
+COLOR = Choice(name="colour", label="Color", options=COLORS, style="row")  # codespell:ignore
 
 
 def strategies(view: View) -> None:
     """Draw the cards, their texts, and the measures of all of them."""
-    state, chosen = view.state, setup(view)
+    state = view.state
+    chosen = setup(view, also=differing(state, COLOR))
+    with chosen.menu:
+        color = COLOR.draw(state)
     cards, refused = read_all(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        color = COLOR.draw(state)
-        bits_legend(color)
-        menu = st.container(horizontal=True, width="content")
-        button = st.empty()
     shown = [_standing(state, card, number) for number, card in enumerate(cards)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.popover(view.words.title, icon=":material/tune:", key=state.key("cards")):
+            for number in range(len(cards)):
+                _controls(state, cards, shown, number)
+            _add(state, shown)
+        bits_legend(color)
+        button = st.empty()
     placeholders, numbers = [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
         for number in range(first, min(first + 2, len(cards))):
             with columns[number - first].container(border=True, height="stretch"):
-                _controls(state, cards, shown, number)
+                st.markdown(f"**{shown[number].name}**")
                 placeholders.append(st.empty())
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == DEFAULTS else tuple(write(card) for card in shown))
-    with menu:
-        _add(state, shown)
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
@@ -124,21 +127,21 @@ def _standing(state: PageState, card: Card, number: int) -> Card:
 
 
 def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], number: int) -> None:
-    """Draw a menu named after the card, with its strategy, its numbers and a button that removes it."""
+    """Draw a card's strategy, its numbers and a button that removes it, in a row."""
     card, key = shown[number], state.key(f"card.{number}")
-    with st.popover(card.name, key=key):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             f"Strategy {number + 1}",
             list(NAMES),
             index=list(NAMES).index(card.kind),
             format_func=NAMES.__getitem__,
             key=f"{key}.kind",
+            width=190,
         )
-        with st.container(horizontal=True):
-            if card.kind in NUMBERS:
-                number_box(NUMBERS[card.kind], card.value, f"{key}.{card.kind}")
-            if card.kind in TRUNCATIONS:
-                number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
+        if card.kind in NUMBERS:
+            number_box(NUMBERS[card.kind], card.value, f"{key}.{card.kind}")
+        if card.kind in TRUNCATIONS:
+            number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
         words, along = [write(other) for other in shown], state.number("along", 1)
         # the section of one step stays at the text that it showed
         along = along - 1 if along > number + 1 else min(along, len(shown) - 1)
