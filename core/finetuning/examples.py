@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from random import Random
 
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.text import clean
@@ -62,6 +63,12 @@ class LabeledSet:
         numbers = {label: count() for label in self.labels}
         ranked = sorted((next(numbers[example.label]), n, example) for n, example in enumerate(self.train))
         return LabeledSet(tuple(example for _, _, example in ranked[:examples]), self.held_out)
+
+    def sample(self, examples: int, seed: int) -> LabeledSet:
+        """The same with so many training texts drawn at random, the classes in turn."""
+        shuffled = list(self.train)
+        Random(seed).shuffle(shuffled)
+        return LabeledSet(tuple(shuffled), self.held_out).first(examples)
 
 
 @lru_cache(maxsize=8)

@@ -1,9 +1,15 @@
-"""What is trained on labeled texts, and how: the settings of `core.finetuning.train`; no torch here."""
+"""What is trained on labeled texts, how, and what comes of it: for `core.finetuning.train`; no torch here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoints.spec import CheckpointSpec
+from core.finetuning.changes import Changes
 
 Trained = Literal["head", "adapters", "lora", "top", "all"]
 Pooling = Literal["first", "mean", "last"]
@@ -15,6 +21,13 @@ HEAD_RATE = 5e-3
 SIZES = {"lora": 4, "adapters": 16}
 """The default rank of a low-rank update, and dimensions between the two matrices of an adapter."""
 LARGEST = 64
+MOST_BYTES = 8_000_000
+"""Of the trained weights that are kept for a download."""
+
+
+def usual_pooling(spec: CheckpointSpec) -> Pooling:
+    """The hidden state that the head reads unless another is chosen."""
+    return "last" if spec.offers("continues") else "first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +46,34 @@ class Setup:
     """Training ends after the epoch in which this time is over."""
     size: int = 0
     """Rank of the low-rank updates or bottleneck of the adapters; 0 for the one in :data:`SIZES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The state after an epoch; number 0 is before training, when all classes are equally probable."""
+
+    number: int
+    loss: float
+    """Mean over the training texts, in nats; of number 0 that of equal probabilities, ln K."""
+    accuracy: float
+    """Share of the held-out texts whose class is predicted."""
+    probabilities: NDArray[np.float32]
+    """(n, K) of the held-out texts."""
+    seconds: float
+    """Since training began."""
+    parameters: int
+    """The trained ones, the head's included."""
+    last: bool = False
+    weights: bytes | None = None
+    """What was trained, as safetensors, after the last epoch; None before, and where it is over :data:`MOST_BYTES`."""
+    changes: Changes | None = None
+    """Of a pretrained backbone that was trained, after the last epoch."""
+
+
+def baselines(setup: Setup) -> dict[str, Setup]:
+    """The two runs to compare with: the head alone on the same features, and the same run from random weights."""
+    rate = max(setup.rate, RATE)
+    return {
+        "head": replace(setup, trained="head"),
+        "random": replace(setup, trained="all", rate=rate, pretrained=False),
+    }

@@ -26,43 +26,23 @@ import copy
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
+from core.finetuning.changes import Comparison
 from core.finetuning.examples import LabeledSet
-from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, RATE, SIZES, Setup
+from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Setup
 from core.language.tokens import check_length
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
-MOST_BYTES = 8_000_000
-"""Of the trained weights that are kept for a download."""
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The state after an epoch; number 0 is before training, when all classes are equally probable."""
-
-    number: int
-    loss: float
-    """Mean over the training texts, in nats; of number 0 that of equal probabilities, ln K."""
-    accuracy: float
-    """Share of the held-out texts whose class is predicted."""
-    probabilities: NDArray[np.float32]
-    """(n, K) of the held-out texts."""
-    seconds: float
-    """Since training began."""
-    last: bool = False
-    weights: bytes | None = None
-    """What was trained, as safetensors, after the last epoch; None before, and where it is over :data:`MOST_BYTES`."""
 
 
 class Learner:
@@ -77,7 +57,7 @@ class Learner:
             raise OutOfRange("Epochs lie from 1 to 100, the learning rate from 0.000001 to 0.1.")
         if not 0 <= setup.size <= LARGEST:
             raise OutOfRange(f"Rank and bottleneck lie from 1 to {LARGEST}.")
-        self.setup, self._checkpoint = setup, checkpoint
+        self.setup, self.checkpoint = setup, checkpoint
         self._random = torch.Generator().manual_seed(setup.seed)
         base: Any = checkpoint.model.base_model
         if not setup.pretrained:
@@ -98,7 +78,7 @@ class Learner:
         trained, backbone = self.setup.trained, self.backbone
         if trained == "head":
             return {}
-        layers = max((m for m in backbone.modules() if isinstance(m, nn.ModuleList)), key=len)
+        layers: Any = backbone.get_submodule(self.layers[0])
         backbone.requires_grad_(trained == "all")
         size = self.setup.size or SIZES.get(trained, 0)
         if trained == "top":
@@ -119,6 +99,12 @@ class Learner:
         return {name: value for name, value in backbone.named_parameters() if value.requires_grad}
 
     @property
+    def layers(self) -> tuple[str, int]:
+        """The name of the backbone's list of layers, and their number."""
+        lists = ((name, len(m)) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList))
+        return max(lists, key=lambda found: found[1])
+
+    @property
     def trained(self) -> int:
         """The number of trained parameters, the head's included."""
         return sum(value.numel() for value in (*self.parameters.values(), *self.head.parameters()))
@@ -126,7 +112,7 @@ class Learner:
     @property
     def whole(self) -> int:
         """The number of parameters of backbone and head."""
-        base: Any = self._checkpoint.model.base_model
+        base: Any = self.checkpoint.model.base_model
         return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
 
     def encode(self, texts: Sequence[str]) -> dict[str, Tensor]:
@@ -135,10 +121,10 @@ class Learner:
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
         """
-        ids: Any = self._checkpoint.tokenizer(list(texts))["input_ids"]
+        ids: Any = self.checkpoint.tokenizer(list(texts))["input_ids"]
         longest = max(map(len, ids))
-        check_length(self._checkpoint, longest)
-        padding = self._checkpoint.tokenizer.pad_token_id or 0
+        check_length(self.checkpoint, longest)
+        padding = self.checkpoint.tokenizer.pad_token_id or 0
         return {
             "input_ids": torch.tensor([[*row, *[padding] * (longest - len(row))] for row in ids]),
             "attention_mask": torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in ids]),
@@ -146,8 +132,10 @@ class Learner:
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """(n, d): the state of each text."""
-        hidden: Tensor = self.backbone(**inputs)[0]
-        attended = inputs["attention_mask"]
+        return self.pool(self.backbone(**inputs)[0], inputs["attention_mask"])
+
+    def pool(self, hidden: Tensor, attended: Tensor) -> Tensor:
+        """(n, d): of the states (n, q, d), what the head reads; ``attended`` (n, q) is the attention mask."""
         if self.setup.pooling == "first":
             return hidden[:, 0]
         if self.setup.pooling == "last":
@@ -164,7 +152,7 @@ class Learner:
         named = {f"head.{name}": value for name, value in self.head.named_parameters()} | {
             f"backbone.{name}": value for name, value in self.parameters.items()
         }
-        setup, slug = self.setup, self._checkpoint.spec.slug
+        setup, slug = self.setup, self.checkpoint.spec.slug
         card = {
             "base": slug,
             "labels": json.dumps(labels),
@@ -181,8 +169,8 @@ class Learner:
             groups.append({"params": list(self.parameters.values()), "lr": self.setup.rate})
         return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
 
-    def train(self, data: LabeledSet) -> Iterator[Epoch]:
-        """Train on ``data``; yield the state before, and after each epoch.
+    def train(self, data: LabeledSet, *, last_only: bool = False) -> Iterator[Epoch]:
+        """Train on ``data``; yield the state before, and after each epoch, or the last alone.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
@@ -196,14 +184,19 @@ class Learner:
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
 
+        compared = None
+        if self.parameters and self.setup.pretrained and not last_only:
+            compared = Comparison(self, held_out, [example.label for example in data.held_out])
+
         def state(number: int, loss: float) -> Epoch:
             with torch.no_grad():
                 scores = self.head(features[1] if features else self.states(held_out))
                 accuracy = float((scores.argmax(-1) == truth).float().mean())
                 probabilities = scores.softmax(-1).numpy()
-            return Epoch(number, loss, accuracy, probabilities, time.monotonic() - begun)
+            return Epoch(number, loss, accuracy, probabilities, time.monotonic() - begun, self.trained)
 
-        yield state(0, float(np.log(len(labels))))
+        if not last_only:
+            yield state(0, float(np.log(len(labels))))
         for number in range(1, self.setup.epochs + 1):
             losses = []
             for chosen in torch.split(torch.randperm(len(goal), generator=self._random), BATCH):
@@ -216,29 +209,24 @@ class Learner:
                 nn.utils.clip_grad_norm_([*self.head.parameters(), *self.parameters.values()], 1.0)
                 optimizer.step()
                 losses.append(float(loss.detach()) * len(chosen))
+            if last_only and number < self.setup.epochs and time.monotonic() - begun <= self.setup.seconds:
+                continue
             now = state(number, sum(losses) / len(goal))
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
-            yield replace(now, last=True, weights=self.weights(labels)) if over else now
             if over:
+                changes = compared.changes() if compared else None
+                yield replace(now, last=True, weights=self.weights(labels), changes=changes)
                 return
+            yield now
 
     @torch.no_grad()
     def _frozen(self, inputs: Mapping[str, Tensor]) -> Tensor:
         return self.states(inputs)
 
 
-def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Epoch]:
+def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_only: bool = False) -> Iterator[Epoch]:
     """The epochs of one run: see :meth:`Learner.train`."""
-    return Learner(checkpoint, len(data.labels), setup).train(data)
-
-
-def baselines(setup: Setup) -> dict[str, Setup]:
-    """The two runs to compare with: the head alone on the same features, and the same run from random weights."""
-    rate = max(setup.rate, RATE)
-    return {
-        "head": replace(setup, trained="head"),
-        "random": replace(setup, trained="all", rate=rate, pretrained=False),
-    }
+    return Learner(checkpoint, len(data.labels), setup).train(data, last_only=last_only)
 
 
 def _is_matrix(module: nn.Module) -> bool:

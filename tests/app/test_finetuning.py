@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core import session
+from core.finetuning import curve
 from core.ui import finetuning
-from tests.pages import FEW, opened, shown
+from tests.pages import FEW, described, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
 
@@ -20,6 +21,57 @@ def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) ->
     again = opened("fine-tuning", **QUICK)
     assert not again.exception
     assert shown(again) == shown(at)
+
+
+def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    session.results.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(finetuning.engine, "stream", None)
+        at = opened("fine-tuning")
+        assert not at.exception
+        assert "when it was recorded" in shown(at)
+    widget(at.button, "Train here").click().run()
+    assert not at.exception
+    assert "on this machine" in shown(at)
+
+
+def test_what_changed_is_stored_for_the_default_and_trained_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    session.results.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(finetuning.engine, "stream", None)
+        at = opened("fine-tuning", tab="changed")
+        assert not at.exception
+        assert "recorded when the Atlas was made" in shown(at)
+        assert "Before fine-tuning: layer" in described(at)
+    at = opened("fine-tuning", tab="changed", set="own", model="atlas-gpt-2", trained="lora", sentence="1")
+    assert not at.exception
+    assert "trained on this server" in shown(at)
+
+
+@pytest.mark.parametrize("query", [{"head": "99.1"}, {"sentence": "80"}, {"trained": "head"}])
+def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
+    at = opened("fine-tuning", tab="changed", **query)
+    assert not at.exception
+    assert at.warning
+    assert "After fine-tuning: layer" in described(at)
+
+
+def test_a_stored_curve_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finetuning.engine, "stream", None)
+    at = opened("fine-tuning", tab="curve")
+    assert not at.exception
+    assert "Mean of 10 seeds, recorded" in shown(at)
+
+
+def test_own_lines_get_a_curve_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curve, "STEPS", 1)
+    at = opened("fine-tuning", tab="curve", set="own")
+    assert not at.exception
+    assert "not recorded" in shown(at)
+    widget(at.button, "Measure here").click().run()
+    assert not at.exception
+    assert "Mean of 3 seeds, measured" in shown(at)
+    assert not [key for key in session.results._stored if key[0] == "learning curve"]
 
 
 def test_own_lines_stay_in_the_session() -> None:

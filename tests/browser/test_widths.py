@@ -11,7 +11,6 @@ from tests.browser.axe import findings
 from tests.browser.conftest import ROOT, Visitor
 
 PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.py"))} | {"home": "/"}
-PATHS["fine-tuning"] += "?epochs=1&trained=head"  # it learns as it opens
 """Every page's file and its path."""
 VIEWS = (
     *("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/glossary?term=rotary-positions"),

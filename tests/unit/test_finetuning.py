@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from core import checkpoints
+from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
-from core.finetuning import trainable
+from core.finetuning import curve, record, trainable
+from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
-from core.finetuning.setup import SIZES, Setup
-from core.finetuning.train import Learner, baselines, fine_tune
+from core.finetuning.setup import SIZES, Setup, baselines
+from core.finetuning.train import Learner, fine_tune
 from tests import tiny, tinyfamilies
 
 WORDS = ("one", "two", "three", "four", "five")
@@ -137,6 +141,30 @@ def test_random_weights_are_a_model_of_their_own() -> None:
     assert not any(torch.equal(ours[name], theirs[name]) for name in ours if ours[name].ndim == 2)
 
 
+@pytest.mark.parametrize("trained", ["all", "top", "lora"])
+def test_what_changed_is_what_was_trained(trained: Any) -> None:
+    checkpoint = tiny_bert()
+    changes = run(checkpoint, trained=trained, rate=5e-3)[-1].changes
+    layers = checkpoint.model.config.num_hidden_layers
+    assert changes.outputs.shape == changes.weights.shape == (layers + 1,)
+    moved = {"all": [True] * (layers + 1), "top": [False] * layers + [True], "lora": [False] * (layers + 1)}[trained]
+    assert (changes.weights > 1e-6).tolist() == moved
+    assert changes.outputs[-1] > 1e-6
+    assert trained == "all" or changes.outputs[0] < 1e-6
+    assert changes.texts == (0, 1)
+    held_out = parse(LINES).held_out[0].text
+    ours = capture(checkpoint, held_out).own
+    assert changes.tokens[0] == ours.key_tokens
+    assert changes.before[0] == pytest.approx(ours.weights, abs=1e-3)
+    assert changes.after[0].sum(-1) == pytest.approx(1, abs=1e-2)
+    assert np.isnan(changes.similarity[:, 0]).all(), "each class has one held-out text"
+
+
+def test_a_frozen_backbone_did_not_change() -> None:
+    assert run(tiny_bert(), trained="head")[-1].changes is None
+    assert run(tiny_bert(), trained="all", pretrained=False)[-1].changes is None
+
+
 def test_settings_and_texts_out_of_range() -> None:
     checkpoint = tiny_bert()
     for wrong in ({"epochs": 0}, {"rate": 1.0}, {"rate": float("nan")}, {"size": 65}):
@@ -170,5 +198,69 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
     checkpoint, data = checkpoints.load("atlas-bert"), ready("topic")
     setup = Setup(epochs=15)
     runs = {"fine-tuned": setup, **baselines(setup)}
-    accuracy = {name: [*fine_tune(checkpoint, data, run)][-1].accuracy for name, run in runs.items()}
+    last = {name: [*fine_tune(checkpoint, data, run)][-1] for name, run in runs.items()}
+    accuracy = {name: epoch.accuracy for name, epoch in last.items()}
     assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.08, accuracy
+    for name, run in runs.items():
+        stored = record.stored("atlas-bert", "topic", run)
+        assert [epoch.last for epoch in stored] == [False] * 15 + [True]
+        # another processor rounds differently, and so may end elsewhere
+        assert stored[-1].accuracy == pytest.approx(accuracy[name], abs=0.13), name
+        assert stored[-1].parameters == last[name].parameters
+    stored_changes, changes = record.stored("atlas-bert", "topic", setup)[-1].changes, last["fine-tuned"].changes
+    assert stored_changes is not None
+    assert changes is not None
+    assert stored_changes.tokens == changes.tokens
+    assert stored_changes.before[0] == pytest.approx(changes.before[0], abs=1e-2)
+    assert stored_changes.outputs == pytest.approx(changes.outputs, abs=0.05)
+    assert not record.stored("atlas-bert", "topic", replace(setup, seed=1))
+
+
+def test_a_sample_has_all_classes_and_depends_on_its_seed() -> None:
+    data = ready("topic")
+    samples = [data.sample(5, seed) for seed in (0, 0, 1)]
+    assert samples[0] == samples[1] != samples[2]
+    assert sorted(Counter(example.label for example in samples[0].train).values()) == [1, 2, 2]
+    assert set(samples[0].train) < set(data.train)
+    assert samples[0].held_out == data.held_out
+
+
+def test_the_learning_curve_by_hand() -> None:
+    points = [Point(5, True, 0, 0.4), Point(5, True, 1, 0.8), Point(10, True, 0, 1.0), Point(5, False, 0, 0.5)]
+    five, ten = curve.summarize(points, pretrained=True)
+    assert (five.examples, five.seeds) == (5, 2)
+    assert (five.mean, five.deviation) == pytest.approx((0.6, 0.2))
+    assert ten == Summary(10, 1.0, 0.0, 1)
+    assert curve.sizes(ready("topic")) == (5, 10, 20, 24)
+    assert curve.sizes(parse(LINES)) == (5, 8)
+
+
+def test_a_curve_is_measured_seed_by_seed() -> None:
+    found = list(curve.measure(tiny_bert(), parse(LINES), 2))
+    assert [(p.examples, p.pretrained, p.seed) for p in found[:4]] == [
+        (5, True, 0),
+        (5, False, 0),
+        (8, True, 0),
+        (8, False, 0),
+    ]
+    assert {point.seed for point in found} == {0, 1}
+
+
+def test_stored_curves_show_what_pretraining_is_worth() -> None:
+    """Of the sets that the model can learn at all; its page says that the curves need not separate."""
+    curves = curve.stored()
+    assert {(model, name) for model, name in curves if model == "atlas-bert"} == {
+        ("atlas-bert", name) for name in READY
+    }
+    for (_, name), points in curves.items():
+        assert sorted({point.examples for point in points}) == list(curve.sizes(ready(name)))
+    for name in ("topic", "question"):
+        most = [curve.summarize(curves["atlas-bert", name], pretrained=own)[-1] for own in (True, False)]
+        assert most[0].mean - most[0].deviation > most[1].mean + most[1].deviation, name
+
+
+def test_curves_are_written_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curves = {("a", "topic"): (Point(5, True, 0, 0.25), Point(5, False, 0, 0.5))}
+    curve.write(curves, tmp_path / "curves.csv")
+    monkeypatch.setattr(curve, "FILE", tmp_path / "curves.csv")
+    assert curve.stored.__wrapped__() == curves

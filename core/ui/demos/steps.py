@@ -64,20 +64,29 @@ class Run:
         return "Stopped." if self.stopped else how_it_ended(self.steps[-1], name) if self.steps else ""
 
 
-def going(state: PageState, name: str, what: object, placeholder: DeltaGenerator, again: str = "Continue") -> bool:
+def going(
+    state: PageState,
+    name: str,
+    what: object,
+    placeholder: DeltaGenerator,
+    again: str = "Continue",
+    *,
+    waits: bool = False,
+) -> bool:
     """Draw a button that stops or continues a computation; return whether to compute now.
 
     Args:
         name: of the computation on its page.
         what: a value that identifies it; with another value it starts without a click.
+        waits: with another value it waits for a click.
     """
-    slot, key = state.key(f"{name}.stopped"), state.key(f"{name}.button")
-    if st.session_state.get(slot) == what:
-        icon = ":material/play_arrow:"
-        placeholder.button(again, key=key, icon=icon, on_click=st.session_state.pop, args=(slot, None))
+    slot, key = state.key(f"{name}.{'started' if waits else 'stopped'}"), state.key(f"{name}.button")
+    remember, forget = (st.session_state.__setitem__, (slot, what)), (st.session_state.pop, (slot, None))
+    (start, starting), (stop, stopping) = (remember, forget) if waits else (forget, remember)
+    if (st.session_state.get(slot) == what) != waits:
+        placeholder.button(again, key=key, icon=":material/play_arrow:", on_click=start, args=starting)
         return False
-    remember = st.session_state.__setitem__
-    placeholder.button("Stop", key=key, icon=":material/stop:", on_click=remember, args=(slot, what))
+    placeholder.button("Stop", key=key, icon=":material/stop:", on_click=stop, args=stopping)
     return True
 
 

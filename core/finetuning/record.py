@@ -1,0 +1,93 @@
+"""The runs that the page Fine-tuning opens with, stored in ``assets/measured/fine-tuning.npz``.
+
+They are those of the default settings and of :func:`core.finetuning.setup.baselines` on each ready set, written by
+``python -m core fine-tuning``. Reading needs no torch, and a class that opens the page trains nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.finetuning.changes import Changes
+from core.finetuning.examples import READY, ready
+from core.finetuning.setup import Epoch, Setup, baselines
+from core.settings import ASSETS
+
+if TYPE_CHECKING:
+    from core.checkpoints.spec import Checkpoint
+
+FILE = ASSETS / "measured" / "fine-tuning.npz"
+_FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
+_CHANGES = tuple(field.name for field in fields(Changes))
+_BY_TEXT = ("tokens", "before", "after")
+"""The fields that have an array for each text."""
+
+
+def runs() -> dict[str, Setup]:
+    """The stored runs' settings by name."""
+    return {"chosen": Setup(), **baselines(Setup())}
+
+
+def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
+    """Train and store the runs of all ready sets."""
+    from core.finetuning.train import fine_tune
+
+    arrays = {"model": np.array(checkpoint.spec.slug)}
+    for name in READY:
+        for run, setup in runs().items():
+            epochs = list(fine_tune(checkpoint, ready(name), setup))
+            for field in _FIELDS:
+                values = np.array([getattr(epoch, field) for epoch in epochs])
+                arrays[f"{name}.{run}.{field}"] = values.astype(np.float32)
+            if (changes := epochs[-1].changes) is not None:
+                for field, value in zip(_CHANGES, astuple(changes), strict=True):
+                    if field in _BY_TEXT:
+                        arrays |= {f"{name}.{field}.{number}": np.array(part) for number, part in enumerate(value)}
+                    else:
+                        arrays[f"{name}.{field}"] = np.array(value)
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+@lru_cache(maxsize=1)
+def _arrays() -> dict[str, Any]:
+    with np.load(FILE, allow_pickle=False) as file:
+        return dict(file)
+
+
+def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
+    """The epochs of a run of a model on a set, if they are stored; otherwise none."""
+    run = next((run for run, settings in runs().items() if settings == setup), None)
+    if run is None or name not in READY or str(_arrays()["model"]) != slug:
+        return ()
+    changes = _changes(name) if run == "chosen" else None
+    columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]
+    last = len(columns[0]) - 1
+    return tuple(
+        Epoch(
+            *(number, float(loss), float(accuracy), probabilities, float(seconds), int(parameters)),
+            last=number == last,
+            changes=changes if number == last else None,
+        )
+        for number, (loss, accuracy, probabilities, seconds, parameters) in enumerate(zip(*columns, strict=True))
+    )
+
+
+def _changes(name: str) -> Changes:
+    arrays = _arrays()
+    numbers = range(len(arrays[f"{name}.texts"]))
+    tokens, before, after = ([arrays[f"{name}.{field}.{number}"] for number in numbers] for field in _BY_TEXT)
+    outputs, weights, similarity = (arrays[f"{name}.{field}"] for field in ("outputs", "weights", "similarity"))
+    return Changes(
+        outputs,
+        weights,
+        similarity,
+        tuple(arrays[f"{name}.texts"].tolist()),
+        tuple(tuple(row.tolist()) for row in tokens),
+        tuple(before),
+        tuple(after),
+    )
