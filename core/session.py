@@ -156,7 +156,7 @@ def contextual(slug: str, text: str, fewest: int) -> ContextualMeasures:
     return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
 
 
-Progress = Callable[[float, str], None]
+Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and a progress text."""
 _measuring = threading.Lock()
 _measurements: list[object] = []

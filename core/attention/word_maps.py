@@ -103,8 +103,8 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
         return WordAttention(spec.slug, maps.own, maps.cross)
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
-    target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("classifies texts") else None)
-    trace = capture(checkpoint, typed, target=target, adapters=adapters)
+    target = typed if spec.offers("rewrites") else None
+    trace = capture(checkpoint, typed, target=target, adapters=spec.adapters(task))
     belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
     _check_offsets(checkpoint, able=bool(belongs.any()))
     return WordAttention(spec.slug, in_words(trace.own, words, words, belongs, belongs))

@@ -98,6 +98,10 @@ class CheckpointSpec:
         has = {*self.family.offers, *traits_of(self.architecture), *self.parts}
         return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
 
+    def adapters(self, task: str | None) -> str | None:
+        """The task whose adapters are used, if any; None for a model without adapters."""
+        return task if self.offers("classifies texts") else None
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

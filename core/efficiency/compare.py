@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from core.sparse.encoder import Progress as LayerProgress
     from core.sparse.encoder import Run
 
-Progress = Callable[[float, str], None]
+Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""
 
 MAX_MASKS = 4

@@ -17,7 +17,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 
@@ -32,7 +31,7 @@ TEXT = (
     "nothing, and turned the wheel a little to the left."
 )
 
-Progress = Callable[[float, str], None]
+Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the measurement."""
 
 
@@ -61,7 +60,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     name = checkpoint.spec.name
     tell(0.0, f"{name}: warming up")
     try:
-        once = [_seconds(checkpoint.model, ids) for _ in range(WARM_UP)]
+        once = [_seconds(checkpoint, ids) for _ in range(WARM_UP)]
     except (MemoryError, AssertionError):
         raise
     except Exception as error:  # an architecture may need inputs of any kind
@@ -70,7 +69,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     times = []
     for run in range(runs):
         tell((run + 1) / (runs + 1), f"{name}: pass {run + 1} of {runs}")
-        times.append(_seconds(checkpoint.model, ids))
+        times.append(_seconds(checkpoint, ids))
     return Timing(median(times), min(times), max(times), runs, len(ids), torch.get_num_threads())
 
 
@@ -80,16 +79,18 @@ def tokens_of(checkpoint: Checkpoint) -> tuple[int, ...]:
     return tuple(int(i) for i in checkpoint.tokenizer(TEXT, verbose=False)["input_ids"][:most])
 
 
-def _seconds(model: Any, ids: Sequence[int]) -> float:
+def _seconds(checkpoint: Checkpoint, ids: Sequence[int]) -> float:
     """Wall-clock time of one pass."""
+    model: Any
+    model, spec = checkpoint.model, checkpoint.spec
     import torch
 
-    if has(model.config, "blocks"):
+    if spec.offers("blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
         from core.sparse.bigbird import forward
 
         return forward(model, ids, range(len(ids)), None).seconds
-    if has(model.config, "hashing"):
+    if spec.offers("hashing"):
         # The library's own forward would seed torch's generator for everyone.
         from core.sparse.reformer import states
 
@@ -101,7 +102,7 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
     takes = inspect.signature(model.forward).parameters
     text = torch.tensor([list(ids)], device=model.device)
     inputs: dict[str, Any] = {"input_ids": text, "attention_mask": torch.ones_like(text)}
-    if model.config.is_encoder_decoder:
+    if spec.offers("rewrites"):
         inputs["decoder_input_ids"] = text
     if "use_cache" in takes:
         inputs["use_cache"] = False

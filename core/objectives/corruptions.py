@@ -31,24 +31,24 @@ MEAN_SPAN = 3.0
 Sentences = Sequence[Sequence[int]]
 
 
-def mask_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = RATE) -> list[int]:
+def mask_tokens(sentences: Sentences, mask: int, rng: np.random.Generator) -> list[int]:
     """Some tokens masked, at least one."""
     ids = _flat(sentences)
-    chosen = _some(len(ids), rate, rng)
+    chosen = _some(len(ids), rng)
     return [mask if masked else token for token, masked in zip(ids, chosen, strict=True)]
 
 
-def delete_tokens(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = RATE) -> list[int]:
+def delete_tokens(sentences: Sentences, mask: int, rng: np.random.Generator) -> list[int]:
     """Some tokens deleted, at least one unless there is only one."""
     ids = _flat(sentences)
-    chosen = _some(len(ids), rate, rng)
+    chosen = _some(len(ids), rng)
     return [token for token, deleted in zip(ids, chosen, strict=True) if not deleted] or ids[:1]
 
 
-def infill(sentences: Sentences, mask: int, rng: np.random.Generator, rate: float = INFILLED) -> list[int]:
-    """Spans replaced by one mask each, until ``rate`` of the tokens are masked."""
+def infill(sentences: Sentences, mask: int, rng: np.random.Generator) -> list[int]:
+    """Spans replaced by one mask each, until the share `INFILLED` of the tokens is masked."""
     ids = _flat(sentences)
-    budget = max(1, round(rate * len(ids)))
+    budget = max(1, round(INFILLED * len(ids)))
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(int(rng.poisson(MEAN_SPAN)), budget - sum(lengths)))
@@ -111,9 +111,9 @@ def _flat(sentences: Sentences) -> list[int]:
     return [token for sentence in sentences for token in sentence]
 
 
-def _some(count: int, rate: float, rng: np.random.Generator) -> list[bool]:
-    """Which tokens to corrupt: each with probability ``rate``, at least one."""
-    chosen = rng.random(count) < rate
+def _some(count: int, rng: np.random.Generator) -> list[bool]:
+    """Which tokens to corrupt: each with probability `RATE`, at least one."""
+    chosen = rng.random(count) < RATE
     if not chosen.any():
         chosen[rng.integers(count)] = True
     return [bool(c) for c in chosen]

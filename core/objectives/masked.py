@@ -58,8 +58,6 @@ def corrupt_ids(
     special: Bools,
     mask: int,
     rng: np.random.Generator,
-    *,
-    rate: float = RATE,
     fates: tuple[float, float] = FATES,
 ) -> tuple[Ints, Bools]:
     """The corrupted ids and which tokens were chosen, both of the shape of ``ids``: the input of training.
@@ -69,7 +67,7 @@ def corrupt_ids(
         special: (vocabulary,) True for tokens that are neither chosen nor sampled.
         mask: the mask token.
     """
-    chosen = choose(~special[ids], rng, rate=rate)
+    chosen = choose(~special[ids], rng)
     masked, random = replace_chosen(chosen, rng, fates)
     sampled = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
     return np.where(masked, mask, np.where(random, sampled, ids)).astype(np.int64), chosen

@@ -180,10 +180,10 @@ def next_scores(model: Any, ids: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None, seed: int = SEED) -> Tensor:
+def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
     """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
     text = torch.tensor([list(ids)])
-    scores = model.lm_head.decoder(states(model, text, rounds=rounds, seed=seed)[0, :-1]).float()
+    scores = model.lm_head.decoder(states(model, text, rounds=rounds)[0, :-1]).float()
     return cross_entropy(scores, text[0, 1:], reduction="none") / torch.log(torch.tensor(2.0))
 
 

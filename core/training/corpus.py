@@ -141,10 +141,10 @@ def require(count: int, what: str, sources: Sequence[SourceFile]) -> None:
         raise CorpusError(f"The corpus is too small: of {names}, no text that fits the recipe is left for {what}.")
 
 
-def held_out_books(folder: Path, limit: int = 100_000) -> dict[str, str]:
-    """The first ``limit`` characters of each held-out book, by title."""
+def held_out_books(folder: Path) -> dict[str, str]:
+    """The first 100,000 characters of each held-out book, by title."""
     books: dict[str, list[str]] = {}
     for item in read(folder, SourceFile("stories.txt"), every=100):
         if item.held_out:
             books.setdefault(item.document, []).append(item.text)
-    return {name: "\n".join(lines)[:limit] + "\n" for name, lines in books.items()}
+    return {name: "\n".join(lines)[:100_000] + "\n" for name, lines in books.items()}

@@ -125,6 +125,6 @@ def mask_rows(
     ids = np.full((len(texts), width), pad, dtype=np.int64)
     chosen = np.zeros(ids.shape, dtype=bool)
     for row, (text, rng) in enumerate(zip(texts, rngs, strict=True)):
-        ids[row, : len(text)], chosen[row, : len(text)] = masked.corrupt_ids(text, special, mask, rng, fates=fates)
+        ids[row, : len(text)], chosen[row, : len(text)] = masked.corrupt_ids(text, special, mask, rng, fates)
     labels = np.concatenate([text[chosen[row, : len(text)]] for row, text in enumerate(texts)])
     return tensors(ids=ids, real=(ids != pad).astype(np.int64), chosen=chosen, labels=labels)

@@ -73,12 +73,13 @@ def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
     return tokenizer
 
 
-def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT, *, accents: bool = False) -> Any:
-    """Uncased WordPiece (Schuster & Nakajima, 2012) with BERT's normalization and the template of BERT or XLM."""
+def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT) -> Any:
+    """Uncased WordPiece (Schuster & Nakajima, 2012) with the normalization and template of BERT, or of XLM."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False if accents else None)
+    accents = None if special is BERT else False  # XLM keeps those of French
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=accents)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     trainer = trainers.WordPieceTrainer(
@@ -231,8 +232,8 @@ def _plain(model: Any) -> Any:
     return tokenizer
 
 
-def write_plain_bpe(folder: Path, output: Path = PLAIN_BPE) -> Path:
-    """Train plain BPE on the corpus in ``folder`` and write it to the file ``output``.
+def write_plain_bpe(folder: Path) -> Path:
+    """Train plain BPE on the corpus in ``folder`` and write it to `PLAIN_BPE`.
 
     Text, split and size are those of the recipe that its card names as ``like``, an encoder's with WordPiece, so that
     the two can be compared.
@@ -249,6 +250,5 @@ def write_plain_bpe(folder: Path, output: Path = PLAIN_BPE) -> Path:
             yield from (item.text for item in corpus.read(folder, source, every=every) if not item.held_out)
 
     tokenizer = plain_bpe(texts, int(encoder.data["vocabulary"]))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(output))
-    return output
+    tokenizer.save(str(PLAIN_BPE))
+    return PLAIN_BPE

@@ -109,10 +109,10 @@ def _load(path: Path) -> Any:
     return Ragged(np.load(path.with_name(f"{stem}.tokens.npy"), mmap_mode="r"), array) if rows else array
 
 
-def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
-    """Lists of ``size`` items (default `AT_ONCE`), the last one shorter."""
+def batched(items: Iterable[T]) -> Iterator[list[T]]:
+    """Lists of `AT_ONCE` items, the last one shorter."""
     rest = iter(items)
-    while part := list(islice(rest, size or AT_ONCE)):
+    while part := list(islice(rest, AT_ONCE)):
         yield part
 
 

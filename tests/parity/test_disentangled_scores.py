@@ -1,4 +1,4 @@
-"""DeBERTa's scores taken apart, and read off as views, against transformers' own attention: weights and gradients."""
+"""DeBERTa's scores taken apart, and read off as views, against transformers' own attention."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core.attention.architectures.disentangled import COMPONENTS, read
-from core.training.objectives.encoder import with_fast_position_scores
 
 
 def library(span: int, shared: bool, **more: Any) -> DebertaV2ForMaskedLM:
@@ -73,18 +72,3 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
         expected = model(input_ids=ids).logits  # its content-to-position term is nought
     found = model.cls(read(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("span", [-1, 5])
-def test_with_fast_position_scoresed_training_has_the_same_loss_and_gradients(span: int) -> None:
-    plain, fast = library(span, True), with_fast_position_scores(library(span, True))
-    ids = torch.randint(5, 40, (3, 12), generator=torch.Generator().manual_seed(0))
-    real = torch.ones_like(ids)
-    real[1, 7:] = 0
-    grads = []
-    for model in (plain, fast):
-        model(input_ids=ids, attention_mask=real, labels=ids).loss.backward()
-        grads.append({name: p.grad for name, p in model.named_parameters()})
-    for name, gradient in grads[0].items():
-        torch.testing.assert_close(grads[1][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
-    assert "disentangled_attention_bias" in vars(fast.deberta.encoder.layer[0].attention.self)

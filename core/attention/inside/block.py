@@ -120,7 +120,7 @@ def blocks(
     }
     check_size(checkpoint, max(map(len, names.values())))
     recorder = Recorder(private_twin(checkpoint))
-    adapted = task if checkpoint.spec.offers("classifies texts") else None
+    adapted = checkpoint.spec.adapters(task)
     scenes = []
     with through(checkpoint, adapted, recorder.model):
         for attn in (own[number] for number in numbers):

@@ -89,7 +89,7 @@ class BilingualObjective(Objective):
             pairs = partial(parallel.rows, self.corpus, sources[0].file.split(".")[1])
             split = parallel.Split(pairs, int(data["hold_out_every"]))
             some = islice(split.train(), 0, None, int(data["tokenizer_every"]))
-            tokenizer = wordpiece((text for pair in some for text in pair), int(data["vocabulary"]), XLM, accents=True)
+            tokenizer = wordpiece((text for pair in some for text in pair), int(data["vocabulary"]), XLM)
             data_of = {"tokenizer": tokenizer}
             for side, own in (("train", split.train), ("test", split.test)):
                 rows = list(self._both(tokenizer, own()))

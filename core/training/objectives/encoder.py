@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.attention.architectures.disentangled import position_scores, supported
 from core.checkpoints.families.architectures import word_head
 from core.errors import AtlasError
 from core.objectives import masked
@@ -40,23 +38,7 @@ from core.training.tokenizers import BERT
 
 def new_encoder(settings: dict[str, Any], vocabulary: int) -> Any:
     """The ``AutoModelForPreTraining`` of ``settings["type"]`` with random weights, without dropout."""
-    return with_fast_position_scores(models.new_model(settings, "PreTraining", vocab_size=vocabulary, pad_token_id=0))
-
-
-def with_fast_position_scores(model: Any) -> Any:
-    """The model itself; a DeBERTa computes position scores by views, since the backward pass of ``gather`` is slow."""
-    if supported(model):
-        for layer in model.base_model.encoder.layer:
-            own = layer.attention.self
-            own.disentangled_attention_bias = MethodType(_bias, own)
-    return model
-
-
-def _bias(own: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, __: int) -> Tensor:
-    """The sum of both position terms (rows * H, n, n), for the library's queries and keys (rows * H, n, d)."""
-    shape = (-1, own.num_attention_heads, *query.shape[1:])
-    to_position, from_position = position_scores(query.view(shape), key.view(shape), own, table)
-    return (to_position + from_position).flatten(0, 1)
+    return models.new_model(settings, "PreTraining", vocab_size=vocabulary, pad_token_id=0)
 
 
 class EncoderModel(nn.Module):

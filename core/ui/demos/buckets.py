@@ -11,6 +11,7 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.figures import sparse as figures
 from core.table import Table
+from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
 from core.ui.page import theme
 from core.ui.param import Integer, Seed, Text
@@ -63,11 +64,7 @@ def hashing_demo(view: DemoView) -> None:
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
     covered = hashing.rows[0].covered
     right_share = _SHARES[min(int(4 * covered), 3)]
-
-    def judge(guess: str) -> str:
-        answer = view.words.part("Guess: kept", share=f"{100 * covered:.0f}%")
-        return f"{'Right' if guess == right_share else 'Wrong'}: {answer}"
-
+    judge = choice_judge((right_share,), view.words.part("Guess: kept", share=f"{100 * covered:.0f}%"))
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
         _weight_kept(view, hashing, rounds)
     view.try_and_notice()
@@ -194,10 +191,7 @@ def reading_demo(view: DemoView) -> None:
     lengths, bits = view.computed("reading", _bits_by_length, text)
     change = bits[-1] - bits[0]
     right = _CHANGES[1 if abs(change) < _SMALL else 0 if change < 0 else 2]
-
-    def judge(guess: str) -> str:
-        return f"{'Right' if guess == right else 'Wrong'}: {view.words.part('Answer', bits=f'{change:+.2f}')}"
-
+    judge = choice_judge((right,), view.words.part("Answer", bits=f"{change:+.2f}"))
     numbers: dict[str, Any] = {"last": _LAST, "most": f"{lengths[-1]:,}", "fewest": f"{lengths[0]:,}"}
     if not view.uncovered(view.words.part("Guess", **numbers), judge, text, choices=_CHANGES):
         return

@@ -13,7 +13,7 @@ from core.language.codes import classify, listed
 from core.language.generate import generate
 from core.language.text import clean
 from core.language.types import Decoding
-from core.ui.demos.cover import choice, keep_step, step_of, switch, walk, was_shown
+from core.ui.demos.cover import choice, choice_judge, keep_step, step_of, switch, walk, was_shown
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, paragraph, underlined
 from core.ui.demos.steps import STEP
@@ -82,13 +82,10 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
     step = step_of(state, slot, len(order))
     keep_step(state, slot, step)
     code = order[step]
-
-    def judge(guess: str) -> str:
-        # Two codes may yield the same continuation, which cannot be told apart.
-        alike = [label for label in continuations if continuations[label] == continuations[code]]
-        under = " and under ".join(f"“{label}”" for label in alike)
-        return f"{'Right' if guess in alike else 'Wrong'}: {view.words.part('Guess: code')} {under}."
-
+    # Two codes may yield the same continuation, which cannot be told apart.
+    alike = [label for label in continuations if continuations[label] == continuations[code]]
+    under = " and under ".join(f"“{label}”" for label in alike)
+    judge = choice_judge(alike, f"{view.words.part('Guess: code')} {under}.")
     placeholder = st.empty()
     shown = view.uncovered(view.words.label("which"), judge, *question, code, choices=tuple(continuations), on=True)
     with placeholder.container():

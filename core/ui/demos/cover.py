@@ -163,6 +163,11 @@ def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
     return f"Wrong: “{answers[best]}” has the highest probability, {percent(chances[best])}."
 
 
+def choice_judge(right: Sequence[str], comment: str) -> Judge:
+    """The verdict on a guess among choices, of which several may be right, with the same comment on each."""
+    return lambda guess: f"{'Right' if guess in right else 'Wrong'}: {comment}"
+
+
 def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: str = "") -> str:
     """The verdict on a guess: whether it is the original, where known, and the probability the model assigns to it.
 
@@ -200,11 +205,7 @@ def text_uncovered(state: PageState, request: object, written: str, original: st
             state, question, label, lambda guess: words_shared(guess, written), most=SENTENCE_CHARS, on=True
         )
 
-    back, comment = BACK[reconstruction_grade(original, written)], words_reconstructed(original, written)
-
-    def judge(guess: str) -> str:
-        return f"{'Right' if guess == back else 'Wrong'}: {comment}"
-
+    judge = choice_judge((BACK[reconstruction_grade(original, written)],), words_reconstructed(original, written))
     return uncovered(state, question, _words().label("text"), judge, choices=BACK, on=True)
 
 

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
 from core.efficiency import samples
 from core.efficiency.compare import AttentionCost, LongText, MaskedWord, prepare, token_counter
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
-from core.session import Progress
 from core.sparse.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
@@ -92,15 +90,6 @@ def pattern_picture(
         tokens=f"{len(long.ids):,}",
         **values,
     )
-
-
-def progress_in(placeholder: DeltaGenerator) -> Progress:
-    """A progress bar of the comparison, which ends when the visitor leaves the page or changes a control."""
-
-    def draw(share: float, doing: str) -> None:
-        placeholder.progress(share, text=doing)
-
-    return draw
 
 
 def filled_masks(

@@ -21,7 +21,6 @@ from core.ui.demos.long_text import (
     growth,
     long_text,
     pattern_picture,
-    progress_in,
     text_controls,
 )
 from core.ui.demos.steps import going
@@ -115,9 +114,8 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
         if not (known or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
-    progress = progress_in(bar)
     comparison = session.measured(
-        key, lambda: compare(view.checkpoint, long, sparsity, progress=progress), progress, part=True
+        key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress), bar.progress, part=True
     )
     waiting.empty()
     return comparison

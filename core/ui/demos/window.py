@@ -22,7 +22,6 @@ from core.ui.demos.long_text import (
     growth,
     long_text,
     pattern_picture,
-    progress_in,
     text_controls,
 )
 from core.ui.page import theme
@@ -57,11 +56,10 @@ def draw(view: DemoView) -> None:
             _distance(view, layers, side, global_at, clue, long.masks[0])
     with right:
         waiting = st.empty()
-        progress = progress_in(waiting)
         compared = session.measured(
             ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
-            lambda: compare_windows(checkpoint, long, side, global_at, progress=progress),
-            progress,
+            lambda: compare_windows(checkpoint, long, side, global_at, progress=waiting.progress),
+            waiting.progress,
             part=True,
         )
         waiting.empty()

@@ -63,11 +63,8 @@ def draw(view: BranchView) -> None:
     view.how_it_works(width=lengths.WIDTH, block=lengths.SPARSITY.block_size, start=_FROM)
     if st.session_state.get(slot):
         # last, so that the page stands while it runs; a click on Cancel ends the run
-        def tell(share: float, doing: str) -> None:
-            progress.progress(share, text=doing)
-
         try:
-            session.measured(_KEY, lambda: tuple(_watched(tell)), tell, again=True)
+            session.measured(_KEY, lambda: tuple(_watched(progress.progress)), progress.progress, again=True)
         finally:
             st.session_state[slot] = False
         st.rerun()

@@ -79,23 +79,20 @@ def _measure(
 ) -> None:
     """Measure point by point and draw each at once."""
 
-    def show(share: float, doing: str) -> None:
-        progress.progress(share, text=doing)
-
     def draw() -> None:
         with picture:
             chart(_figure(chosen, points, most), key=chosen.state.key(f"growth.{len(points)}"), alt=timing_alt(points))
 
     def watched() -> Iterator[Point]:
-        show(0.0, f"{chosen.spec.name}: warming up")
+        progress.progress(0.0, f"{chosen.spec.name}: warming up")
         for point in stream:
             points.append(point)
-            show(len(points) / count, f"{chosen.spec.name}: {point.tokens} tokens")
+            progress.progress(len(points) / count, f"{chosen.spec.name}: {point.tokens} tokens")
             draw()
             yield point
 
     draw()
-    session.measured(key, lambda: tuple(watched()), show)
+    session.measured(key, lambda: tuple(watched()), progress.progress)
     progress.empty()
 
 

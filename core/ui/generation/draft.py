@@ -68,7 +68,7 @@ class Speculation:
             self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round
         )
 
-    def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
+    def time(self, tokens: int, progress: session.Progress) -> tuple[float, ...]:
         """Seconds for ``tokens`` tokens of the target model alone, of both, and of the draft model alone."""
         steps, turns = count(1), FIRST + TURNS
 
@@ -218,11 +218,7 @@ def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerato
     if known is None:
         button.button("Stop", key=timer, icon=":material/stop:", on_click=st.session_state.pop, args=(slot, None))
         bar = st.empty()
-
-        def progress(share: float, doing: str) -> None:
-            bar.progress(share, doing)
-
-        known = session.measured(key, lambda: run.time(len(drafted.ids), progress), progress)
+        known = session.measured(key, lambda: run.time(len(drafted.ids), bar.progress), bar.progress)
         bar.empty()
     button.empty()
     _measured(view, known, drafted, run.ahead)

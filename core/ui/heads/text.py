@@ -81,7 +81,7 @@ class Chosen:
     @property
     def adapters(self) -> str | None:
         """The task whose adapters are active; None without adapters."""
-        return self.task if self.spec.offers("classifies texts") else None
+        return self.spec.adapters(self.task)
 
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
         """Run the model and trace its attention; ``vectors`` includes queries and keys.

@@ -78,7 +78,6 @@ def token_row(
     *,
     unknown: frozenset[int] = frozenset(),
     new: frozenset[int] = frozenset(),
-    notes: Sequence[str] = (),
     tight: bool = False,
 ) -> str:
     """A tokenized text as HTML: a row of chips, at most :data:`DRAWN` of them.
@@ -88,7 +87,6 @@ def token_row(
         label: what the row shows, for screen readers.
         unknown: indices of unknown tokens.
         new: indices to underline, such as those of the latest merge.
-        notes: added to each token's tooltip.
         tight: gaps only at spaces, for tokenizers whose tokens carry no mark of continuation.
     """
     parts = []
@@ -99,8 +97,7 @@ def token_row(
         classes = f"p {kind}" + (" e" if ends else "") + (" new" if i in new else "")
         mark = "<i>␣</i>" if token.leading_space else "<i>‿</i>" if token.continuation else ""
         word = "" if token.leading_space and not token.text else escape(visible(token.text).replace(" ", "␣"))
-        title = _title(token) + (f", {notes[i]}" if i < len(notes) and notes[i] else "")
-        parts.append(f'<span class="{classes}" title="{escape(title)}">{mark}<bdi>{word}</bdi></span>')
+        parts.append(f'<span class="{classes}" title="{escape(_title(token))}">{mark}<bdi>{word}</bdi></span>')
     if not parts:
         return '<p class="tk-run"><span class="p s">nothing</span></p>'
     rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
