@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import count
 from random import Random
 
+from core.attention.roles.treebank import Sentence
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.text import clean
 from core.settings import ASSETS
@@ -27,16 +28,35 @@ READY = {
     "topic": (),
     "spam": (),
     "sentiment": ("negative", "positive"),
+    "pair": ("fits", "does not fit"),
 }
 """The ready sets; where the label stands in the other file, its labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text and its class."""
+    """A text, or a pair, and its class; or a sentence and the tags of its words."""
 
     label: str
     text: str
+    second: str = ""
+    """The second segment of a pair."""
+    sentence: Sentence | None = None
+
+    @property
+    def whole(self) -> str:
+        """The text, or both segments."""
+        return f"{self.text} | {self.second}" if self.second else self.text
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What the head predicts: the class, or a tag for each word."""
+        return self.sentence.upos if self.sentence else (self.label,)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of a sentence with tags."""
+        return self.sentence.words if self.sentence else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +68,9 @@ class LabeledSet:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The classes, in the order of their first example."""
-        return tuple(dict.fromkeys(example.label for example in self.train))
+        """The classes or tags, in the order of their first example; a rare tag may be in held-out sentences alone."""
+        examples = (*self.train, *self.held_out)
+        return tuple(dict.fromkeys(target for example in examples for target in example.targets))
 
     @property
     def majority(self) -> float:
@@ -78,7 +99,9 @@ def ready(name: str) -> LabeledSet:
     for file in ("finetuning.tsv", "heldout/adapters.tsv"):
         with (ASSETS / file).open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            examples += [Example(row["answer"], row["text"]) for row in rows if row["task"] == name]
+            examples += [
+                Example(row["answer"], row["text"], row.get("second") or "") for row in rows if row["task"] == name
+            ]
     return split(examples, READY_HELD_OUT)
 
 

@@ -1,7 +1,8 @@
 """The runs that the page Fine-tuning opens with, stored in ``assets/measured/fine-tuning.npz``.
 
-They are those of the default settings and of :func:`core.finetuning.setup.baselines` on each ready set, written by
-``python -m core fine-tuning``. Reading needs no torch, and a class that opens the page trains nothing.
+They are those of the default settings and of :func:`core.finetuning.setup.baselines` on each ready set and on the
+treebank, written by ``python -m core fine-tuning``. Reading needs no torch, and a class that opens the page trains
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.finetuning import tags
 from core.finetuning.changes import Changes
 from core.finetuning.examples import READY, ready
 from core.finetuning.setup import Epoch, Setup, baselines
@@ -23,14 +25,16 @@ if TYPE_CHECKING:
 
 FILE = ASSETS / "measured" / "fine-tuning.npz"
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
+_SETS = (*READY, tags.NAME)
 _CHANGES = tuple(field.name for field in fields(Changes))
 _BY_TEXT = ("tokens", "before", "after")
 """The fields that have an array for each text."""
 
 
-def runs() -> dict[str, Setup]:
-    """The stored runs' settings by name."""
-    return {"chosen": Setup(), **baselines(Setup())}
+def runs(name: str) -> dict[str, Setup]:
+    """The settings of a set's stored runs."""
+    setup = Setup(epochs=tags.EPOCHS) if name == tags.NAME else Setup()
+    return {"chosen": setup, **baselines(setup)}
 
 
 def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
@@ -38,12 +42,13 @@ def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
     from core.finetuning.train import fine_tune
 
     arrays = {"model": np.array(checkpoint.spec.slug)}
-    for name in READY:
-        for run, setup in runs().items():
-            epochs = list(fine_tune(checkpoint, ready(name), setup))
+    for name in _SETS:
+        data = tags.treebank() if name == tags.NAME else ready(name)
+        for run, setup in runs(name).items():
+            epochs = list(fine_tune(checkpoint, data, setup))
             for field in _FIELDS:
                 values = np.array([getattr(epoch, field) for epoch in epochs])
-                arrays[f"{name}.{run}.{field}"] = values.astype(np.float32)
+                arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
             if (changes := epochs[-1].changes) is not None:
                 for field, value in zip(_CHANGES, astuple(changes), strict=True):
                     if field in _BY_TEXT:
@@ -61,10 +66,10 @@ def _arrays() -> dict[str, Any]:
 
 def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
     """The epochs of a run of a model on a set, if they are stored; otherwise none."""
-    run = next((run for run, settings in runs().items() if settings == setup), None)
-    if run is None or name not in READY or str(_arrays()["model"]) != slug:
+    run = next((run for run, settings in runs(name).items() if settings == setup), None)
+    if run is None or name not in _SETS or str(_arrays()["model"]) != slug:
         return ()
-    changes = _changes(name) if run == "chosen" else None
+    changes = _changes(name) if run == "chosen" and name in READY else None
     columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]
     last = len(columns[0]) - 1
     return tuple(

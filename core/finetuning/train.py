@@ -34,12 +34,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.attention.tokens import align
+from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.finetuning.changes import Comparison
-from core.finetuning.examples import LabeledSet
+from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Setup
-from core.language.tokens import check_length
+from core.language.tokens import check_length, tokenize
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
@@ -115,24 +117,36 @@ class Learner:
         base: Any = self.checkpoint.model.base_model
         return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
 
-    def encode(self, texts: Sequence[str]) -> dict[str, Tensor]:
-        """Ids and attention mask (n, q) of the texts, padded on the right.
+    def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
+        """Ids, attention mask and, of pairs, segments (n, q), padded on the right; of tagged sentences also ``reads``,
+        which marks the first token of each word.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
         """
-        ids: Any = self.checkpoint.tokenizer(list(texts))["input_ids"]
-        longest = max(map(len, ids))
+        examples = [Example("", text) if isinstance(text, str) else text for text in texts]
+        tokenizer: Any = self.checkpoint.tokenizer
+        rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
+        names = ["input_ids", "attention_mask"]
+        if examples[0].second and getattr(self.checkpoint.model.config, "type_vocab_size", 0) > 1:
+            names.append("token_type_ids")
+        columns = {name: [list(row[name]) for row in rows] for name in names if name != "attention_mask"}
+        columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
+        longest = max(map(len, columns["input_ids"]))
         check_length(self.checkpoint, longest)
-        padding = self.checkpoint.tokenizer.pad_token_id or 0
+        if examples[0].sentence:
+            first = [first_tokens(self.checkpoint, example)[1] for example in examples]
+            columns["reads"] = [[int(at in own) for at in range(longest)] for own in first]
+        fill = {"input_ids": tokenizer.pad_token_id or 0}
         return {
-            "input_ids": torch.tensor([[*row, *[padding] * (longest - len(row))] for row in ids]),
-            "attention_mask": torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in ids]),
+            name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in found])
+            for name, found in columns.items()
         }
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """(n, d): the state of each text."""
-        return self.pool(self.backbone(**inputs)[0], inputs["attention_mask"])
+        """(n, d): the state of each text; of tagged sentences (W, d), of each word."""
+        hidden: Tensor = self.backbone(**{name: rows for name, rows in inputs.items() if name != "reads"})[0]
+        return hidden[inputs["reads"].bool()] if "reads" in inputs else self.pool(hidden, inputs["attention_mask"])
 
     def pool(self, hidden: Tensor, attended: Tensor) -> Tensor:
         """(n, d): of the states (n, q, d), what the head reads; ``attended`` (n, q) is the attention mask."""
@@ -176,16 +190,16 @@ class Learner:
             InputTooLong: a text has more tokens than the model has positions.
         """
         begun, labels = time.monotonic(), data.labels
-        goal = torch.tensor([labels.index(example.label) for example in data.train])
-        truth = torch.tensor([labels.index(example.label) for example in data.held_out])
-        inputs = self.encode([example.text for example in data.train])
-        held_out = self.encode([example.text for example in data.held_out])
+        goals = [torch.tensor([labels.index(target) for target in example.targets]) for example in data.train]
+        truth = torch.tensor([labels.index(target) for example in data.held_out for target in example.targets])
+        inputs, held_out = self.encode(data.train), self.encode(data.held_out)
         optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
+        frozen = features and torch.split(features[0], [len(goal) for goal in goals])
 
         compared = None
-        if self.parameters and self.setup.pretrained and not last_only:
+        if self.parameters and self.setup.pretrained and not last_only and "reads" not in held_out:
             compared = Comparison(self, held_out, [example.label for example in data.held_out])
 
         def state(number: int, loss: float) -> Epoch:
@@ -199,19 +213,20 @@ class Learner:
             yield state(0, float(np.log(len(labels))))
         for number in range(1, self.setup.epochs + 1):
             losses = []
-            for chosen in torch.split(torch.randperm(len(goal), generator=self._random), BATCH):
+            for chosen in torch.split(torch.randperm(len(goals), generator=self._random), BATCH):
                 turns.step()
                 batch = {name: rows[chosen] for name, rows in inputs.items()}
-                states = features[0][chosen] if features else self.states(batch)
-                loss = functional.cross_entropy(self.head(states), goal[chosen])
+                states = torch.cat([frozen[i] for i in chosen]) if frozen else self.states(batch)
+                goal = torch.cat([goals[i] for i in chosen])
+                loss = functional.cross_entropy(self.head(states), goal)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_([*self.head.parameters(), *self.parameters.values()], 1.0)
                 optimizer.step()
-                losses.append(float(loss.detach()) * len(chosen))
+                losses.append(float(loss.detach()) * len(goal))
             if last_only and number < self.setup.epochs and time.monotonic() - begun <= self.setup.seconds:
                 continue
-            now = state(number, sum(losses) / len(goal))
+            now = state(number, sum(losses) / sum(map(len, goals)))
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
             if over:
                 changes = compared.changes() if compared else None
@@ -227,6 +242,20 @@ class Learner:
 def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_only: bool = False) -> Iterator[Epoch]:
     """The epochs of one run: see :meth:`Learner.train`."""
     return Learner(checkpoint, len(data.labels), setup).train(data, last_only=last_only)
+
+
+def tokens(checkpoint: Checkpoint, example: Example) -> tuple[str, ...]:
+    """The labels of the tokens of a text or a pair."""
+    ids = checkpoint.tokenizer(example.text, example.second or None, verbose=False)["input_ids"]
+    return labels_of(checkpoint.tokenizer, ids)
+
+
+def first_tokens(checkpoint: Checkpoint, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The tokens of a sentence, and the position of each word's first token."""
+    assert example.sentence
+    tokens = tokenize(checkpoint, example.text)
+    first = align(example.sentence, tokens).argmax(1)
+    return tuple(token.piece for token in tokens), tuple(first.tolist())
 
 
 def _is_matrix(module: nn.Module) -> bool:

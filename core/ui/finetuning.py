@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
+from core.attention.heads import is_special
 from core.attention.trace import AttentionMap, MapKind
 from core.attention.views.export import head_table
 from core.checkpoints.spec import CheckpointSpec
@@ -24,9 +25,9 @@ from core.figures.attention import attention_map as attention_figure
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
-from core.finetuning import curve, record, trainable
+from core.finetuning import curve, record, tags, trainable
 from core.finetuning.changes import Changes
-from core.finetuning.examples import READY, LabeledSet, parse, ready
+from core.finetuning.examples import READY, Example, LabeledSet, parse, ready
 from core.finetuning.setup import (
     BATCH,
     HEAD_RATE,
@@ -40,12 +41,15 @@ from core.finetuning.setup import (
 )
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
+from core.language.tokens import style
+from core.objectives.example import Cell
 from core.table import Table
 from core.turns import turns
 from core.ui.data_table import data_table
 from core.ui.demos.steps import going
 from core.ui.export import download, download_csv
 from core.ui.glossary import markdown, terms
+from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Integer, Model, Real, Seed, Text, settings_menu
@@ -73,6 +77,8 @@ SEED = Seed()
 SIZE = Integer(name="size", label="Rank or bottleneck", default=SIZES["adapters"], low=1, high=LARGEST)
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
 
+OWN = "own"
+"""The name of a visitor's lines beside those of the ready sets."""
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 CHANGED_HEAD = Choice(name="head", label="Head", options={}, width=285)
 
@@ -118,7 +124,7 @@ def fine_tune(view: View) -> None:
     epochs, recorded = _train(view, spec, data, runs, kind, picture, button)
     if not epochs["chosen"]:
         return
-    _accuracy(view, spec, data, runs, epochs, picture)
+    _accuracy(view, spec, data.majority, runs, epochs, picture)
     last = epochs["chosen"][-1]
     with status:
         view.note(
@@ -130,6 +136,7 @@ def fine_tune(view: View) -> None:
             trained=f"{last.parameters:,}",
         )
     view.try_and_notice("own" if kind not in READY else "")
+    _construction(view, spec, data, last, setup.pooling)
     _texts(view, data, epochs)
     if last.weights is not None:
         download(
@@ -157,7 +164,8 @@ def _train(
 
     Runs that are all stored in advance are shown and, on a click, trained; also returned is whether they are shown.
     """
-    shared, before = kind in READY, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
+    floor = tags.baseline(data) if kind == tags.NAME else data.majority
+    shared, before = kind != OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
     state, slug = view.state, spec.slug
     own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
     keys = {name: ("fine-tuning", slug, session.files(slug), data, run) for name, run in runs.items()}
@@ -186,7 +194,7 @@ def _train(
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
                 if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
-                    _accuracy(view, spec, data, runs, epochs, picture, growing=True)
+                    _accuracy(view, spec, floor, runs, epochs, picture, growing=True)
                     drawn = time.monotonic()
             return tuple(growing)
 
@@ -198,14 +206,14 @@ def _train(
 def _accuracy(
     view: View,
     spec: CheckpointSpec,
-    data: LabeledSet,
+    floor: float,
     runs: Mapping[str, Any],
     epochs: Mapping[str, Epochs],
     picture: DeltaGenerator,
     *,
     growing: bool = False,
 ) -> None:
-    """Held-out accuracy by epoch: the run, the two baselines, and the most frequent class."""
+    """Held-out accuracy by epoch: the run, the two baselines, and the most frequent class, or tag of a word."""
     words = view.words if "runs" in view.words.front else content("fine-tuning", "learn")
     names_of, look = words.front["runs"], theme()
     colors = {"chosen": accent(spec.branch), "head": look.ink, "random": look.muted}
@@ -222,7 +230,7 @@ def _accuracy(
         for name, found in epochs.items()
         if found
     ]
-    lines.append(Line(names_of["majority"], [0, total], [data.majority] * 2, look.muted, "longdash"))
+    lines.append(Line(names_of["majority"], [0, total], [floor] * 2, look.muted, "longdash"))
     figure = line_chart(
         lines,
         words.label("accuracy"),
@@ -252,13 +260,43 @@ def _accuracy(
         Panel("fine-tuning", words.label("picture"), figure, alt, table).draw(view.state)
 
 
+def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, pooling: str) -> None:
+    """The first held-out text token by token, with the class predicted where the head reads."""
+    example, words = data.held_out[0], view.words
+    tokens = last.changes.tokens[0] if last.changes and last.changes.tokens else _tokens(spec.slug, example)
+    reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
+    predicted = data.labels[int(last.probabilities[0].argmax())]
+    second = tokens.index("[SEP]") if example.second and "[SEP]" in tokens else len(tokens)
+    cells = [
+        Cell(
+            token,
+            target=predicted if at == reads else None,
+            change="special" if is_special(token) else "none",
+            segment=int(at > second),
+        )
+        for at, token in enumerate(tokens)
+    ]
+    st.subheader(words.label("construction"), anchor=False)
+    alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {predicted}"
+    token_picture(cells, "plain", accent(spec.branch), alt=alt)
+    view.note(f"Construction: {'pair' if example.second else 'text'}", tokens=len(tokens), classes=len(data.labels))
+
+
+@session.cached()
+def _tokens(slug: str, example: Example) -> tuple[str, ...]:
+    """The tokens of a text or a pair."""
+    from core.finetuning.train import tokens
+
+    return engine.run(tokens, slug, example)
+
+
 def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     """The probability of each held-out text's class, epoch by epoch."""
     found, labels = epochs["chosen"], data.labels
     truth = [labels.index(example.label) for example in data.held_out]
     values = np.array([[epoch.probabilities[row, label] for epoch in found] for row, label in enumerate(truth)])
     order = np.argsort(values[:, -1])
-    texts = [f"{data.held_out[row].label}: {data.held_out[row].text}" for row in order]
+    texts = [f"{data.held_out[row].label}: {data.held_out[row].whole}" for row in order]
     figure = heat_map(
         values[order],
         names([text if len(text) <= 44 else f"{text[:43]}…" for text in texts]),
@@ -272,7 +310,7 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     before = [epochs.get("head") or found][0][-1].probabilities
     rows = [
         (
-            data.held_out[row].text,
+            data.held_out[row].whole,
             data.held_out[row].label,
             labels[int(before[row].argmax())],
             labels[int(found[-1].probabilities[row].argmax())],
@@ -445,7 +483,7 @@ def _attention(view: View, spec: CheckpointSpec, data: LabeledSet, changes: Chan
         view.note("No attention")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        texts = {str(number): data.held_out[text].text for number, text in enumerate(changes.texts)}
+        texts = {str(number): data.held_out[text].whole for number, text in enumerate(changes.texts)}
         at = int(SENTENCE.with_(options=texts, default="0").draw(state))
         both = [part[at].astype(np.float32) for part in (changes.before, changes.after)]
         distance = abs(both[1] - both[0]).sum(-1).mean(-1) / 2  # (L, H)
@@ -517,7 +555,7 @@ def _flipped(view: View, data: LabeledSet, head: Epoch, chosen: Epoch) -> None:
     words, names_of = view.words, data.labels
     predicted = [[names_of[int(best)] for best in run.probabilities.argmax(1)] for run in (head, chosen)]
     rows = [
-        (example.text, example.label, before, after, words.label("right" if after == example.label else "wrong"))
+        (example.whole, example.label, before, after, words.label("right" if after == example.label else "wrong"))
         for example, before, after in zip(data.held_out, *predicted, strict=True)
         if before != after
     ]
@@ -530,6 +568,79 @@ def _flipped(view: View, data: LabeledSet, head: Epoch, chosen: Epoch) -> None:
         data_table([dict(zip(columns, row, strict=True)) for row in rows], "flipped", alt=words.label("flipped"))
 
 
+def token_labels(view: View) -> None:
+    """Draw the section: parts of speech, word by word."""
+    state, words = view.state, view.words
+    data, models = tags.treebank(), MODEL.here()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        spec = models.offered()[models.draw(state)]
+        trained = TRAINED.draw(state)
+        button = st.empty()
+    setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
+    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    status, picture = st.empty(), st.empty()
+    epochs, recorded = _train(view, spec, data, runs, tags.NAME, picture, button)
+    if not epochs["chosen"]:
+        return
+    _accuracy(view, spec, tags.baseline(data), runs, epochs, picture)
+    last = epochs["chosen"][-1]
+    with status:
+        view.note(
+            "Recorded" if recorded else "Status",
+            train=len(data.train),
+            held_out=len(data.held_out),
+            words=len(last.probabilities),
+            tags=len(data.labels),
+            seconds=f"{last.seconds:.1f}",
+        )
+    view.try_and_notice()
+    predicted = [data.labels[int(best)] for best in last.probabilities.argmax(1)]
+    st.subheader(words.label("construction"), anchor=False)
+    options = {str(number): example.text for number, example in enumerate(data.held_out)}
+    at = int(SENTENCE.with_(options=options, default="0").draw(state))
+    start = sum(len(example.words) for example in data.held_out[:at])
+    _tagged(view, spec, data.held_out[at], predicted[start:])
+    _words(view, data, predicted)
+    view.how_it_works(size=len(data.labels))
+
+
+def _tagged(view: View, spec: CheckpointSpec, example: Example, predicted: Sequence[str]) -> None:
+    """A sentence token by token, with the tag predicted at the first token of each word."""
+    pieces, first = _first_tokens(spec.slug, example)
+    cells = []
+    for number, piece in enumerate(pieces):
+        word = first.index(number) if number in first else None
+        tag, truth = (None, None) if word is None else (predicted[word], example.targets[word])
+        note = view.words.part("Wrong", tag=truth) if tag and truth and tag != truth else ""
+        cells.append(Cell(piece, target=tag, change="special" if is_special(piece) else "none", note=note))
+    alt = f"{view.words.label('construction')}: " + ", ".join(
+        f"{word} {tag}" for word, tag in zip(example.words, predicted, strict=False)
+    )
+    token_picture(cells, style(session.checkpoint(spec.slug).tokenizer), accent(spec.branch), alt=alt)
+
+
+@session.cached()
+def _first_tokens(slug: str, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The tokens of a sentence, and of each word the position of its first."""
+    from core.finetuning.train import first_tokens
+
+    return engine.run(first_tokens, slug, example)
+
+
+def _words(view: View, data: LabeledSet, predicted: Sequence[str]) -> None:
+    """The held-out words that the model or the baseline tags wrong."""
+    usual = iter(zip(tags.most_frequent(data), predicted, strict=True))
+    rows = []
+    for example in data.held_out:
+        for word, tag in zip(example.words, example.targets, strict=True):
+            baseline, model = next(usual)
+            if {baseline, model} != {tag}:
+                rows.append({"word": word, "tag": tag, "baseline": baseline, "model": model, "sentence": example.text})
+    st.subheader(view.words.label("mistakes"), anchor=False)
+    data_table(rows, "tags", alt=view.words.label("mistakes"))
+
+
+TOKENS = Section("tags", token_labels, (MODEL, TRAINED, SENTENCE))
 CHANGED = Section("changed", what_changed, (SET, MODEL, TRAINED, SENTENCE, CHANGED_HEAD, EXAMPLES))
 CURVE = Section("curve", learning_curve, (SET, MODEL, EXAMPLES))
 LEARN = Section("learn", fine_tune, (SET, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE, EXAMPLES))

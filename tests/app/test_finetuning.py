@@ -7,7 +7,7 @@ import pytest
 from core import session
 from core.finetuning import curve
 from core.ui import finetuning
-from tests.pages import FEW, described, opened, shown, widget
+from tests.pages import FEW, described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
 
@@ -54,6 +54,22 @@ def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
     assert not at.exception
     assert at.warning
     assert "After fine-tuning: layer" in described(at)
+
+
+def test_stored_tags_are_drawn_token_by_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finetuning.engine, "stream", None)
+    at = opened("fine-tuning", tab="tags", sentence="1")
+    assert not at.exception
+    assert "50 held-out sentences (522 words), 15 tags" in shown(at)
+    assert "A held-out sentence, token by token: " in html_of(at)
+
+
+def test_a_pair_has_two_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finetuning.engine, "stream", None)
+    at = opened("fine-tuning", set="pair")
+    assert not at.exception
+    assert "30 training and 30 held-out texts in 2 classes" in shown(at)
+    assert "c none s1" in html_of(at)
 
 
 def test_a_stored_curve_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

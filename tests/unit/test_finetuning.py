@@ -15,11 +15,11 @@ from core import checkpoints
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
-from core.finetuning import curve, record, trainable
+from core.finetuning import curve, record, tags, trainable
 from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
 from core.finetuning.setup import SIZES, Setup, baselines
-from core.finetuning.train import Learner, fine_tune
+from core.finetuning.train import Learner, fine_tune, first_tokens
 from tests import tiny, tinyfamilies
 
 WORDS = ("one", "two", "three", "four", "five")
@@ -57,7 +57,7 @@ def test_lines_that_are_no_examples(lines: str, said: str) -> None:
 @pytest.mark.parametrize("name", READY)
 def test_ready_sets_are_balanced_and_shared_by_no_text(name: str) -> None:
     data = ready(name)
-    assert {example.text for example in data.train}.isdisjoint(example.text for example in data.held_out)
+    assert {example.whole for example in data.train}.isdisjoint(example.whole for example in data.held_out)
     counts = Counter(example.label for example in data.train)
     assert min(counts.values()) >= 8
     assert max(counts.values()) - min(counts.values()) <= 1
@@ -264,3 +264,47 @@ def test_curves_are_written_as_they_are_read(tmp_path: Path, monkeypatch: pytest
     curve.write(curves, tmp_path / "curves.csv")
     monkeypatch.setattr(curve, "FILE", tmp_path / "curves.csv")
     assert curve.stored.__wrapped__() == curves
+
+
+def test_pairs_are_two_segments_and_the_first_does_not_tell_the_class() -> None:
+    data, checkpoint = ready("pair"), tiny_bert()
+    by_class = [Counter(e.text for e in data.train if e.label == label) for label in data.labels]
+    assert by_class[0] == by_class[1], "each first segment stands in both classes"
+    subjects = [{example.text for example in part} for part in (data.train, data.held_out)]
+    assert subjects[0].isdisjoint(subjects[1])
+    inputs = Learner(checkpoint, 2, Setup()).encode(data.train[:2])
+    ids, segments = inputs["input_ids"][0], inputs["token_type_ids"][0]
+    separators = (ids == checkpoint.tokenizer.sep_token_id).nonzero().flatten().tolist()
+    assert len(separators) == 2
+    assert segments.tolist() == [int(separators[0] < at <= separators[1]) for at in range(len(ids))]
+
+
+def test_the_baseline_of_tags_by_hand() -> None:
+    def example(words: str, upos: str) -> Example:
+        own = tuple(words.split())
+        sentence = replace(tags.treebank().train[0].sentence, words=own, upos=tuple(upos.split()))  # type: ignore[type-var]
+        return Example("", words, sentence=sentence)
+
+    data = LabeledSet(
+        (example("the run", "DET NOUN"), example("run the run", "VERB DET NOUN"), example("cats", "NOUN")),
+        (example("The run sleeps", "DET VERB VERB"),),
+    )
+    assert tags.most_frequent(data) == ("DET", "NOUN", "NOUN")
+    assert tags.baseline(data) == pytest.approx(1 / 3)
+
+
+def test_the_head_reads_the_first_token_of_each_word() -> None:
+    checkpoint, data = tiny_bert(), tags.treebank()
+    pieces, first = first_tokens(checkpoint, data.train[0])
+    assert len(first) == len(data.train[0].words)
+    assert not any(pieces[at].startswith("##") for at in first)
+    few = LabeledSet(data.train[:6], data.held_out[:2])
+    *_, last = fine_tune(checkpoint, few, Setup(epochs=1))
+    assert last.probabilities.shape == (sum(len(example.words) for example in few.held_out), len(few.labels))
+
+
+def test_stored_tags_are_better_than_the_most_frequent_tag() -> None:
+    data, setup = tags.treebank(), Setup(epochs=tags.EPOCHS)
+    runs = {"chosen": setup, **baselines(setup)}
+    accuracy = {name: record.stored("atlas-bert", tags.NAME, run)[-1].accuracy for name, run in runs.items()}
+    assert accuracy["chosen"] > accuracy["head"] > tags.baseline(data) > accuracy["random"]
