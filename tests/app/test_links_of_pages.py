@@ -14,7 +14,10 @@ from core.catalogue.corrections import corrections
 from core.catalogue.questions import questions
 from core.catalogue.results import names
 from core.ui.objectives.objective import ENTRIES
+from core.ui.section import pages
 from tests.pages import html_of, opened, protos
+
+pages()  # what their links carry is known from here on
 
 DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
     "home": ("home", {}, 30),
