@@ -110,6 +110,7 @@ ASSET_WRITERS = {
     "training/train.py",
     "efficiency/compression.py",
     "efficiency/lengths.py",
+    "finetuning/curve.py",
 }
 
 
