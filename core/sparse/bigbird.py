@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -78,11 +77,10 @@ def _blocks(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
     return torch.from_numpy(np.array(kinds) != NONE)
 
 
-def attended(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.bool_]:
-    """(L, H, n, n) True where a token (row) attends to another, in every layer and head of a model."""
+def attended(sparsity: Sparsity, n: int, layers: int, heads: int, layer: int) -> Tensor:
+    """(H, n, n) True where a token (row) attends to another, in every head of one layer of a model."""
     blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
-    tokens: NDArray[np.bool_] = _spread(blocks, sparsity.block_size)[..., :n, :n].numpy()
-    return tokens
+    return _spread(blocks[layer], sparsity.block_size)[..., :n, :n]
 
 
 def _spread(blocks: Tensor, size: int) -> Tensor:

@@ -145,7 +145,7 @@ def test_refusals(model):
 def test_encode_gives_the_weights_of_the_mask(model, n):
     sparsity, ids = Sparsity(block_size=BLOCK, random_blocks=RANDOM), torch.tensor([tokens(n)])
     whole = encode(model, ids, sparsity)
-    allowed = attended(sparsity, n, LAYERS, HEADS)
+    allowed = np.stack([attended(sparsity, n, LAYERS, HEADS, layer).numpy() for layer in range(LAYERS)])
     for layer, head in np.ndindex(LAYERS, HEADS):
         np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
         assert not whole[layer][0, head].numpy()[~allowed[layer, head]].any()

@@ -84,6 +84,8 @@ class Recorder:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self.weights: tuple[Tensor, ...] = ()
+        """Those of the layers (1, H, n, n), where the pass is not the library's: a BigBird's blocks."""
         self.length: int | None = None
         """Tokens of the text where the model pads it: a Reformer fills its last chunk."""
         self._calls: dict[str, list[ModuleCall]] = {}
@@ -157,7 +159,7 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
     elif has(model.config, "blocks"):
         from core.sparse.bigbird import encode
 
-        encode(model, inputs["input_ids"], blocks_of(model))
+        recorder.weights = encode(model, inputs["input_ids"], blocks_of(model))
     else:
         run(model, inputs, output_attentions=True)
 

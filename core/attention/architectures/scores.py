@@ -232,15 +232,12 @@ def _sliding_window(
 def _block_sparse(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
-    """Random blocks differ by head; the pass does not return weights, so they are computed here."""
-    import torch
-
+    """Random blocks differ by head."""
     from core.sparse.bigbird import attended
 
     layers = int(layer.stack.config.num_hidden_layers)
-    near = attended(blocks_of(recorder.model), scores.query.shape[1], layers, layer.heads)[layer.layer]
-    scores = replace(scores, allowed=torch.from_numpy(near))
-    return replace(scores, weights=scores.score.softmax(-1))
+    near = attended(blocks_of(recorder.model), scores.query.shape[1], layers, layer.heads, layer.layer)
+    return replace(scores, allowed=near, weights=recorder.weights[layer.layer][0])
 
 
 def _hashed_projections(own: Any) -> tuple[str, ...]:
