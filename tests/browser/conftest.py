@@ -427,6 +427,17 @@ def window(chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+def _of_a_view_left(complaint: str, page: Page) -> bool:
+    """Whether what could not be loaded is a file that the session has dropped with the view it belonged to.
+
+    Streamlit's client asks once for each file that a button offers, which may be after the next run has begun.
+    """
+    if "Client Error: Download Button source error - 404" in complaint:  # its own note of the same answer
+        return True
+    file = re.search(r"status of 404 .*/media/(\w+\.\w+)\)$", complaint)
+    return file is not None and file[1] not in page.content()
+
+
 @contextmanager
 def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
     """A visitor with a tab, whose journey must end without complaints."""
@@ -464,7 +475,7 @@ def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
         context.remove_listener("weberror", failed)
         tab.page.remove_listener("websocket", connected)
     assert person.strangers() == []
-    assert person.complaints == []
+    assert [complaint for complaint in person.complaints if not _of_a_view_left(complaint, tab.page)] == []
 
 
 @contextmanager
