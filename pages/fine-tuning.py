@@ -1,9 +1,13 @@
 """Fine-tuning: a pretrained model learns a few labeled texts; adapters and LoRA by size."""
 
-from core.ui.finetuning import CHANGED, CURVE, LEARN, MODEL, TOKENS
+from core.ui.finetuning.changed import CHANGED
+from core.ui.finetuning.learn import LEARN
+from core.ui.finetuning.learning_curve import CURVE
+from core.ui.finetuning.run import MODEL
+from core.ui.finetuning.tags import TOKENS
+from core.ui.finetuning.widths import WIDTHS
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
-from core.ui.widths import WIDTHS
 
 PAGE = Page("fine-tuning", (LEARN, CURVE, CHANGED, TOKENS, WIDTHS), unavailable=lambda: nothing_runs(MODEL.offered()))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core import session
+from core import engine, session
 from core.finetuning import curve
-from core.ui import finetuning
 from tests.pages import FEW, described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
@@ -17,7 +16,7 @@ def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) ->
     at = opened("fine-tuning", **QUICK)
     assert not at.exception
     assert "24 training and 24 held-out texts in 3 classes · 579 parameters trained" in shown(at)
-    monkeypatch.setattr(finetuning.engine, "stream", None)
+    monkeypatch.setattr(engine, "stream", None)
     again = opened("fine-tuning", **QUICK)
     assert not again.exception
     assert shown(again) == shown(at)
@@ -26,7 +25,7 @@ def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
     session.results.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(finetuning.engine, "stream", None)
+        patched.setattr(engine, "stream", None)
         at = opened("fine-tuning")
         assert not at.exception
         assert "when it was recorded" in shown(at)
@@ -38,7 +37,7 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
 def test_what_changed_is_stored_for_the_default_and_trained_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     session.results.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(finetuning.engine, "stream", None)
+        patched.setattr(engine, "stream", None)
         at = opened("fine-tuning", tab="changed")
         assert not at.exception
         assert "recorded when the Atlas was made" in shown(at)
@@ -56,27 +55,27 @@ def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
     assert "After fine-tuning: layer" in described(at)
 
 
-def test_stored_tags_are_drawn_token_by_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finetuning.engine, "stream", None)
-    at = opened("fine-tuning", tab="tags", sentence="1")
+@pytest.mark.parametrize(
+    ("query", "said", "drawn"),
+    [
+        (
+            {"tab": "tags", "sentence": "1"},
+            "50 held-out sentences (522 words), 15 tags",
+            "A held-out sentence, token",
+        ),
+        ({"set": "pair"}, "30 training and 30 held-out texts in 2 classes", "c none s1"),
+        ({"tab": "curve"}, "Mean of 10 seeds, recorded", ""),
+    ],
+    ids=["tags token by token", "a pair with two segments", "a learning curve"],
+)
+def test_stored_runs_are_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch, query: dict[str, str], said: str, drawn: str
+) -> None:
+    monkeypatch.setattr(engine, "stream", None)
+    at = opened("fine-tuning", **query)
     assert not at.exception
-    assert "50 held-out sentences (522 words), 15 tags" in shown(at)
-    assert "A held-out sentence, token by token: " in html_of(at)
-
-
-def test_a_pair_has_two_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finetuning.engine, "stream", None)
-    at = opened("fine-tuning", set="pair")
-    assert not at.exception
-    assert "30 training and 30 held-out texts in 2 classes" in shown(at)
-    assert "c none s1" in html_of(at)
-
-
-def test_a_stored_curve_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finetuning.engine, "stream", None)
-    at = opened("fine-tuning", tab="curve")
-    assert not at.exception
-    assert "Mean of 10 seeds, recorded" in shown(at)
+    assert said in shown(at)
+    assert drawn in html_of(at)
 
 
 def test_own_lines_get_a_curve_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,9 +43,9 @@ def draw(view: View) -> None:
         share=percent(own / whole),
         trained=short(own),
         bytes=in_bytes(BYTES * own),
-        own=_accuracy(spread[kind, size]),
-        head=_accuracy(spread["head", 0]),
-        all=_accuracy(spread["all", 0]),
+        own=draw_accuracy(spread[kind, size]),
+        head=draw_accuracy(spread["head", 0]),
+        all=draw_accuracy(spread["all", 0]),
         whole=in_bytes(BYTES * whole),
     )
     _picture(view, runs, (kind, size))
@@ -61,7 +61,7 @@ def draw(view: View) -> None:
     view.how_it_works(**{name: f"{rate:g}" for name, rate in rates.items()})
 
 
-def _accuracy(spread: Spread) -> str:
+def draw_accuracy(spread: Spread) -> str:
     return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 

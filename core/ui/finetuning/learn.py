@@ -1,0 +1,183 @@
+"""Fine-tuning: a visitor's labeled texts, or a ready set, learned by a copy of a live model while one watches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import streamlit as st
+
+from core import engine, session
+from core.attention.heads import is_special
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.heatmap import heat_map, names
+from core.figures.labels import percent
+from core.finetuning.examples import READY, Example, LabeledSet
+from core.finetuning.setup import (
+    BATCH,
+    HEAD_RATE,
+    LARGEST,
+    SECONDS,
+    SIZES,
+    Epoch,
+    Setup,
+    baselines,
+)
+from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
+from core.finetuning.setup import RATE as USUAL_RATE
+from core.objectives.example import Cell
+from core.table import Table
+from core.ui.export import download
+from core.ui.finetuning.run import (
+    EXAMPLES,
+    MODEL,
+    SET,
+    TRAINED,
+    Epochs,
+    draw_accuracy,
+    labeled_texts,
+    set_and_model,
+    train_runs,
+)
+from core.ui.objectives.picture import picture as token_picture
+from core.ui.page import accent, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer, Real, Seed, settings_menu
+from core.ui.section import Section, View
+
+POOLING = Choice(name="read", label="The head reads", options={})
+EPOCHS = Integer(name="epochs", label="Epochs", default=USUAL_EPOCHS, low=1, high=40)
+RATE = Real(
+    name="rate", label="Learning rate of the backbone", default=USUAL_RATE, low=1e-6, high=0.1, style="box", format="%g"
+)
+SEED = Seed()
+SIZE = Integer(name="size", label="Rank or bottleneck", default=SIZES["adapters"], low=1, high=LARGEST)
+
+
+def fine_tune(view: View) -> None:
+    """Draw the section."""
+    state, words = view.state, view.words
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind, spec = set_and_model(view)
+        readings = words.front["readings"]
+        reads = {"last": readings["last"]} if spec.offers("continues") else {k: readings[k] for k in ("first", "mean")}
+        trained = TRAINED.draw(state)
+        sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
+        menu = (POOLING.with_(options=reads), EPOCHS, RATE, SEED, *sized)
+        values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
+    data = labeled_texts(view, kind)
+    setup = Setup(
+        cast(Any, trained),
+        values[POOLING.name],
+        values[EPOCHS.name],
+        values[RATE.name],
+        values[SEED.name],
+        size=values.get(SIZE.name, 0),
+    )
+    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        status, button = st.empty(), st.empty()
+    picture = st.empty()
+    epochs, recorded = train_runs(view, spec, data, runs, kind, picture, button)
+    if not epochs["chosen"]:
+        return
+    draw_accuracy(view, spec, data.majority, runs, epochs, picture)
+    last = epochs["chosen"][-1]
+    with status:
+        view.note(
+            "Recorded" if recorded else "Status",
+            train=len(data.train),
+            held_out=len(data.held_out),
+            classes=len(data.labels),
+            seconds=f"{last.seconds:.1f}",
+            trained=f"{last.parameters:,}",
+        )
+    view.try_and_notice("own" if kind not in READY else "")
+    _construction(view, spec, data, last, setup.pooling)
+    _texts(view, data, epochs)
+    if last.weights is not None:
+        download(
+            "safetensors", last.weights, f"{spec.slug}-fine-tuned", state.key("weights"), tip=words.label("weights")
+        )
+    view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
+
+
+def _sizes(setup: Setup) -> dict[str, Any]:
+    """The rank and the bottleneck of the formulas."""
+    own = {setup.trained: setup.size} if setup.trained in SIZES else {}
+    return {"rank": (SIZES | own)["lora"], "bottleneck": (SIZES | own)["adapters"]}
+
+
+def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, pooling: str) -> None:
+    """The first held-out text token by token, with the class predicted where the head reads."""
+    example, words = data.held_out[0], view.words
+    tokens = last.changes.tokens[0] if last.changes and last.changes.tokens else _tokens(spec.slug, example)
+    reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
+    predicted = data.labels[int(last.probabilities[0].argmax())]
+    second = tokens.index("[SEP]") if example.second and "[SEP]" in tokens else len(tokens)
+    cells = [
+        Cell(
+            token,
+            target=predicted if at == reads else None,
+            change="special" if is_special(token) else "none",
+            segment=int(at > second),
+        )
+        for at, token in enumerate(tokens)
+    ]
+    st.subheader(words.label("construction"), anchor=False)
+    alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {predicted}"
+    token_picture(cells, "plain", accent(spec.branch), alt=alt)
+    view.note(f"Construction: {'pair' if example.second else 'text'}", tokens=len(tokens), classes=len(data.labels))
+
+
+@session.cached()
+def _tokens(slug: str, example: Example) -> tuple[str, ...]:
+    """The tokens of a text or a pair."""
+    from core.finetuning.train import tokens
+
+    return engine.run(tokens, slug, example)
+
+
+def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
+    """The probability of each held-out text's class, epoch by epoch."""
+    found, labels = epochs["chosen"], data.labels
+    truth = [labels.index(example.label) for example in data.held_out]
+    values = np.array([[epoch.probabilities[row, label] for epoch in found] for row, label in enumerate(truth)])
+    order = np.argsort(values[:, -1])
+    texts = [f"{data.held_out[row].label}: {data.held_out[row].whole}" for row in order]
+    figure = heat_map(
+        values[order],
+        names([text if len(text) <= 44 else f"{text[:43]}…" for text in texts]),
+        names([str(epoch.number) for epoch in found], every=max(1, len(found) // 10)),
+        theme(),
+        height=120 + 22 * len(texts),
+        ends=(0.0, 1.0),
+        colorbar=view.words.label("probability"),
+        hovertemplate="%{z:.2f}<extra></extra>",
+    )
+    before = [epochs.get("head") or found][0][-1].probabilities
+    rows = [
+        (
+            data.held_out[row].whole,
+            data.held_out[row].label,
+            labels[int(before[row].argmax())],
+            labels[int(found[-1].probabilities[row].argmax())],
+            float(values[row, -1]),
+        )
+        for row in order
+    ]
+    worst, best = texts[0], texts[-1]
+    Panel(
+        "held-out",
+        view.words.label("texts"),
+        figure,
+        f"{view.words.label('texts')}. “{worst}” ends at {percent(float(values[order[0], -1]))}, "
+        f"“{best}” at {percent(float(values[order[-1], -1]))}.",
+        Table(("text", "class", "predicted by the head alone", "predicted", "probability of its class"), tuple(rows)),
+        heading=True,
+        width=640,
+    ).draw(view.state)
+
+
+LEARN = Section("learn", fine_tune, (SET, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE, EXAMPLES))

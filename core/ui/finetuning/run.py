@@ -1,0 +1,181 @@
+"""A run on labeled texts: the controls that the sections share, its training, and its accuracy by epoch.
+
+Runs on ready sets are stored for all visitors. What is trained on a visitor's own texts stays in the session, and only
+the last of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core import engine, session
+from core.checkpoints.spec import CheckpointSpec
+from core.content import Content, content
+from core.figures.lines import Line, line_alt, line_chart
+from core.finetuning import record, tags, trainable
+from core.finetuning.examples import READY, LabeledSet, parse, ready
+from core.table import Table
+from core.turns import turns
+from core.ui.demos.steps import going
+from core.ui.page import accent, theme
+from core.ui.panel import Panel, chart
+from core.ui.param import Choice, Model, Text
+from core.ui.section import View
+
+PAUSE = 0.3
+"""Seconds between two drawings of the growing chart, and as many more for each visitor who waits."""
+Epochs = Sequence[Any]
+SET = Choice(name="set", label="Labeled texts", options={}, width=285)
+MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=300)
+TRAINED = Choice(
+    name="trained",
+    label="What is trained besides the head",
+    options={"head": "Nothing", "adapters": "Adapters", "lora": "LoRA", "top": "Top layer", "all": "All"},
+    default="all",
+    style="row",
+)
+EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
+OWN = "own"
+"""The name of a visitor's lines beside those of the ready sets."""
+SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
+
+
+def set_and_model(view: View) -> tuple[str, CheckpointSpec]:
+    """Draw the controls that the sections share: the texts and the model."""
+    models = MODEL.here()
+    kind = SET.with_(options=content("fine-tuning", "learn").front["sets"]).draw(view.state)
+    return kind, models.offered()[models.draw(view.state)]
+
+
+def labeled_texts(view: View, kind: str) -> LabeledSet:
+    """A ready set, or the visitor's own lines, whose box is drawn."""
+    if kind in READY:
+        return ready(kind)
+    return parse(EXAMPLES.with_(default=content("fine-tuning", "learn").part("Own")).draw(view.state))
+
+
+def train_runs(
+    view: View,
+    spec: CheckpointSpec,
+    data: LabeledSet,
+    runs: Mapping[str, Any],
+    kind: str,
+    picture: DeltaGenerator,
+    button: DeltaGenerator,
+) -> tuple[dict[str, Epochs], bool]:
+    """The epochs of each run, drawn while they are computed; those that were computed before a stop.
+
+    Runs that are all stored in advance are shown and, on a click, trained; also returned is whether they are shown.
+    """
+    floor = tags.baseline(data) if kind == tags.NAME else data.majority
+    shared, before = kind != OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
+    state, slug = view.state, spec.slug
+    own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
+    keys = {name: ("fine-tuning", slug, session.files(slug), data, run) for name, run in runs.items()}
+    epochs: dict[str, Epochs] = {
+        name: (session.results.get(key) if shared else None) or own.get(key, ()) for name, key in keys.items()
+    }
+    complete = {name for name, found in epochs.items() if found and found[-1].last}
+    waits = all(before.values())
+    if len(complete) == len(runs):
+        return epochs, False
+    if not going(state, "train", tuple(keys.values()), button, "Train here" if waits else "Train", waits=waits):
+        return {name: found or before[name] for name, found in epochs.items()}, not epochs["chosen"]
+    from core.finetuning.train import fine_tune as train
+
+    for key in own.keys() - set(keys.values()):
+        del own[key]
+    drawn = 0.0
+    for name, run in runs.items():
+        if name in complete:
+            continue
+
+        def grow(name: str = name, run: Any = run) -> Epochs:
+            nonlocal drawn
+            growing: list[Any] = []
+            own[keys[name]] = epochs[name] = growing
+            for epoch in engine.stream(train, slug, data, run):
+                growing.append(epoch)
+                if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
+                    draw_accuracy(view, spec, floor, runs, epochs, picture, growing=True)
+                    drawn = time.monotonic()
+            return tuple(growing)
+
+        epochs[name] = session.results.get_or_compute(keys[name], grow) if shared else grow()
+    button.empty()
+    return epochs, False
+
+
+def draw_accuracy(
+    view: View,
+    spec: CheckpointSpec,
+    floor: float,
+    runs: Mapping[str, Any],
+    epochs: Mapping[str, Epochs],
+    picture: DeltaGenerator,
+    *,
+    growing: bool = False,
+) -> None:
+    """Held-out accuracy by epoch: the run, the two baselines, and the most frequent class, or tag of a word."""
+    words = view.words if "runs" in view.words.front else content("fine-tuning", "learn")
+    names_of, look = words.front["runs"], theme()
+    colors = {"chosen": accent(spec.branch), "head": look.ink, "random": look.muted}
+    dashes = {"chosen": "solid", "head": "dash", "random": "dot"}
+    total = max(run.epochs for run in runs.values())
+    lines = [
+        Line(
+            names_of[name],
+            [epoch.number for epoch in found],
+            [epoch.accuracy for epoch in found],
+            colors[name],
+            dashes[name],
+        )
+        for name, found in epochs.items()
+        if found
+    ]
+    lines.append(Line(names_of["majority"], [0, total], [floor] * 2, look.muted, "longdash"))
+    rows = tuple(
+        (names_of[name], epoch.number, epoch.loss, epoch.accuracy) for name, found in epochs.items() for epoch in found
+    )
+    table = Table(("run", "epoch", "training loss (nats)", "held-out accuracy"), rows)
+    layout = {"markers": False, "xaxis": {"range": [0, total]}}
+    across, count = words.label("epoch"), sum(map(len, epochs.values())) if growing else 0
+    accuracy_chart(view, words, picture, "fine-tuning", lines, across, table, growing=count, **layout)
+
+
+def accuracy_chart(
+    view: View,
+    words: Content,
+    picture: DeltaGenerator,
+    stem: str,
+    lines: Sequence[Line],
+    across: str,
+    table: Table,
+    *,
+    growing: int,
+    **layout: Any,
+) -> None:
+    """Lines of held-out accuracy from 0 to 100%, of a run that is complete or has ``growing`` results so far."""
+    label = words.label("accuracy")
+    figure = line_chart(
+        lines,
+        label,
+        across=across,
+        hover="%{x}: %{y:.0%}",
+        width=3,
+        yaxis={"range": [0, 1.04], "tickformat": ".0%"},
+        height=340,
+        theme=theme(),
+        **layout,
+    )
+    alt = line_alt(lines, label, [])
+    with picture.container():
+        if growing:
+            chart(figure, key=view.state.key(f"{stem}.growing.{growing}"), alt=alt)
+        else:
+            Panel(stem, words.label("picture"), figure, alt, table).draw(view.state)

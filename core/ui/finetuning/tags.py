@@ -1,0 +1,101 @@
+"""Token labels: parts of speech, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import streamlit as st
+
+from core import engine, session
+from core.attention.heads import is_special
+from core.checkpoints.spec import CheckpointSpec
+from core.finetuning import tags
+from core.finetuning.examples import Example, LabeledSet
+from core.finetuning.setup import (
+    Setup,
+    baselines,
+    usual_pooling,
+)
+from core.language.tokens import style
+from core.objectives.example import Cell
+from core.ui.data_table import data_table
+from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.objectives.picture import picture as token_picture
+from core.ui.page import accent
+from core.ui.section import Section, View
+
+
+def token_labels(view: View) -> None:
+    """Draw the section: parts of speech, word by word."""
+    state, words = view.state, view.words
+    data, models = tags.treebank(), MODEL.here()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        spec = models.offered()[models.draw(state)]
+        trained = TRAINED.draw(state)
+        button = st.empty()
+    setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
+    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    status, picture = st.empty(), st.empty()
+    epochs, recorded = train_runs(view, spec, data, runs, tags.NAME, picture, button)
+    if not epochs["chosen"]:
+        return
+    draw_accuracy(view, spec, tags.baseline(data), runs, epochs, picture)
+    last = epochs["chosen"][-1]
+    with status:
+        view.note(
+            "Recorded" if recorded else "Status",
+            train=len(data.train),
+            held_out=len(data.held_out),
+            words=len(last.probabilities),
+            tags=len(data.labels),
+            seconds=f"{last.seconds:.1f}",
+        )
+    view.try_and_notice()
+    predicted = [data.labels[int(best)] for best in last.probabilities.argmax(1)]
+    st.subheader(words.label("construction"), anchor=False)
+    options = {str(number): example.text for number, example in enumerate(data.held_out)}
+    at = int(SENTENCE.with_(options=options, default="0").draw(state))
+    start = sum(len(example.words) for example in data.held_out[:at])
+    _tagged(view, spec, data.held_out[at], predicted[start:])
+    _words(view, data, predicted)
+    view.how_it_works(size=len(data.labels))
+
+
+def _tagged(view: View, spec: CheckpointSpec, example: Example, predicted: Sequence[str]) -> None:
+    """A sentence token by token, with the tag predicted at the first token of each word."""
+    pieces, first = _first_tokens(spec.slug, example)
+    cells = []
+    for number, piece in enumerate(pieces):
+        word = first.index(number) if number in first else None
+        tag, truth = (None, None) if word is None else (predicted[word], example.targets[word])
+        note = view.words.part("Wrong", tag=truth) if tag and truth and tag != truth else ""
+        cells.append(Cell(piece, target=tag, change="special" if is_special(piece) else "none", note=note))
+    alt = f"{view.words.label('construction')}: " + ", ".join(
+        f"{word} {tag}" for word, tag in zip(example.words, predicted, strict=False)
+    )
+    token_picture(cells, style(session.checkpoint(spec.slug).tokenizer), accent(spec.branch), alt=alt)
+
+
+@session.cached()
+def _first_tokens(slug: str, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The tokens of a sentence, and of each word the position of its first."""
+    from core.finetuning.train import first_tokens
+
+    return engine.run(first_tokens, slug, example)
+
+
+def _words(view: View, data: LabeledSet, predicted: Sequence[str]) -> None:
+    """The held-out words that the model or the baseline tags wrong."""
+    usual = iter(zip(tags.most_frequent(data), predicted, strict=True))
+    rows = []
+    for example in data.held_out:
+        for word, tag in zip(example.words, example.targets, strict=True):
+            baseline, model = next(usual)
+            if {baseline, model} != {tag}:
+                rows.append({"word": word, "tag": tag, "baseline": baseline, "model": model, "sentence": example.text})
+    st.subheader(view.words.label("mistakes"), anchor=False)
+    data_table(rows, "tags", alt=view.words.label("mistakes"))
+
+
+TOKENS = Section("tags", token_labels, (MODEL, TRAINED, SENTENCE))
