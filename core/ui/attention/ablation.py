@@ -194,7 +194,7 @@ def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> 
             button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
             for layer in sorted({head.layer for head in heads}):
                 button(f"Layer {layer + 1}", f"layer.{layer}", [head for head in heads if head.layer == layer])
-        button("Ablate none", "none", [], disabled=not ablated)
+            button("Ablate none", "none", [], disabled=not ablated)
 
 
 def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:

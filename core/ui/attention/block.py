@@ -30,7 +30,15 @@ from core.figures import lens as figures
 from core.figures.predictions import percent
 from core.links import parameters as link
 from core.table import Table
-from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
+from core.ui.attention.setup import (
+    INPUT,
+    INPUT_SPAN,
+    draw_input,
+    draw_model,
+    input_of,
+    input_span,
+    question_of,
+)
 from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
 from core.ui.glossary import plain_terms
@@ -189,7 +197,9 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     """Draw the logit lens and its input text; reads the task."""
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
-    text = draw_input(spec, state, "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text")
+    label = "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text"
+    with st.expander(plain(f"Text: {input_of(spec, label).standing(state, INPUT.slot(spec.kind))}")):
+        text = draw_input(spec, state, label)
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
     text = input_span(spec, state, text, task)
     lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)

@@ -58,12 +58,16 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
     return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
 
 
-def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
-    """Draw the text box of the input."""
+def input_of(spec: CheckpointSpec, label: str = "Text") -> Text:
+    """The text box of the input."""
     help = content("attention").part("Text")
     sentence = "masked" if sentence_of(spec) == "any" else "plain"
-    box = INPUT.with_(label=label, default=spec.family.question_text, help=help, sentence=sentence)
-    return box.draw(state, tag=spec.kind)
+    return INPUT.with_(label=label, default=spec.family.question_text, help=help, sentence=sentence)
+
+
+def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
+    """Draw the text box of the input."""
+    return input_of(spec, label).draw(state, tag=spec.kind)
 
 
 def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:

@@ -21,19 +21,19 @@ from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table
 from core.ui.glossary import plain_terms
-from core.ui.links import PageState, page_link
+from core.ui.links import page_link
 from core.ui.notices import info, unbuilt
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice
+from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import STYLE, Cell, Code, Part, TextTable, html
 from core.ui.text_table import Row as TableRow
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
 RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))
-LEFT_SIZE = Choice(name="left-size", label="Size", options={})
-RIGHT_SIZE = Choice(name="right-size", label="Size", options={})
+LEFT_SIZE = Choice(name="left-size", label="From: size", options={})
+RIGHT_SIZE = Choice(name="right-size", label="To: size", options={})
 BARS = Choice(
     name="bars", label="Bars", options={"groups": "By group", "parts": "By component"}, style="row", hide_label=True
 )
@@ -52,16 +52,12 @@ def two_trees(view: View) -> None:
     unbuilt()
     systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda system: system.name.lower())
     names = {system.slug: f"{system.name} ({system.year})" for system in systems}
-    columns = st.columns([1.3, 1.1, 1.3, 1.1], vertical_alignment="bottom")
-    with columns[0]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         left = catalogue.get(LEFT.with_(options=names).draw(state))
-    with columns[1]:
-        left_size = _size(LEFT_SIZE, left, state)
-    with columns[2]:
         right = catalogue.get(RIGHT.with_(options=names).draw(state))
-    with columns[3]:
-        right_size = _size(RIGHT_SIZE, right, state)
-    comparison = compare(left.slug, right.slug, left_size, right_size)
+        sizes = (_size(LEFT_SIZE, left), _size(RIGHT_SIZE, right))
+        values = settings_menu(state, *sizes, tag=f"{left.slug}.{right.slug}")
+    comparison = compare(left.slug, right.slug, *values.values())
     summary = summarize(comparison)
     st.markdown(plain(summary.headline))
     parts = (("New", summary.new), ("Removed", summary.gone), ("Changed", summary.changed), ("Unchanged", summary.same))
@@ -75,14 +71,15 @@ def two_trees(view: View) -> None:
     view.note("Matched")
 
 
-def _size(param: Choice, system: System, state: PageState) -> str:
-    """Draw the menu of a system's sizes that have a tree."""
+def _size(param: Choice, system: System) -> Choice:
+    """The menu of a system's sizes that have a tree."""
     counts = anatomy.counts(system.slug)
     if not counts:
         anatomy.tree(system.slug)  # says what is wrong with the record
     options = {name: f"{name} · {short(count)}" for name, count in counts.items()}
     usual = system.default_size.name
-    return param.with_(options=options, default=usual if usual in options else "").draw(state, tag=system.slug)
+    default = usual if usual in options else ""
+    return param.with_(label=f"{param.label} of {system.name}", options=options, default=default)
 
 
 def _bars(comparison: Comparison, view: View) -> None:

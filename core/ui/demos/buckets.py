@@ -51,7 +51,7 @@ def hashing_demo(view: DemoView) -> None:
         rounds = ROUNDS.draw(state)
         hashed = tuple(layer + 1 for layer in layers)
         menu = LAYER.with_(options=hashed, default=hashed[-1])
-        layer, head, seed = view.settings(menu, HEAD.with_(high=heads), SEED).values()
+        layer, head, seed, cover = view.settings(menu, HEAD.with_(high=heads), SEED).values()
     ids = view.computed("", buckets.prepare, text, buckets.LEAST)
     hashing = view.computed("hashing", buckets.compute_buckets, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")
@@ -65,7 +65,7 @@ def hashing_demo(view: DemoView) -> None:
     covered = hashing.rows[0].covered
     right_share = _SHARES[min(int(4 * covered), 3)]
     judge = choice_judge((right_share,), view.words.part("Guess: kept", share=f"{100 * covered:.0f}%"))
-    if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES):
+    if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES, on=cover):
         _weight_kept(view, hashing, rounds)
     view.try_and_notice()
     with st.expander("Cost against length"):

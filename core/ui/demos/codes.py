@@ -38,11 +38,9 @@ def draw(view: DemoView) -> None:
     """Draw the demo."""
     state = view.state
     text = TEXT.draw(state, tag="codes")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        menu = settings_popover(state, decoding_changed(state, FEW))
-        covered = switch(state)
-    with menu:
+    with settings_popover(state, decoding_changed(state, FEW)):
         decoding = effective(decoding_controls(state, FEW))
+        covered = switch(state)
     if not covered:
         state.set(step=None)  # all continuations, side by side
     with sentences():

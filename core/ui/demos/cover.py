@@ -34,9 +34,14 @@ def _words() -> Content:
     return content("demos", "cover")
 
 
+def explained() -> Toggle:
+    """The switch with its help; where a demo has a menu of settings, it stands there."""
+    return COVER.with_(help=_words().label("help"))
+
+
 def switch(state: PageState) -> bool:
     """Draw the switch; return whether answers wait for a guess."""
-    return COVER.with_(help=_words().label("help")).draw(state)
+    return explained().draw(state)
 
 
 def uncovered(

@@ -10,6 +10,7 @@ import streamlit as st
 from core import links
 from core.content import content
 from core.language.types import Decoding
+from core.ui.demos.cover import COVER
 from core.ui.links import PageState, page_link
 from core.ui.param import Choice, Integer, Real, Seed, differing
 
@@ -62,9 +63,9 @@ def decoding_of(state: PageState, length: Integer = LENGTH) -> Decoding:
 
 
 def decoding_changed(state: PageState, length: Integer = LENGTH) -> int:
-    """How many of the controls that are drawn differ from their defaults."""
+    """How many of the controls that are drawn, and of “Guess first” below them, differ from their defaults."""
     own = {"sample": (TEMPERATURE, TOP_K, TOP_P), "beam": (BEAMS,)}.get(STRATEGY.standing(state), ())
-    changed = differing(state, STRATEGY, *own) + differing(state, length, tag=str(length.default))
+    changed = differing(state, STRATEGY, *own, COVER) + differing(state, length, tag=str(length.default))
     return changed + (differing(state, SEED, tag="decoding") if TEMPERATURE in own else 0)
 
 

@@ -21,7 +21,7 @@ from core.language.tasks import Task
 from core.links.parameters import Value
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.demos.cover import Judge, uncovered, verdict
+from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, table_menu
@@ -93,10 +93,10 @@ class DemoView(View):
         return param.with_(**changes).draw(self.state, tag=tag)
 
     def settings(self, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
-        """Draw the menu of settings, with their help from the content file; the values by name."""
+        """Draw the menu of settings and “Guess first”, with help from the content file; the values by name."""
         helps = self.words.front.get("help", {})
         own = [control.with_(help=helps.get(control.name, control.help)) for control in controls]
-        return settings_menu(self.state, *own, tag=tag)
+        return settings_menu(self.state, *own, explained(), tag=tag)
 
     def picture(
         self,

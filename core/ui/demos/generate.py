@@ -67,9 +67,9 @@ def draw(view: DemoView) -> None:
         sample_pills(state, "Prompts to try", samples, TEXT, tag="prompt")
         length = LONG if spec.branch == "efficient" else LENGTH
         menu = settings_popover(state, decoding_changed(state, length))
-        covered = switch(state)
     with menu:
         decoding = decoding_controls(state, length)
+        covered = switch(state)
     forced = by_hand(state, (spec.slug, prompt))
     with sentences():
         try:

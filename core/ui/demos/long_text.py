@@ -100,6 +100,7 @@ def filled_masks(
     colors: Mapping[str, str],
     judged: int,
     *question: object,
+    covered: bool,
     most: int | None = None,
 ) -> None:
     """Draw the predicted words under each kind of attention, covered until a guess at the first mask.
@@ -109,6 +110,7 @@ def filled_masks(
         comment: on the predictions of a mask, in plain text.
         colors: of each kind of attention.
         judged: the kind that the guess is compared with; named by the label ``judged``.
+        covered: whether the answers wait for a guess.
         most: words drawn; the tables have all.
     """
     ranked = sorted(masks[0].answers, key=lambda answer: -answer.probabilities[judged])
@@ -117,7 +119,7 @@ def filled_masks(
         of_guess = verdict(guess, [a.text for a in ranked], [a.probabilities[judged] for a in ranked])
         return f"{of_guess} {view.words.label('judged')}"
 
-    if not view.uncovered(ONE if len(masks) == 1 else FIRST, judge, *question):
+    if not view.uncovered(ONE if len(masks) == 1 else FIRST, judge, *question, on=covered):
         return
     for number, mask in enumerate(masks, 1):
         title = f"Predictions for mask {number}" if len(masks) > 1 else "Predictions for the mask"

@@ -57,11 +57,12 @@ def draw(view: DemoView) -> None:
     sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")
     with sentences():
-        chosen = _choose(view, view.computed("", tokens_of, text))
-        fed = FED.draw(state)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = _choose(view, view.computed("", tokens_of, text))
+            fed, covered = view.settings(FED).values()
         targets = view.computed("", prepare, text, chosen)
         steps = view.computed("predicting-the-words", follow, targets, TOP_K, own=fed == "own")
-        shown = _uncovered(view, text, targets, steps, fed)
+        shown = _uncovered(view, text, targets, steps, fed, covered)
         if shown:
             _pictures(view, targets, steps)
         st.divider()
@@ -115,14 +116,16 @@ def _shuffle(state: PageState, slot: str) -> None:
     st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
 
 
-def _uncovered(view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str) -> bool:
+def _uncovered(
+    view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str, covered: bool
+) -> bool:
     """Whether the steps may be shown; otherwise request a guess at their words."""
     several = len(targets.words) > 1
     placeholder = st.empty()
     judge = judge_of(targets.tokens, [step.prediction for step in steps])
     label = view.words.label("guesses" if several else "guess")
     most = SENTENCE_CHARS if several else MAX_CHARS
-    shown = view.uncovered(label, judge, text, targets.positions, fed, most=most)
+    shown = view.uncovered(label, judge, text, targets.positions, fed, most=most, on=covered)
     if not shown:
         placeholder.markdown(f"**Step 1**: {plain(_context(targets, 1))}")
     return shown

@@ -39,14 +39,13 @@ _WIDE = 4
 RATE = Integer(name="rate", label="Noise rate", low=0, high=100, style="slider", format="%d%%", width=260)
 
 
-def rate_of(view: DemoView, kind: Noise) -> float | None:
-    """The noise rate, from 0 to 1; None for a kind without a rate."""
-    if kind not in RATES:
+def rate_of(view: DemoView, task: Task, kind: str) -> tuple[Integer, ...]:
+    """The control of the noise rate; none for a task or a kind without a rate."""
+    if not task.respells or kind not in RATES:
         view.state.set(rate=None)
-        return None
+        return ()
     usual = round(100 * RATES[kind])
-    trained = view.words.part("Rate", most=2 * usual)
-    return RATE.with_(default=usual, high=_WIDE * usual, help=trained).draw(view.state, tag=kind) / 100
+    return (RATE.with_(default=usual, high=_WIDE * usual, help=view.words.part("Rate", most=2 * usual)),)
 
 
 def respell_panel(view: DemoView, clean: str, source: str, output: str) -> None:
@@ -208,21 +207,27 @@ def draw(view: DemoView) -> None:
     offered = {task.slug: task for task in tasks(checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {slug: task.label for slug, task in offered.items()}
-        task = offered[TASK.with_(options=names).draw(state, tag=view.spec.slug)]
+        choice = TASK.with_(options=names)
+        task = offered[choice.draw(state, tag=view.spec.slug) if len(names) > 1 else choice.value(state)]
+        if len(names) == 1:
+            st.markdown(plain(task.label), width="content")
         kind = _corruption_menu(view, task)
         length = LENGTH.with_(default=BYTES) if task.respells else LENGTH  # 40 bytes would be too few for a sentence
-        menu = settings_popover(state, decoding_changed(state, length) + differing(state, LAYER, HEAD))
-        covered = switch(state)
+        samples = task_samples(task)
+        box = TEXT.with_(default=samples[0], sentence="plain" if samples == every_sample()["en"] else "")
+        _another_task(state, box, task)
+        sample_pills(state, "Samples", [(sample,) for sample in samples], box)
+        rates = rate_of(view, task, kind)
+        changed = decoding_changed(state, length) + differing(state, LAYER, HEAD) + differing(state, *rates, tag=kind)
+        menu = settings_popover(state, changed)
     with menu:
         decoding = decoding_controls(state, length)
-    samples = task_samples(task)
-    box = TEXT.with_(default=samples[0], sentence="plain" if samples == every_sample()["en"] else "")
-    _another_task(state, box, task)
-    sample_pills(state, "Samples", [(sample,) for sample in samples], box)
+        covered = switch(state)
+        rate = next((control.draw(state, tag=kind) / 100 for control in rates), None)
     left, right = st.columns(2, gap="medium")
     with left:
         typed = box.draw(state)
-        source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind)
+        source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
     request = translate.prepare(checkpoint, source, task.slug)
     with right:
@@ -265,10 +270,9 @@ def _another_task(state: PageState, box: Text, task: Task) -> None:
     st.session_state[owner] = task.slug
 
 
-def _corrupted(view: DemoView, task: Task, typed: str, kind: str) -> str:
+def _corrupted(view: DemoView, task: Task, typed: str, kind: str, rate: float | None) -> str:
     """Draw and return the corrupted text, with a button that samples another corruption."""
     text = clean(typed, MAX_CHARS)
-    rate = rate_of(view, cast(Noise, kind)) if task.respells else None
     with st.container(horizontal=True, vertical_alignment="center"):
         placeholder = st.empty()
         seed = SEED.button(view.state)

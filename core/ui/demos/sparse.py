@@ -71,7 +71,8 @@ def draw(view: DemoView) -> None:
         if comparison.sparse.attention_seconds > comparison.full.attention_seconds:
             view.note("Slower")
         colors = {"sparse attention": PURPLE, "full attention": theme().muted}
-        filled_masks(view, "sparse", comparison.masks, partial(_comment, view), colors, 0, long.text, sparsity)
+        comment, covered = partial(_comment, view), values["cover"]
+        filled_masks(view, "sparse", comparison.masks, comment, colors, 0, long.text, sparsity, covered=covered)
     view.try_and_notice(clue=f"{_clue(view, comparison, sparsity, clue)} " if clue is not None else "")
     _below(view, comparison, long, sparsity)
 

@@ -46,7 +46,8 @@ def draw(view: DemoView) -> None:
         sample, length = text_controls(view, positions)
         side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(view.state)
         words = view.control(WORDS)
-        start = START.draw(view.state)
+        settings = view.settings(START)
+    start = settings[START.name]
     long, clue = long_text(view, sample, length, NAME)
     global_at = global_positions(checkpoint, long, words, start)
     left, right = st.columns([1.15, 1], gap="large")
@@ -67,7 +68,17 @@ def draw(view: DemoView) -> None:
         colors = dict(zip(VARIANTS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
         chosen = list(VARIANTS).index("chosen")
         filled_masks(
-            view, "window", compared.masks, partial(_comment, view), colors, chosen, long.text, side, global_at, most=4
+            view,
+            "window",
+            compared.masks,
+            partial(_comment, view),
+            colors,
+            chosen,
+            long.text,
+            side,
+            global_at,
+            covered=settings["cover"],
+            most=4,
         )
     view.try_and_notice()
     _below(view, compared, long, side, global_at)

@@ -24,7 +24,7 @@ from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
 from core.ui.measuring import measure_button
-from core.ui.param import Choice, Integer, Real
+from core.ui.param import Choice, Integer, Real, differing
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
@@ -35,7 +35,7 @@ HOW = Choice(
 TEMPERATURE = Real(
     name="temperature", label="Temperature", default=0.7, low=0.1, high=3.0, step=0.1, style="box", width=120
 )
-LOOK = Choice(name="look", label="Color", options=LOOKS, style="row", hide_label=True)
+LOOK = Choice(name="look", label="Color", options=LOOKS, style="row")
 TURNS = 5
 
 
@@ -87,7 +87,7 @@ class Speculation:
 
 def speculative_decoding(view: View) -> None:
     """Draw controls, the colored text, the counts, and the times on request."""
-    state, chosen = view.state, setup(view)
+    state, chosen = view.state, setup(view, also=differing(view.state, LOOK))
     if "draft" not in chosen.spec.parts:
         able = [spec.name for spec in MODEL.offered().values() if "draft" in spec.parts]
         raise InputUnusable(
@@ -110,8 +110,9 @@ def speculative_decoding(view: View) -> None:
         common.seed if temperature is not None else 0,
         Decoding(penalty=common.penalty, no_repeat=common.no_repeat, stop=common.stop),
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with chosen.menu:
         coloring = LOOK.draw(state)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         bits_legend(coloring)
         button = st.empty()  # above the text, which moves what is below it while it grows
     placeholder = st.empty()
