@@ -3,13 +3,18 @@
 from core.ui.finetuning.changed import CHANGED
 from core.ui.finetuning.learn import LEARN
 from core.ui.finetuning.learning_curve import CURVE
+from core.ui.finetuning.load import LOAD
 from core.ui.finetuning.run import MODEL
 from core.ui.finetuning.tags import TOKENS
 from core.ui.finetuning.widths import WIDTHS
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 
-PAGE = Page("fine-tuning", (LEARN, CURVE, CHANGED, TOKENS, WIDTHS), unavailable=lambda: nothing_runs(MODEL.offered()))
+PAGE = Page(
+    "fine-tuning",
+    (LEARN, CURVE, CHANGED, TOKENS, WIDTHS, LOAD),
+    unavailable=lambda: nothing_runs(MODEL.offered()),
+)
 
 if __name__ == "__main__":
     PAGE.run()

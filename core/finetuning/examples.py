@@ -1,8 +1,8 @@
 """Labeled texts: the sets that are ready, and a visitor's own lines.
 
 ``assets/finetuning.tsv`` and ``assets/heldout/adapters.tsv`` hold the ready sets, written for this project; every
-second text of each class is held out. A visitor writes one example per line, ``label: text``; of those, every fourth of
-each class is held out.
+second text of each class is held out. A visitor writes one example per line, ``label: text`` or, of pairs, ``label:
+text | second text``; of those, every fourth of each class is held out.
 """
 
 from __future__ import annotations
@@ -115,12 +115,25 @@ def split(examples: Sequence[Example], every: int) -> LabeledSet:
     )
 
 
+def segments(text: str) -> tuple[str, str]:
+    """A text and the second one of a pair, which follows a bar; empty where there is none.
+
+    Raises:
+        InputUnusable: one segment of a pair is empty.
+    """
+    first, bar, second = (part.strip() for part in text.partition("|"))
+    if bar and not (first and second):
+        raise InputUnusable("One text of the pair is empty. Write both, with a bar between them: “first | second”.")
+    return first, second
+
+
 def parse(lines: str) -> LabeledSet:
-    """A visitor's examples, one per line: ``label: text``.
+    """A visitor's examples, one per line: ``label: text``, or ``label: text | second text`` on every line.
 
     Raises:
         InputEmpty: there is none.
-        InputUnusable: a line has no label or no text, a class is alone, or one has too few texts to hold one out.
+        InputUnusable: a line has no label or no text, pairs and single texts are mixed, a class is alone, or one has
+            too few texts to hold one out.
         InputTooLong: too many lines or classes, or a text or a label that is too long.
     """
     examples = []
@@ -136,7 +149,12 @@ def parse(lines: str) -> LabeledSet:
             raise InputTooLong(
                 f"Line {number} is too long: a class has at most {LONGEST_LABEL} characters, a text at most {LONGEST}."
             )
-        examples.append(Example(label, text))
+        examples.append(Example(label, *segments(text)))
+        if bool(examples[0].second) != bool(examples[-1].second):
+            raise InputUnusable(
+                f"Line {number} has {'two texts' if examples[-1].second else 'one text'}, the lines above have "
+                f"{'two' if examples[0].second else 'one'}. Write a bar between two texts on every line, or on none."
+            )
     if not examples:
         raise InputEmpty("There are no examples. Write one on each line: its class, a colon and the text.")
     if len(examples) > MOST:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint
 
 FILE = ASSETS / "measured" / "fine-tuning.npz"
+EXAMPLE = FILE.with_name("fine-tuned.safetensors")
+"""What the page offers for download after a run with adapters on questions and statements."""
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
 _SETS = (*READY, tags.NAME)
 _CHANGES = tuple(field.name for field in fields(Changes))
@@ -56,6 +58,16 @@ def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
                     else:
                         arrays[f"{name}.{field}"] = np.array(value)
     np.savez_compressed(path, allow_pickle=False, **arrays)
+    write_example(checkpoint)
+
+
+def write_example(checkpoint: Checkpoint) -> None:
+    """Train and store the file of weights that is opened until a visitor brings another."""
+    from core.finetuning.train import fine_tune
+
+    *_, last = fine_tune(checkpoint, ready("question"), Setup("adapters", rate=2e-3))
+    assert last.weights
+    EXAMPLE.write_bytes(last.weights)
 
 
 @lru_cache(maxsize=1)

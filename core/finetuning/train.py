@@ -157,15 +157,19 @@ class Learner:
         weights = attended[..., None].to(hidden.dtype)
         return (hidden * weights).sum(1) / weights.sum(1)
 
+    @property
+    def named(self) -> dict[str, nn.Parameter]:
+        """The trained parameters of head and backbone, by their names in a file."""
+        return {f"head.{name}": value for name, value in self.head.named_parameters()} | {
+            f"backbone.{name}": value for name, value in self.parameters.items()
+        }
+
     def weights(self, labels: Sequence[str]) -> bytes | None:
         """The trained weights in half precision as safetensors, with a card; None where they are too large to keep."""
         from safetensors.torch import save
 
         if 2 * self.trained > MOST_BYTES:
             return None
-        named = {f"head.{name}": value for name, value in self.head.named_parameters()} | {
-            f"backbone.{name}": value for name, value in self.parameters.items()
-        }
         setup, slug = self.setup, self.checkpoint.spec.slug
         card = {
             "base": slug,
@@ -174,7 +178,7 @@ class Learner:
             "card": f"Fine-tuned from {slug} in Transformer Atlas: {self.trained:,} parameters. Measured on held-out "
             "texts of its page alone. Tensors: head.*, and backbone.* by the names of the base model's backbone.",
         }
-        return save({name: value.detach().half().contiguous() for name, value in named.items()}, card)
+        return save({name: value.detach().half().contiguous() for name, value in self.named.items()}, card)
 
     def optimizer(self) -> torch.optim.AdamW:
         """AdamW for head and backbone, each with its learning rate."""

@@ -398,7 +398,8 @@ def follow_limits() -> None:
 
     from core.settings import settings
 
-    config.set_option("server.maxUploadSize", -(-settings().max_upload_kb // 1_024))
+    largest = max(settings().max_upload_kb, settings().max_corpus_kb, settings().max_weights_kb)
+    config.set_option("server.maxUploadSize", -(-largest // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
     connect, add = StarletteSessionClient.__init__, MemoryUploadedFileManager.add_file
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core import engine, session
+from core import checkpoints, engine, session
 from core.finetuning import curve
+from core.finetuning.examples import parse
+from core.finetuning.setup import Setup
+from core.finetuning.train import fine_tune
 from tests.pages import FEW, described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
@@ -95,6 +98,32 @@ def test_own_lines_stay_in_the_session() -> None:
     assert not at.exception
     assert "12 training and 4 held-out texts in 2 classes" in shown(at)
     assert not [key for key in session.results._stored if key[0] == "fine-tuning"]
+
+
+def test_own_pairs_are_drawn_as_two_segments() -> None:
+    at = opened("fine-tuning", **QUICK, set="own-pair")
+    assert not at.exception
+    assert "18 training and 6 held-out texts in 2 classes" in shown(at)
+    assert "c none s1" in html_of(at)
+
+
+def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
+    session.results.clear()
+    data = parse("\n".join(f"{label}: {text} {n}" for label, text in (("up", "cat"), ("<b>", "dog")) for n in range(4)))
+    *_, last = fine_tune(checkpoints.load("atlas-bert"), data, Setup("head", epochs=1))
+    assert last.weights
+    at = opened("fine-tuning", tab="load")
+    assert "of 14 held-out texts are predicted right" in shown(at)
+    at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
+    assert not at.exception
+    assert "other classes than the file" in shown(at)
+    assert "<b> " in described(at)
+    at.text_area[0].set_value("\n".join(f"{e.label}: {e.text}" for e in (*data.train, *data.held_out))).run()
+    assert "of 2 held-out texts are predicted right" in shown(at)
+    assert not [key for key in session.results._stored if "load" in str(key[0])]
+    at.file_uploader[0].set_value(("a.safetensors", b"no weights", "application/octet-stream")).run()
+    assert not at.exception
+    assert "no safetensors file" in shown(at)
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -47,11 +47,18 @@ def test_one_in_four_of_each_class_is_held_out() -> None:
         ("\n".join(f"{n}: cat {m}" for n in range(9) for m in range(4)), "at most 8 are used"),
         (f"{LINES}\na: {'x' * 301}", "Line 11 is too long"),
         (f"{LINES}\n{'x' * 31}: cat", "Line 11 is too long"),
+        (f"{LINES}\na: cat | dog", "Line 11 has two texts, the lines above have one"),
+        (f"a: cat |\n{LINES}", "One text of the pair is empty"),
     ],
 )
 def test_lines_that_are_no_examples(lines: str, said: str) -> None:
     with pytest.raises(AtlasError, match=said):
         parse(lines)
+
+
+def test_own_pairs_have_two_segments() -> None:
+    data = parse("\n".join(f"{label}: cat {word} | dog" for label in "ab" for word in WORDS))
+    assert data.held_out[0] == Example("a", "cat four", "dog")
 
 
 @pytest.mark.parametrize("name", READY)

@@ -161,7 +161,7 @@ class RUNTIME:
 
 def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "64")  # 4 MB of files
-    monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "2050")
+    monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "9300")
     monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", MemoryMediaFileStorage.load_and_get_id)
     monkeypatch.setattr(StarletteSessionClient, "write_forward_msg", StarletteSessionClient.write_forward_msg)
     monkeypatch.setattr(StarletteSessionClient, "__init__", StarletteSessionClient.__init__)
@@ -169,7 +169,7 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = config.get_option("server.maxUploadSize")
     try:
         server.follow_limits()
-        assert config.get_option("server.maxUploadSize") == 3
+        assert config.get_option("server.maxUploadSize") == 10
     finally:
         config.set_option("server.maxUploadSize", usual)
     storage = MemoryMediaFileStorage("/media")

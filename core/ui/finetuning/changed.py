@@ -25,7 +25,7 @@ from core.finetuning.setup import (
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
-from core.ui.finetuning.run import EXAMPLES, MODEL, SENTENCE, SET, TRAINED, labeled_texts, set_and_model, train_runs
+from core.ui.finetuning.run import MODEL, SENTENCE, TEXTS, TRAINED, labeled_texts, set_and_model, train_runs
 from core.ui.glossary import markdown
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -160,4 +160,4 @@ def _flipped(view: View, data: LabeledSet, head: Epoch, chosen: Epoch) -> None:
         data_table([dict(zip(columns, row, strict=True)) for row in rows], "flipped", alt=words.label("flipped"))
 
 
-CHANGED = Section("changed", what_changed, (SET, MODEL, TRAINED, SENTENCE, CHANGED_HEAD, EXAMPLES))
+CHANGED = Section("changed", what_changed, (*TEXTS, MODEL, TRAINED, SENTENCE, CHANGED_HEAD))

@@ -30,9 +30,8 @@ from core.objectives.example import Cell
 from core.table import Table
 from core.ui.export import download
 from core.ui.finetuning.run import (
-    EXAMPLES,
     MODEL,
-    SET,
+    TEXTS,
     TRAINED,
     Epochs,
     draw_accuracy,
@@ -40,6 +39,7 @@ from core.ui.finetuning.run import (
     set_and_model,
     train_runs,
 )
+from core.ui.links import page_link
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -100,6 +100,7 @@ def fine_tune(view: View) -> None:
         download(
             "safetensors", last.weights, f"{spec.slug}-fine-tuned", state.key("weights"), tip=words.label("weights")
         )
+        page_link("fine-tuning", words.label("load"), {"tab": "load"}, icon=":material/upload:")
     view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
 
 
@@ -180,4 +181,4 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     ).draw(view.state)
 
 
-LEARN = Section("learn", fine_tune, (SET, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE, EXAMPLES))
+LEARN = Section("learn", fine_tune, (*TEXTS, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE))

@@ -19,7 +19,7 @@ from core.finetuning.setup import (
 )
 from core.table import Table
 from core.ui.demos.steps import going
-from core.ui.finetuning.run import EXAMPLES, MODEL, SET, accuracy_chart, labeled_texts, set_and_model
+from core.ui.finetuning.run import MODEL, TEXTS, accuracy_chart, labeled_texts, set_and_model
 from core.ui.glossary import terms
 from core.ui.page import accent, theme
 from core.ui.section import Section, View
@@ -122,4 +122,4 @@ def _curves(
     accuracy_chart(view, words, picture, "learning-curve", lines, across, table, growing=count, xaxis=ticks)
 
 
-CURVE = Section("curve", learning_curve, (SET, MODEL, EXAMPLES))
+CURVE = Section("curve", learning_curve, (*TEXTS, MODEL))

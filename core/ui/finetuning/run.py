@@ -40,8 +40,10 @@ TRAINED = Choice(
     style="row",
 )
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
-OWN = "own"
-"""The name of a visitor's lines beside those of the ready sets."""
+PAIRS = Text(name="pairs", label="Pairs, one per line: class, colon, text | second text", height=190, most=20_000)
+OWN = {"own": EXAMPLES, "own-pair": PAIRS}
+"""The boxes of a visitor's lines, by their names beside those of the ready sets."""
+TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
 
@@ -53,10 +55,14 @@ def set_and_model(view: View) -> tuple[str, CheckpointSpec]:
 
 
 def labeled_texts(view: View, kind: str) -> LabeledSet:
-    """A ready set, or the visitor's own lines, whose box is drawn."""
+    """A ready set, or the visitor's own lines, whose box is drawn.
+
+    Raises:
+        AtlasError: see :func:`core.finetuning.examples.parse`.
+    """
     if kind in READY:
         return ready(kind)
-    return parse(EXAMPLES.with_(default=content("fine-tuning", "learn").part("Own")).draw(view.state))
+    return parse(OWN[kind].with_(default=content("fine-tuning", "learn").part(f"Sample: {kind}")).draw(view.state))
 
 
 def train_runs(
@@ -73,7 +79,7 @@ def train_runs(
     Runs that are all stored in advance are shown and, on a click, trained; also returned is whether they are shown.
     """
     floor = tags.baseline(data) if kind == tags.NAME else data.majority
-    shared, before = kind != OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
+    shared, before = kind not in OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
     state, slug = view.state, spec.slug
     own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
     keys = {name: ("fine-tuning", slug, session.files(slug), data, run) for name, run in runs.items()}

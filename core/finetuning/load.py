@@ -1,0 +1,126 @@
+"""Trained weights that a visitor brings back: the file of `core.finetuning.train.Learner.weights`, checked and run.
+
+A file is data: its header is read as JSON, its tensors by safetensors, and each name, type and shape must be that of
+what the backbone and the card call for. Nothing in it is executed, and nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from core import checkpoints
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong, InputUnusable
+from core.finetuning import trainable
+from core.finetuning.examples import LONGEST_LABEL, MOST_LABELS, READY, Example, ready
+from core.finetuning.setup import Setup
+from core.language.text import clean
+from core.settings import raised_with, settings
+
+MOST_HEADER = 100_000
+"""Bytes of a header."""
+_LABELS, _SETUP = TypeAdapter(tuple[str, ...]), TypeAdapter(Setup)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a file says of itself."""
+
+    base: str
+    """The slug of the backbone."""
+    labels: tuple[str, ...]
+    setup: Setup
+    parameters: int
+
+    @property
+    def set(self) -> str:
+        """The ready set with these classes; empty where there is none."""
+        return next((name for name in READY if set(ready(name).labels) == set(self.labels)), "")
+
+
+def read_card(data: bytes) -> Card:
+    """The card of a file; its tensors are checked by :func:`predict`.
+
+    Raises:
+        InputTooLong: the file is larger than the settings allow.
+        InputUnusable: it is no safetensors file of half-precision numbers, or not one that Fine-tuning wrote.
+    """
+    limit = settings().max_weights_kb
+    if len(data) > 1000 * limit:
+        raise InputTooLong(
+            f"This file has {len(data):,} bytes; at most {1000 * limit:,} work. {raised_with('max_weights_kb')}"
+        )
+    size = int.from_bytes(data[:8], "little")
+    try:
+        if not 2 <= size <= min(MOST_HEADER, len(data) - 8):
+            raise ValueError
+        header = json.loads(data[8 : 8 + size].decode())
+        card = header.pop("__metadata__")
+        parameters = sum(prod(map(int, tensor["shape"])) for tensor in header.values())
+        halves = all(tensor["dtype"] == "F16" for tensor in header.values())
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        raise InputUnusable(
+            "This is no safetensors file with a card. Only a file that Fine-tuning downloaded can be loaded."
+        ) from None
+    if not halves:
+        raise InputUnusable("This file's numbers are not in half precision, as those that Fine-tuning downloads are.")
+    try:
+        base, labels = str(card["base"]), _LABELS.validate_json(card["labels"])
+        setup = _SETUP.validate_json(card["setup"])
+        setup = Setup(setup.trained, setup.pooling, size=setup.size)  # the others matter in training alone
+    except (KeyError, TypeError, ValidationError):
+        raise InputUnusable(
+            "This file's card does not name a base model, classes and settings as Fine-tuning writes them."
+        ) from None
+    readable = all(len(label) <= LONGEST_LABEL and clean(label) == label for label in labels)
+    if not (readable and 2 <= len(set(labels)) == len(labels) <= MOST_LABELS):
+        raise InputUnusable(
+            f"This file's card must name 2 to {MOST_LABELS} classes of at most {LONGEST_LABEL} characters."
+        )
+    offered = [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)]
+    if base not in offered:
+        raise InputUnusable(f"This file's base model is not one that can be fine-tuned here: {', '.join(offered)}.")
+    return Card(base, labels, setup, parameters)
+
+
+def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Example]) -> NDArray[np.float32]:
+    """(n, K): the probabilities of the classes, from the backbone with the file's weights attached.
+
+    Raises:
+        InputUnusable: the tensors are not those of the card's settings, or not finite.
+        InputTooLong: a text has more tokens than the model has positions.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    from core.finetuning.train import Learner
+
+    learner = Learner(checkpoint, len(card.labels), card.setup)
+    try:
+        tensors = load(data)
+    except SafetensorError:
+        raise InputUnusable("This file is damaged: its tensors do not fill it as its header says.") from None
+    targets = learner.named
+    have, want = ({name: value.shape for name, value in found.items()} for found in (tensors, targets))
+    if have != want:
+        raise InputUnusable(
+            f"This file's tensors are not those of {checkpoint.spec.name} with the settings of its card: it has "
+            f"{len(tensors)}, of {sum(value.numel() for value in tensors.values()):,} weights; {len(targets)} of "
+            f"{learner.trained:,} are needed, each with the name and shape of its module."
+        )
+    if not all(bool(value.isfinite().all()) for value in tensors.values()):
+        raise InputUnusable("This file has weights that are infinite or no numbers.")
+    with torch.no_grad():
+        for name, target in targets.items():
+            target.copy_(tensors[name])
+        scores = learner.head(learner.states(learner.encode(texts)))
+        probabilities: NDArray[np.float32] = scores.softmax(-1).numpy()
+    return probabilities
