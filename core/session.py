@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
-from core import engine
+from core import checkpoints, engine
 from core.cache import HOUR, Cache
 from core.content import content
 from core.engine import checkpoint as checkpoint
@@ -45,7 +45,6 @@ def files(slug: str) -> State:
 
     Empty where there are none; the computation then raises the reason.
     """
-    from core import checkpoints
     from core.checkpoints.loading import fingerprint
     from core.errors import AtlasError
 

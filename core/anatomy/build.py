@@ -8,17 +8,17 @@ on the meta device; they are tied again after building, so that a shared matrix 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.anatomy.node import LISTS, ModuleNode
 from core.errors import RecordUnusable
-
-if TYPE_CHECKING:
-    from torch import nn
+from core.lazy import nn, torch, transformers
 
 _ONE_LINE = re.compile(r"(\w+)\((.*)\)")
 COPY = "{copy}"
@@ -41,8 +41,6 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
     each with the name of its ``config`` class beside the arguments. Raises :class:`core.errors.RecordUnusable`, which
     starts with the field, for an unknown class or argument and where no network can be built.
     """
-    import torch
-
     model_class = named(architecture)
     settings = configuration(config, overrides, model_class)
     try:
@@ -61,8 +59,6 @@ def named(name: str, field: str = "architecture") -> Any:
 
     Raises :class:`core.errors.RecordUnusable`, which starts with ``field``, for an unknown name.
     """
-    import transformers
-
     if hasattr(transformers, name):
         return getattr(transformers, name)
     from core.anatomy import own, own_transformer
@@ -86,8 +82,6 @@ def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = 
 
     Raises :class:`core.errors.RecordUnusable`, which starts with the field.
     """
-    import transformers
-
     if config == "EncoderDecoderConfig":
         halves = [
             _configuration(f"overrides.{half}", dict(overrides[half]), model_class) for half in ("encoder", "decoder")
@@ -126,9 +120,6 @@ def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[
 
 def _source(model_class: Any) -> str:
     """The source of a class's module; may be empty."""
-    import inspect
-    import sys
-
     module = sys.modules.get(getattr(model_class, "__module__", ""))
     try:
         return inspect.getsource(module) if module else ""

@@ -13,17 +13,14 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core import catalogue
 from core.anatomy.build import build_model, describe, of_record
 from core.anatomy.node import ModuleNode
 from core.catalogue.schema import Size
 from core.errors import OutOfRange, RecordUnusable
-
-if TYPE_CHECKING:
-    from torch import nn
-
+from core.lazy import nn
 
 TEXTS = Path(__file__).with_name("classes.toml")
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +35,8 @@ from core.language.text import clean
 from core.language.tokens import check_length, max_tokens, own_language, tokenize
 from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
+from core.lazy import torch
 from core.settings import raised_with, settings
-
-if TYPE_CHECKING:
-    import torch
-
 
 MAX_NEW_TOKENS = 64
 """The most tokens that an encoder-decoder generates without a target."""
@@ -66,8 +63,6 @@ def capture(
         NoAttentionMatrix: the architecture has no attention matrix, or its queries and keys cannot be read.
         OutOfRange: there are no adapters for this task.
     """
-    import torch
-
     spec, model = checkpoint.spec, checkpoint.model
     refuse(model.config.model_type)
     if spec.offers("rewrites"):
@@ -114,8 +109,6 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     Raises:
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
     """
-    import torch
-
     model: Any = checkpoint.model
     inputs = torch.tensor([_checked(checkpoint, list(ids))])
     tokens = labels(checkpoint.tokenizer, ids)
@@ -132,8 +125,6 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
 
 
 def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, vectors: bool) -> AttentionTrace:
-    import torch
-
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs, _ = _tokenize(checkpoint, text)
     if target is None:
@@ -164,8 +155,6 @@ def capture_pair(
     Raises:
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
     """
-    import torch
-
     read = _checked(checkpoint, [*prompt, *generated][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
@@ -197,8 +186,6 @@ def _tokenize(
     checkpoint: Checkpoint, text: str, text_b: str | None = None
 ) -> tuple[dict[str, torch.Tensor], int | None]:
     """The tokenizer's inputs, shape (1, n), and the first token of the second text."""
-    import torch
-
     newlines = checkpoint.spec.offers("continues")
     pair = [clean(part, newlines=newlines) for part in (text, text_b or "") if part is text or part.strip()]
     tokenizer = checkpoint.tokenizer

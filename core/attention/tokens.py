@@ -20,7 +20,6 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,10 @@ from core.attention.heads import is_special
 from core.attention.roles.treebank import Sentence
 from core.language.tokens import describe, visible
 from core.language.types import Token
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+from core.lazy import transformers
 
 
-def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
+def labels(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
     """The labels of ``ids``."""
     return tuple(label(token) for token in describe(tokenizer, ids))
 

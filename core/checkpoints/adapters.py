@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -34,10 +34,7 @@ from torch.nn import functional
 
 from core.checkpoints.folder import count_elements
 from core.errors import CheckpointRefused
-
-if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import PretrainedConfig
+from core.lazy import transformers
 
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
@@ -193,7 +190,7 @@ class AdapterBert(nn.Module):
         return self.backbone(**inputs)
 
 
-def read_adapters(folder: Path, config: PretrainedConfig, encoder_state: dict[str, Tensor]) -> AdapterBert:
+def read_adapters(folder: Path, config: transformers.PretrainedConfig, encoder_state: dict[str, Tensor]) -> AdapterBert:
     """The encoder with every task that the configuration names, in float32.
 
     Args:

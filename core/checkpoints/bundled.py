@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.checkpoints import package
 from core.checkpoints.families.architectures import traits_of
@@ -23,9 +22,7 @@ from core.checkpoints.folder import count_elements, read_json
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card, read_card
 from core.errors import CheckpointRefused
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 
 def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -33,8 +30,6 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
 
     Raises :class:`CheckpointRefused` where the difference does not fit the base.
     """
-    import torch
-
     state = dict(base_state)
     # Whole tensors first, so that rows or a product can change a replaced tensor in any order of the file.
     edits: list[tuple[str, str, str]] = []
@@ -69,8 +64,6 @@ def as_longformer(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: str) -> Tensor:
-    import torch
-
     fits = a.ndim == b.ndim == base.ndim == 2 and b.shape[1] == a.shape[0] and a.shape[1] == base.shape[1]
     if rows is None:
         fits = fits and b.shape[0] == base.shape[0]
@@ -87,8 +80,6 @@ def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: 
 
 
 def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tensor:
-    import torch
-
     if not (start_text.isascii() and start_text.isdigit()):
         raise CheckpointRefused(f"The difference has malformed row names: {name}.")
     start = int(start_text)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
@@ -31,12 +31,9 @@ from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
+from core.lazy import Tensor, torch, transformers
 from core.settings import raised_with, settings
 from core.turns import turns
-
-if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 _UNUSED = (".pooler.", "position_ids")
 """Components of a base model that no language-model head reads: they may be missing, or unexpected."""
@@ -72,12 +69,10 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     return Checkpoint(model, tokenizer, spec)
 
 
-def _in_steps(model: PreTrainedModel) -> None:
+def _in_steps(model: transformers.PreTrainedModel) -> None:
     """Make each forward pass of a model, or of a model within it, a step of `core.turns`."""
-    from transformers import PreTrainedModel
-
     for module in model.modules():
-        if isinstance(module, PreTrainedModel):
+        if isinstance(module, transformers.PreTrainedModel):
             module.register_forward_pre_hook(_step, with_kwargs=True)
 
 
@@ -93,12 +88,10 @@ def _step(_module: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> No
         )
 
 
-def _speak(model: PreTrainedModel) -> None:
+def _speak(model: transformers.PreTrainedModel) -> None:
     """Make a host's model raise an error with a sentence where the library's code for it fails on a text."""
-    from transformers import PreTrainedModel
-
     for module in model.modules():
-        if isinstance(module, PreTrainedModel):
+        if isinstance(module, transformers.PreTrainedModel):
             kind: Any = type(module)
             module.__class__ = _speaking(kind)
 
@@ -184,7 +177,7 @@ SHARED = tuple(f"electra.embeddings.{name}_embeddings.weight" for name in ("word
 """The embeddings that ELECTRA's generator shares with its discriminator."""
 
 
-def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
+def _filled(model: transformers.PreTrainedModel, report: Any, name: str) -> transformers.PreTrainedModel:
     """The model with tied weights; refused where ``report`` of ``load_state_dict`` misses keys that are not tied."""
     model.tie_weights()
     tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
@@ -193,10 +186,9 @@ def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
 
 
 def _read_folder(
-    inspected: Inspected, tokenizer: PreTrainedTokenizerBase | None = None, model_class: Any = None
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    inspected: Inspected, tokenizer: transformers.PreTrainedTokenizerBase | None = None, model_class: Any = None
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the class of its kind."""
-    import torch
     from safetensors import SafetensorError
 
     name = inspected.folder.name
@@ -287,7 +279,7 @@ def _bounded(name: str) -> Iterator[None]:
             hook.remove()
 
 
-def _embeddings(model: PreTrainedModel) -> Tensor | None:
+def _embeddings(model: transformers.PreTrainedModel) -> Tensor | None:
     """The matrix of token embeddings; None where an architecture has no single one."""
     try:
         return getattr(model.get_input_embeddings(), "weight", None)
@@ -295,7 +287,7 @@ def _embeddings(model: PreTrainedModel) -> Tensor | None:
         return None
 
 
-def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """Model and tokenizer of ``assets/checkpoints``: a whole model, one of its parts, or a difference to a base."""
     from safetensors.torch import load_file
 
@@ -312,9 +304,11 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         count_elements(own / WEIGHTS)
         return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
     if part == "pairs":
-        from transformers import AlbertForPreTraining, BertForNextSentencePrediction
-
-        model_class = AlbertForPreTraining if spec.offers("sentence order") else BertForNextSentencePrediction
+        model_class = (
+            transformers.AlbertForPreTraining
+            if spec.offers("sentence order")
+            else transformers.BertForNextSentencePrediction
+        )
         return _read_folder(inspect(folder, folder), model_class=model_class)
     if (folder / WEIGHTS).is_file():
         return _read_folder(inspect(folder, folder))
@@ -343,29 +337,23 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
 
 def _auto(kind: Kind) -> Any:
     """The auto class of transformers for a kind of model."""
-    import transformers
-
     return getattr(transformers, str(FAMILIES[kind].auto))
 
 
-def _config(folder: Path) -> PretrainedConfig:
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(folder, **_LOCAL)
+def _config(folder: Path) -> transformers.PretrainedConfig:
+    return transformers.AutoConfig.from_pretrained(folder, **_LOCAL)
 
 
-def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    from transformers import AutoTokenizer
-
+def _tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
     try:
-        return AutoTokenizer.from_pretrained(folder, **_LOCAL)
+        return transformers.AutoTokenizer.from_pretrained(folder, **_LOCAL)
     except BaseException as error:  # the tokenizers library raises bare Exception for a corrupt file, or panics
         if not is_failure(error):
             raise
         raise CheckpointRefused(_cannot(folder, "tokenizer", error)) from error
 
 
-def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
+def _refuse_infinite(name: str, model: transformers.PreTrainedModel) -> None:
     """Raise :class:`CheckpointRefused` where a weight is NaN or infinite, or the sum of a tensor overflows.
 
     The sum is the fastest test: it is finite only where all its terms are.

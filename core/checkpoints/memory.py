@@ -21,10 +21,11 @@ from weakref import WeakKeyDictionary
 from core import interpreter
 from core import settings as configuration
 from core.cache import Cache
-from core.checkpoints import folder, registry
+from core.checkpoints import folder, loading, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
+from core.lazy import torch
 from core.turns import processors, turns
 
 
@@ -101,24 +102,16 @@ class Memory:
             self._loaded.clear()
 
     def _read(self, spec: CheckpointSpec) -> Checkpoint:
-        from core.checkpoints import loading
-
         if (threads := configuration.settings().threads) is not None:
-            import torch
-
             torch.set_num_threads(threads)
         return loading.read(spec)
 
     def _estimate(self, spec: CheckpointSpec) -> int:
         """Bytes of the model, once loaded."""
-        from core.checkpoints import loading
-
         return loading.estimated_bytes(spec)
 
     def _fingerprint(self, spec: CheckpointSpec) -> State:
         """The state of the model's files."""
-        from core.checkpoints import loading
-
         loading.require_ready(spec)
         return loading.fingerprint(spec)
 
@@ -178,8 +171,6 @@ _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 def set_threads(checkpoint: Checkpoint) -> None:
     """Set torch's number of threads for the computations of this run with ``checkpoint``."""
-    import torch
-
     global _all
     if _all is None:
         _all = min(torch.get_num_threads(), processors())

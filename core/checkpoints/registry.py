@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core import catalogue
 from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
@@ -188,8 +189,6 @@ def _card(folder: Path) -> Card | None:
 
 def published() -> tuple[CheckpointSpec, ...]:
     """The published checkpoints in the catalogue, downloaded or not. No other Hub id is ever used."""
-    from core import catalogue
-
     held = hub_cache.held()
     return tuple(
         _published(system, entry, FAMILIES[entry.kind].kind, entry.id in held)
@@ -332,8 +331,6 @@ def system_of(config: dict[str, object]) -> str | None:
     model_type, direction = config.get("model_type"), config.get("attn_type", "bi")
     if not isinstance(model_type, str):
         return None
-    from core import catalogue
-
     plain_type = model_type.replace("_", "").replace("-", "").lower()
     for system in sorted(catalogue.systems(), key=lambda system: system.year):
         own = (size for size in system.sizes if size.config.removesuffix("Config").lower() == plain_type)

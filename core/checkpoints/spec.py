@@ -9,14 +9,12 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFamily
 from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from core.lazy import transformers
 
 Part = Literal["pairs", "generator", "draft"]
 """Further models of a checkpoint: a head for pairs of segments, ELECTRA's generator, a draft model."""
@@ -107,8 +105,8 @@ class CheckpointSpec:
 class Checkpoint:
     """A loaded checkpoint, shared by all visitors: read-only, in evaluation mode, with eager attention."""
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
+    model: transformers.PreTrainedModel
+    tokenizer: transformers.PreTrainedTokenizerBase
     spec: CheckpointSpec
 
     @property

@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language.text import clean
 from core.language.tokens import label
+from core.lazy import Tensor, torch
 from core.sparse import hashing, reformer
 
 BUCKETS = (4, 8, 16, 32, 64)

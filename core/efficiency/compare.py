@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,12 +26,10 @@ from core.errors import InputUnusable
 from core.language.fill_mask import translate_masks
 from core.language.text import clean
 from core.language.tokens import check_length, label
-from core.sparse import windowed
+from core.sparse import bigbird, longformer, windowed
+from core.sparse.encoder import Progress as LayerProgress
+from core.sparse.encoder import Run
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, total_scores
-
-if TYPE_CHECKING:
-    from core.sparse.encoder import Progress as LayerProgress
-    from core.sparse.encoder import Run
 
 Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""
@@ -171,16 +168,14 @@ def compare(
         k: how many of the best words of each side are listed.
         progress: is called after each layer.
     """
-    from core.sparse.bigbird import attention_peak, forward, shape_of
-
     model, n = checkpoint.model, len(long.ids)
-    layers, heads, positions = shape_of(model)
+    layers, heads, positions = bigbird.shape_of(model)
     settings = {"sparse": sparsity, "full": None}
 
     def run(variant: str, progress: LayerProgress) -> Run:
-        return forward(model, long.ids, long.masks, settings[variant], progress=progress)
+        return bigbird.forward(model, long.ids, long.masks, settings[variant], progress=progress)
 
-    forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
+    bigbird.forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
     names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
     runs = _passes(names, tuple(names), run, progress)
     sparse, full = (
@@ -188,7 +183,7 @@ def compare(
             runs[variant],
             total_scores(n, layers, heads, setting),
             total_scores(n, 1, heads, setting),
-            attention_peak(model, long.ids, setting),
+            bigbird.attention_peak(model, long.ids, setting),
         )
         for variant, setting in settings.items()
     )
@@ -212,22 +207,20 @@ def compare_windows(
         side: tokens that the window reaches on each side.
         global_at: positions of the chosen global tokens.
     """
-    from core.sparse.longformer import attention_peak, forward, shape_of
-
     model, n, chosen = checkpoint.model, len(long.ids), tuple(global_at)
-    layers, heads, positions = shape_of(model)
+    layers, heads, positions = longformer.shape_of(model)
     globals_of: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
 
     def run(variant: str, progress: LayerProgress) -> Run:
-        return forward(
+        return longformer.forward(
             model, long.ids, long.masks, side, globals_of[variant], full=variant == "full", progress=progress
         )
 
-    forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
+    longformer.forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
     names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
     runs = _passes(names, ("chosen", "full"), run, progress)
     window, full = (
-        _cost(runs[variant], scores * layers * heads, scores * heads, attention_peak(model, long.ids, reach))
+        _cost(runs[variant], scores * layers * heads, scores * heads, longformer.attention_peak(model, long.ids, reach))
         for variant, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
     )
     order = list(VARIANTS)

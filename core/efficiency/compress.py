@@ -30,9 +30,6 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
 from core import checkpoints
 from core.attention.ablation.ablate import Head, HeadMask, heads_of
 from core.attention.ablation.effects import FOLDER
@@ -45,6 +42,7 @@ from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
 from core.language.tokens import likeliest
 from core.language.types import MaskPrediction
+from core.lazy import Tensor, nn, torch
 from core.settings import ASSETS
 from core.turns import turns
 
@@ -124,26 +122,26 @@ def _matrices(module: nn.Module) -> list[nn.Parameter]:
     return [value for value in module.parameters() if value.dim() == 2]
 
 
-@torch.no_grad()
 def _prune(blocks: nn.ModuleList, share: float) -> None:
-    matrices = _matrices(blocks)
-    sizes = torch.cat([matrix.abs().flatten() for matrix in matrices])
-    threshold = sizes.kthvalue(max(1, round(share * sizes.numel()))).values
-    for matrix in matrices:
-        matrix.mul_(matrix.abs() > threshold)
+    with torch.no_grad():
+        matrices = _matrices(blocks)
+        sizes = torch.cat([matrix.abs().flatten() for matrix in matrices])
+        threshold = sizes.kthvalue(max(1, round(share * sizes.numel()))).values
+        for matrix in matrices:
+            matrix.mul_(matrix.abs() > threshold)
 
 
-@torch.no_grad()
 def _round(model: nn.Module, bits: int) -> None:
     """Round each matrix to the numbers that the bits can express."""
-    for matrix in _matrices(model):
-        if bits == 16:
-            matrix.copy_(matrix.half())
-            continue
-        highest = 2 ** (bits - 1) - 1
-        rows = matrix if bits == 8 or matrix.shape[1] % GROUP else matrix.reshape(-1, GROUP)
-        scale = rows.abs().amax(1, keepdim=True).clamp(min=1e-12) / highest
-        matrix.copy_(((rows / scale).round() * scale).reshape(matrix.shape))
+    with torch.no_grad():
+        for matrix in _matrices(model):
+            if bits == 16:
+                matrix.copy_(matrix.half())
+                continue
+            highest = 2 ** (bits - 1) - 1
+            rows = matrix if bits == 8 or matrix.shape[1] % GROUP else matrix.reshape(-1, GROUP)
+            scale = rows.abs().amax(1, keepdim=True).clamp(min=1e-12) / highest
+            matrix.copy_(((rows / scale).round() * scale).reshape(matrix.shape))
 
 
 def stored_bytes(checkpoint: Checkpoint, model: Any, recipe: Recipe) -> int:

@@ -20,6 +20,7 @@ rounds is reported. A model with a segment memory (Transformer-XL) uses that mem
 
 from __future__ import annotations
 
+import inspect
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.reader import Reader
 from core.language.segments import has_memory
+from core.lazy import torch
 
 TURNS = 7
 WARM_UP = 1
@@ -64,8 +66,6 @@ def lengths(most: int) -> tuple[int, ...]:
 
 def caches(model: Any) -> bool:
     """Whether the model reuses keys and values, or states, at the next step."""
-    import inspect
-
     if has(model.config, "hashing"):  # it hashes the whole text again at every step
         return False
     return has_memory(model) or "past_key_values" in inspect.signature(model.forward).parameters
@@ -76,8 +76,6 @@ def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None =
 
     None without a cache, and for a model with a segment memory, whose size is bounded.
     """
-    import torch
-
     if has_memory(model) or not caches(model):
         return None
     reader = Reader(model, source)
@@ -115,8 +113,6 @@ def measure(
 def _measured(
     model: Any, ids: list[int], at: Sequence[int], source: Sequence[int] | None, clock: Callable[[], float]
 ) -> Iterator[Point]:
-    import torch
-
     with_cache = Reader(model, source)
     read = 0
     for length in at:

@@ -14,6 +14,8 @@ fastest and the slowest run. ``assets/measured/lengths.csv`` has one such measur
 from __future__ import annotations
 
 import csv
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +29,10 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from core.efficiency.timing import alternated
+from core.lazy import torch
 from core.settings import ASSETS
+from core.sparse.bigbird import Gather, sparse_attention
+from core.sparse.encoder import by_mask, measure_peak
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
 
 KINDS = {"full": "full", "sparse": "sparse, gathered", "fused": "full, fused kernel", "flex": "sparse, flex_attention"}
@@ -72,10 +77,6 @@ def measure(
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[Row, ...]]:
     """The rows of each length, as soon as it is measured; stop iterating to stop."""
-    import torch
-
-    from core.sparse.encoder import measure_peak
-
     name, threads = machine(), torch.get_num_threads()
     for tokens in lengths:
         runs = {kind: _run(kind, tokens) for kind in kinds}
@@ -100,11 +101,7 @@ def measure(
 
 
 def _run(kind: str, tokens: int) -> Callable[[], object]:
-    import torch
     from torch.nn.functional import scaled_dot_product_attention
-
-    from core.sparse.bigbird import Gather, sparse_attention
-    from core.sparse.encoder import by_mask
 
     generator = torch.Generator().manual_seed(tokens)
     query, key, value = torch.randn(3, tokens, WIDTH, generator=generator).unbind()
@@ -120,7 +117,6 @@ def _run(kind: str, tokens: int) -> Callable[[], object]:
 
 def _flex(query: Any, key: Any, value: Any) -> Callable[[], object]:
     """The same blocks by flex_attention, compiled for this length."""
-    import torch
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     tokens, size = len(query), SPARSITY.block_size
@@ -135,9 +131,6 @@ def _flex(query: Any, key: Any, value: Any) -> Callable[[], object]:
 
 def machine() -> str:
     """The processor's name where the system tells it."""
-    import os
-    import platform
-
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -13,16 +13,18 @@ Legend: n tokens, h hidden size, a heads, f feed-forward size, t tensor-parallel
 
 from __future__ import annotations
 
+import os
+import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import Any
 
+from core import checkpoints
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 MAX_TOKENS = 64
 BYTES = 4
@@ -52,8 +54,6 @@ class Share:
 
     def attention(self, states: Tensor) -> Tensor:
         """(n, h) normalized states to (n, h), this device's summand of the attention output."""
-        import torch
-
         n = len(states)
         query, key, value = (
             part.reshape(n, self.heads, -1).transpose(0, 1) for part in (states @ self.qkv + self.qkv_bias).chunk(3, -1)
@@ -137,8 +137,6 @@ def layer_input(checkpoint: Checkpoint, text: str, layer: int) -> tuple[Any, Ten
         InputEmpty: the text has no tokens.
         OutOfRange: no such layer, or an architecture whose blocks are not GPT-2's.
     """
-    import torch
-
     model = checkpoint.model
     if not has(model.config, "joint projection"):
         raise OutOfRange(f"The blocks of {checkpoint.spec.name} are not laid out as GPT-2's. Choose another model.")
@@ -161,8 +159,6 @@ def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> S
     Raises:
         InputEmpty, OutOfRange: as :func:`layer_input` and :func:`split`.
     """
-    import torch
-
     block, states = layer_input(checkpoint, text, layer)
     config = checkpoint.model.config
     shares, (unsplit,) = split(block, config.n_head, degree), split(block, config.n_head, 1)
@@ -189,8 +185,6 @@ def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> S
 
 def whole(block: Any, states: Tensor) -> tuple[Tensor, Tensor]:
     """The attention output and the layer's output (n, h), by the library's own modules, unsplit."""
-    import torch
-
     causal = torch.full((len(states), len(states)), -torch.inf).triu(1)
     attention = block.attn(block.ln_1(states)[None], attention_mask=causal[None, None])[0][0]
     after = states + attention
@@ -199,17 +193,12 @@ def whole(block: Any, states: Tensor) -> tuple[Tensor, Tensor]:
 
 def _sum(summands: list[Tensor]) -> Tensor:
     """The all-reduce: every device has the sum afterwards."""
-    import torch
-
     return torch.stack(summands).sum(0)
 
 
 def run_demo(slug: str, text: str, layer: int, degree: int) -> str:
     """The same layer in ``degree`` real processes that exchange summands by torch.distributed (gloo); a report."""
-    import socket
     from multiprocessing import get_context
-
-    from core import checkpoints
 
     expected = split_layer(checkpoints.load(slug), text, layer, degree)  # also refuses what cannot be split
     with socket.socket() as free:
@@ -237,13 +226,7 @@ def run_demo(slug: str, text: str, layer: int, degree: int) -> str:
 
 def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, reports: Any) -> None:
     """One process: its share of the layer, two all-reduces, and the difference from the whole layer."""
-    import os
-    from time import perf_counter
-
-    import torch
     import torch.distributed as dist
-
-    from core import checkpoints
 
     checkpoint = checkpoints.load(slug)
     block, states = layer_input(checkpoint, text, layer)

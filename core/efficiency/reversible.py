@@ -15,10 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from core.checkpoints.spec import Checkpoint
+from core.lazy import Tensor, torch
 from core.sparse import reformer
 from core.turns import turns
 

@@ -19,6 +19,9 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.lazy import torch
+from core.sparse.bigbird import forward
+from core.sparse.reformer import states
 
 TOKENS = 32
 WARM_UP = 2
@@ -53,8 +56,6 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
 
     Raises :class:`InputUnusable` for a model that needs more than a text as input.
     """
-    import torch
-
     ids = tokens_of(checkpoint)
     tell = progress or (lambda share, doing: None)
     name = checkpoint.spec.name
@@ -83,17 +84,11 @@ def _seconds(checkpoint: Checkpoint, ids: Sequence[int]) -> float:
     """Wall-clock time of one pass."""
     model: Any
     model, spec = checkpoint.model, checkpoint.spec
-    import torch
-
     if spec.offers("blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
-        from core.sparse.bigbird import forward
-
         return forward(model, ids, range(len(ids)), None).seconds
     if spec.offers("hashing"):
         # The library's own forward would seed torch's generator for everyone.
-        from core.sparse.reformer import states
-
         text = torch.tensor([list(ids)])
         with torch.inference_mode():
             began = perf_counter()

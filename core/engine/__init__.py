@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from core import checkpoints
+from core.checkpoints.memory import set_threads
 from core.settings import settings
 
 if TYPE_CHECKING:
@@ -53,9 +55,6 @@ TASKS = frozenset(
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
     """The loaded checkpoint, or a part of it, shared by all runs of this process."""
-    from core import checkpoints
-    from core.checkpoints.memory import set_threads
-
     loaded = checkpoints.load(slug, part)
     set_threads(loaded)
     return loaded

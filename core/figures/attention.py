@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,8 @@ from core.figures.heatmap import heat_map, numbers, points, tokens
 from core.figures.labels import label
 from core.figures.plot import Trace, scatter, title
 from core.language.types import Token
+from core.lazy import go
 from core.theme import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Weights = NDArray[np.float32]
 LEAST = 0.1

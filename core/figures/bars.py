@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.heatmap import ink_on
 from core.figures.labels import label, sentence
 from core.figures.plot import BARE, HIDDEN, TURNED, Json, Trace, figure, hover, scatter, title, upright
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.theme import Theme
+from core.lazy import go
+from core.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)

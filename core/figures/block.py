@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, floor, isfinite, log10
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,8 @@ from core.attention.trace import Floats
 from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
 from core.figures.labels import sentence
 from core.figures.plot import TURNED, Json, box, figure, title
+from core.lazy import go
 from core.theme import MONO, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 
 MOST_CELLS = 32_768
 MOST_ROWS = 176

@@ -9,16 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.bars import Series, bars, totals
 from core.figures.labels import in_bytes, label, sentence, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json, level, note, title, upright
+from core.lazy import go
 from core.theme import FILLS, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 PARTS: dict[str, tuple[str, str]] = {
     "weights": (FILLS[0], ""),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from core.figures.labels import label, sentence
 from core.figures.lines import Line as DrawnLine
 from core.figures.lines import line_chart
 from core.figures.plot import ABOVE, Json, note, upright
+from core.lazy import go
 from core.theme import Theme, mixed
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _DASHES = ("solid", "7px,3px", "2px,3px", "8px,3px,2px,3px", "14px,3px", "14px,3px,2px,3px", "5px,3px,2px,3px,2px,3px")
 """Short gaps, so that a curve that jumps keeps its shape; their number shares no factor with that of the markers."""

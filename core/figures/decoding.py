@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.bars import Series, bars
 from core.figures.labels import label, sentence
 from core.figures.plot import HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
 from core.figures.predictions import percent
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.language.decoding.step import RuleEffect
-    from core.theme import Theme
+from core.language.decoding.step import RuleEffect
+from core.lazy import go
+from core.theme import Theme
 
 _ROW = 27
 _BARS = 0.7

@@ -6,12 +6,10 @@ The figures themselves know nothing of it, so what is cached of them serves both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.plot import Json
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from core.lazy import go
 
 TYPE = 28
 """Pixels of the smallest type."""
@@ -40,8 +38,6 @@ def enlarged(figure: go.Figure) -> go.Figure:
     Named rows stay as far apart as their names need. Along a heat map as many names of columns are left out as
     overlap, and so are numbers that are wider than their cells, and the scale's bar, which would take a third.
     """
-    import plotly.graph_objects as go
-
     whole = _grown(figure.to_dict(), "")
     layout = whole["layout"]
     maps = any(trace["type"] == "heatmap" for trace in whole["data"])

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.roles.relations import RelationCounts
 from core.figures.labels import label
 from core.figures.plot import TURNED, Json, cut, figure, note, scatter, title, upright
+from core.lazy import go
 from core.theme import MONO, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.attention.roles.relations import RelationCounts
 
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross")
 """A branch has a shape as well as a color."""

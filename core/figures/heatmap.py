@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.labels import label
 from core.figures.plot import BARE, TURNED, Json, Trace, box, cut, figure, scatter, ticks
+from core.lazy import go
 from core.theme import BLACK, MONO, WHITE, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Kind = Literal["amounts", "differences"]
 

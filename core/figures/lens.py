@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.attention.inside.lens import LensTrajectory
 from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.labels import label, sentence
 from core.figures.plot import box, cut, figure, scatter, title
 from core.figures.predictions import percent
+from core.lazy import go
 from core.theme import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.attention.inside.lens import LensTrajectory
 
 
 def layer_names(count: int) -> list[str]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.checkpoints.listing import Point
+from core.efficiency.growth import Point as Timing
 from core.figures.labels import label, sentence
 from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.checkpoints.listing import Point
-    from core.efficiency.growth import Point as Timing
-    from core.theme import Theme
+from core.lazy import go
+from core.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.figures.labels import label
 from core.figures.plot import CLEAR, EDGE, Json, cut, figure, hover, note, scatter
 from core.figures.predictions import percent
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-    from numpy.typing import NDArray
-
-    from core.theme import Theme
+from core.lazy import go
+from core.theme import Theme
 
 ROWS = 16
 """Tokens that are drawn at most: those with the largest weights."""

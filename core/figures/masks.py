@@ -6,7 +6,7 @@ A filled cell carries a dot, so that color is never the only sign.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,8 @@ import numpy.typing as npt
 from core.figures.heatmap import Labels, cells, heat_map, ink_on, names
 from core.figures.labels import label, sentence
 from core.figures.plot import TURNED, Json, box, cut, figure, note, title
+from core.lazy import go
 from core.theme import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Bools = npt.NDArray[np.bool_]
 DOTTED_UP_TO = 32

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from core.efficiency.pipeline import Pass
 from core.figures.bars import hatched, row_axis
 from core.figures.labels import label
 from core.figures.plot import Json, figure, hover, note, title, upright
+from core.lazy import go
 from core.theme import BLACK, FILLS, PURPLE, WHITE, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.efficiency.pipeline import Pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.anatomy.compare import Comparison
 from core.anatomy.node import ModuleNode
@@ -17,10 +16,8 @@ from core.figures.bars import Series, bars, totals
 from core.figures.heatmap import ink_on
 from core.figures.labels import in_words, label, percent, short
 from core.figures.plot import EDGE, Json, Trace, figure, note, title, upright
+from core.lazy import go
 from core.theme import FILLS, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 ROLE_COLORS: dict[str, str] = dict(zip(ROLES, FILLS, strict=True))
 """The backbone's roles differ in lightness; other hues mark rare roles."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.labels import label
+from core.lazy import go
 from core.theme import FONT, THEMES, Name, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Json = dict[str, Any]
 Trace = dict[str, Any]
@@ -41,15 +39,12 @@ ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 
 def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
-    import plotly.graph_objects as go
-
     return go.Figure(data=list(traces), layout={"template": template(theme.name), **layout})
 
 
 @cache
 def template(name: Name) -> go.layout.Template:
     """The template of a theme, which plotly knows as ``atlas-light`` or ``atlas-dark``."""
-    import plotly.graph_objects as go
     import plotly.io as pio
 
     theme = THEMES[name]

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars
 from core.figures.labels import label, sentence
 from core.figures.plot import cut, upright
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.theme import Theme
+from core.lazy import go
+from core.theme import Theme
 
 _HATCHES = ("", "/", ".", "x")
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import log10
+from typing import Any
 
 from core.figures.labels import label as escaped
 from core.figures.labels import sentence, short, whole
 from core.figures.plot import DASHES, SYMBOLS, Json, Trace, cut, figure, note, scatter
+from core.lazy import go
 from core.theme import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 ROW = 44
 """Height of a row in pixels."""
@@ -219,8 +218,6 @@ def _range(rows: Sequence[Dot]) -> list[float]:
 
 
 def _decades(points: Sequence[Point]) -> list[float]:
-    from math import log10
-
     low, high = (log10(edge(p.parameters for p in points)) for edge in (min, max))
     room = max(0.12 * (high - low), 0.15)
     return [low - room, high + room]

@@ -7,7 +7,6 @@ in blocks of 16 are 65,536 cells. Kinds differ in color and in lightness, and th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,9 @@ from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
+from core.lazy import go
 from core.sparse.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _WORDS_UP_TO = 96  # blocks: beyond, hover texts are shortened to keep the figure small
 _SHORT = ("not computed", "window", "global", "random")

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.figures.labels import label, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
 from core.figures.predictions import percent
+from core.language.decoding.search import Node, Tree
 from core.language.tokens import visible
+from core.lazy import go
 from core.theme import MONO, Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.language.decoding.search import Node, Tree
-    from core.tokenizers.unigram import Edge
-    from core.tokenizers.wordpiece import Try
+from core.tokenizers.unigram import Edge
+from core.tokenizers.wordpiece import Try
 
 TRIES = 60
 """Rows of the picture of lookups; the table has all."""

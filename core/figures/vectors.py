@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import label, sentence
 from core.figures.plot import SYMBOLS, Json, box, figure, scatter, title
+from core.lazy import go
 from core.theme import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _HOVER = 60
 """Characters of a line of a hover text."""

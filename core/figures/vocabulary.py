@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.figures.bars import Series, bars, row_axis, totals
 from core.figures.labels import in_words, label, percent
 from core.figures.lines import Line, line_chart
 from core.figures.plot import SYMBOLS, figure, hover, scatter, title
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from core.language.noise import TokenizedText
-    from core.theme import Theme
+from core.language.noise import TokenizedText
+from core.lazy import go
+from core.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)

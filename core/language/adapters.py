@@ -9,15 +9,13 @@ import re
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import check_length
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 MAX_CHARS = 1_000
 _END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+(?![a-z])")
@@ -145,8 +143,6 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
 
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
     """
-    import torch
-
     model: Any = checkpoint.model
     info, read, inputs = prepare(checkpoint, text, task)
     with torch.inference_mode():

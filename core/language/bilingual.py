@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -26,9 +26,7 @@ from core.language.fill_mask import MAX_CHARS, masked_positions, translate_masks
 from core.language.text import clean
 from core.language.tokens import check_length, describe, likeliest, speaks, tokenize
 from core.language.types import MaskPrediction, Token
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 LANGUAGES = {"en": "English", "fr": "French"}
 """The two languages of the demo, in the order of a row."""
@@ -144,8 +142,6 @@ def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPre
 
 def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
     """(M, V) scores over the vocabulary at ``positions`` of a row."""
-    import torch
-
     with torch.inference_mode():
         ids, langs, position_ids = (
             torch.tensor([values], device=model.device) for values in (row.ids, row.langs, row.positions)

@@ -24,6 +24,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputTooLong, InputUnusable
 from core.language.text import clean
 from core.language.tokens import max_tokens
+from core.lazy import torch
 
 MAX_CHARS = 2_000
 _AT_ONCE = 1024
@@ -68,8 +69,6 @@ def log_probabilities(model: Any, texts: Sequence[Sequence[int]], codes: Sequenc
         texts: token ids, all of one length.
         codes: token ids.
     """
-    import torch
-
     rows = [(text, code) for text in texts for code in codes]
     step = max(1, _AT_ONCE // len(texts[0]))
     sums: list[float] = []

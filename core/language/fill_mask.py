@@ -17,17 +17,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.language.permuted import at_once
 from core.language.text import clean
 from core.language.tokens import check_length, label, likeliest, own_language, style, tokenize, words
 from core.language.types import MaskPrediction, Token
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
+from core.sparse.bigbird import forward
+from core.sparse.longformer import forward as windowed
 
 MAX_CHARS = 5_000
 MAX_MASKS = 64
@@ -150,8 +151,6 @@ def predict_together(
 
     One by one where the model's head needs more than each position's own state, or where an argument is refused.
     """
-    import torch
-
     model = checkpoint.model
     head, pad = word_head(model), checkpoint.tokenizer.pad_token_id
     special = any(has(model.config, trait) for trait in ("blocks", "two streams", "window"))
@@ -183,8 +182,6 @@ def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
     Raises:
         InputUnusable: there is no mask.
     """
-    import torch
-
     if not masked.positions:
         own = str(checkpoint.tokenizer.mask_token)
         mask = "[MASK]" if own == "[MASK]" else f"[MASK] (or {own})"
@@ -248,21 +245,13 @@ def _refill_by_ids(
 
 def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Logits (M, V) at ``positions`` of one sentence ``ids`` (1, n) without padding."""
-    import torch
-
     if has(model.config, "blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
-        from core.sparse.bigbird import forward
-
         return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
     if has(model.config, "two streams"):
-        from core.language.permuted import at_once
-
         return at_once(model, ids, positions)
     if has(model.config, "window"):
         # The first token is global, as in training; the library's forward makes none global.
-        from core.sparse.longformer import forward as windowed
-
         return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)
     head = word_head(model)
     attend = torch.ones_like(ids)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,9 @@ from core.language.fill_mask import masked_logits
 from core.language.pairs import pair_scores
 from core.language.replaced import detector_probabilities
 from core.language.tokens import check_length, label
+from core.lazy import Tensor, torch
 from core.objectives.example import Cell, Example
 from core.objectives.replaced import REPLACED
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 BITS = 1 / math.log(2)
 """Bits in a nat."""
@@ -89,8 +87,6 @@ def losses(checkpoint: Checkpoint, example: Example, kind: Kind) -> Losses:
         InputTooLong: more tokens than the model has positions.
         InputUnusable: an XLM without embeddings of both languages.
     """
-    import torch
-
     positions = [i if cell.position is None else cell.position for i, cell in enumerate(example.source)]
     check_length(checkpoint, max(*positions, len(example.decoder) - 1, 0) + 1)
     ids = _ids(checkpoint, example.source)
@@ -177,8 +173,6 @@ def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
 
 def _ids(checkpoint: Checkpoint, cells: Sequence[Cell]) -> Tensor:
     """The ids (1, n) of the cells' tokens."""
-    import torch
-
     return torch.tensor([ids_of(checkpoint, [cell.token for cell in cells])], device=checkpoint.model.device)
 
 
@@ -235,8 +229,6 @@ def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored
 
 def _read(model: Any, ids: Tensor, positions: Sequence[int]) -> tuple[Any, Any]:
     """Logits (M, V) at ``positions`` and last hidden states (n, d)."""
-    import torch
-
     with torch.inference_mode():
         out = model(input_ids=ids, output_hidden_states=True)
     logits: Tensor = out.logits if "logits" in out else out.prediction_logits

@@ -11,16 +11,14 @@ the two are swapped.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import check_length
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 MAX_CHARS = 1_000
 MAX_CANDIDATES = 8
@@ -45,8 +43,6 @@ def question(checkpoint: Checkpoint) -> Question:
 
 def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor) -> Tensor:
     """The logits (2,) of one pair, ids and segments (1, n)."""
-    import torch
-
     with torch.inference_mode():
         out = pairs.model(input_ids=ids, token_type_ids=segments)
     scores: Tensor = (out.sop_logits if question(pairs) == "order" else out.logits)[0].float()

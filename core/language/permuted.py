@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +35,8 @@ from core.errors import InputUnusable, OutOfRange
 from core.language.text import clean
 from core.language.tokens import check_length, label, likeliest, tokenize, words
 from core.language.types import MaskPrediction, Token
+from core.lazy import Tensor, torch
 from core.patterns import Mask, Positions, perm_mask, ranks
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MAX_CHARS = 600
 MAX_TARGETS = 64
@@ -175,16 +173,12 @@ def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
 
 def streams(ids: Tensor, rank: Positions, positions: Sequence[int]) -> dict[str, Tensor]:
     """The model's inputs beside ``ids`` (1, n): ``perm_mask`` (1, n, n) and ``target_mapping`` (1, m, n)."""
-    import torch
-
     blocked = torch.from_numpy(perm_mask(rank)).to(ids.device, torch.float32)
     where = torch.from_numpy(target_mapping(np.asarray(positions), len(rank))).to(ids.device)
     return {"perm_mask": blocked[None], "target_mapping": where[None]}
 
 
 def _scores(model: Any, ids: Tensor, rank: Positions, positions: Sequence[int]) -> Tensor:
-    import torch
-
     with torch.inference_mode():
         out = model(input_ids=ids, **streams(ids, rank, positions), use_mems=False)
         scores: Tensor = out.logits[0].float()
@@ -193,8 +187,6 @@ def _scores(model: Any, ids: Tensor, rank: Positions, positions: Sequence[int]) 
 
 def in_order(model: Any, ids: Sequence[int], positions: Sequence[int]) -> Tensor:
     """(m, V) log-probabilities, each step given those before it."""
-    import torch
-
     inputs = torch.tensor([list(ids)], device=model.device)
     return _scores(model, inputs, ranks(positions, len(ids)), positions).log_softmax(-1)
 

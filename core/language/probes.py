@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.checkpoints.spec import Checkpoint
 from core.language.fill_mask import prepare
 from core.language.fill_mask import probabilities as at_masks
 from core.language.tokens import label
+from core.lazy import Tensor
 from core.settings import ASSETS
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, MaskedText, masked_logits, prepare
 from core.language.text import clean
 from core.language.tokens import check_length, describe, tokenize, words
 from core.language.types import Token
+from core.lazy import torch
 
 SHARE = 0.15
 """Of the words that are masked where the visitor has not chosen any."""
@@ -52,8 +55,6 @@ class Detection:
 
 def some_words(tokens: Sequence[Token], seed: int) -> tuple[int, ...]:
     """Positions of about `SHARE` of the words, at least one, sampled with the seed; whole words."""
-    import numpy as np
-
     numbers = words(tokens)
     ordinary = sorted({numbers[i] for i, token in enumerate(tokens) if not token.special and token.text.isalnum()})
     if not ordinary:
@@ -89,8 +90,6 @@ def sample(
     generator: Checkpoint, ids: Sequence[int], positions: Sequence[int], seed: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """The generator's sample at the masked ``positions`` of ``ids``: token ids and their probabilities."""
-    import torch
-
     with torch.inference_mode():
         logits = masked_logits(generator.model, torch.tensor([list(ids)]), positions)  # (M, V)
         probabilities = logits.float().softmax(-1)
@@ -113,8 +112,6 @@ def detect(discriminator: Checkpoint, text: str) -> Detection:
 
 def detector_probabilities(discriminator: Checkpoint, ids: Sequence[int]) -> tuple[float, ...]:
     """(n,) probabilities that a token was replaced."""
-    import torch
-
     with torch.inference_mode():
         scores = discriminator.model(input_ids=torch.tensor([list(ids)])).logits  # (1, n)
     return tuple(scores[0].float().sigmoid().tolist())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,7 @@ from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Token
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 SEGMENT = 64
 """The default length of a segment in tokens."""
@@ -83,8 +81,6 @@ def read(
         segment: tokens per segment, or the length of each segment.
         memory: tokens of the memory, at most the model's own, which is the default.
     """
-    import torch
-
     for segment_ids in torch.split(ids, segment, dim=1):
         out = model(input_ids=segment_ids, mems=mems, use_mems=True, **arguments)
         if memory is not None:
@@ -95,8 +91,6 @@ def read(
 
 def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Floats:
     """The surprisal in bits (n - 1,) of all tokens but the first, given the context in the segment and the memory."""
-    import torch
-
     with torch.inference_mode():
         inputs = torch.tensor([list(ids)], device=model.device)
         log_probs: list[float] = []
@@ -110,8 +104,6 @@ def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int
 
 def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
     """(L, n, n) True where any head of a layer assigns weight to the key (column) for the query (row)."""
-    import torch
-
     size = len(ids)
     with torch.inference_mode():
         inputs = torch.tensor([list(ids)], device=model.device)

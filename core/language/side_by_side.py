@@ -30,6 +30,7 @@ from core.language.replaced import Detection, detect
 from core.language.text import clean
 from core.language.tokens import describe, max_tokens, tokenize
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
+from core.lazy import torch
 
 MAX_CHARS = 600
 """One sentence, or a few: what two columns can show."""
@@ -199,8 +200,6 @@ def bits_per_byte(checkpoint: Checkpoint, text: str) -> float | None:
 
     The first token is predicted from the token that begins a text; without such a token, it does not count.
     """
-    import torch
-
     tokens = tokenize(checkpoint, text, special=False)
     ids, size = [token.id for token in tokens], len(text.encode())
     start = checkpoint.tokenizer.bos_token_id

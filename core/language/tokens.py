@@ -23,18 +23,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from core.checkpoints.families.architectures import has, positions_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language.types import MaskPrediction, Token
-
-if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import PreTrainedTokenizerBase
-
+from core.lazy import Tensor, torch, transformers
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
@@ -71,10 +67,10 @@ class _Vocabulary:
     """Special tokens without the unknown token, which is a word of the text, unless it also begins or ends texts."""
 
 
-_known: WeakKeyDictionary[PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDictionary()
+_known: WeakKeyDictionary[transformers.PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDictionary()
 
 
-def _vocabulary(tokenizer: PreTrainedTokenizerBase) -> _Vocabulary:
+def _vocabulary(tokenizer: transformers.PreTrainedTokenizerBase) -> _Vocabulary:
     if (vocabulary := _known.get(tokenizer)) is None:
         special = frozenset(tokenizer.all_special_ids)
         around = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
@@ -83,12 +79,12 @@ def _vocabulary(tokenizer: PreTrainedTokenizerBase) -> _Vocabulary:
     return vocabulary
 
 
-def style(tokenizer: PreTrainedTokenizerBase) -> Style:
+def style(tokenizer: transformers.PreTrainedTokenizerBase) -> Style:
     """The style of the vocabulary of ``tokenizer``."""
     return _vocabulary(tokenizer).style
 
 
-def _style(tokenizer: PreTrainedTokenizerBase) -> Style:
+def _style(tokenizer: transformers.PreTrainedTokenizerBase) -> Style:
     decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     name = type(decoder).__name__
     if name == "Sequence":
@@ -135,7 +131,7 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
     return piece, False, False
 
 
-def leaves_bytes(tokenizer: PreTrainedTokenizerBase) -> bool:
+def leaves_bytes(tokenizer: transformers.PreTrainedTokenizerBase) -> bool:
     """Whether ``tokenizer`` has byte tokens that its decoder leaves as ``<0x0A>`` in the text."""
     newline = tokenizer.convert_tokens_to_ids("<0x0A>")
     return newline not in (None, tokenizer.unk_token_id) and tokenizer.decode([newline]) == "<0x0A>"
@@ -157,7 +153,7 @@ def tokenize(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tupl
 
 
 def describe(
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: transformers.PreTrainedTokenizerBase,
     ids: Sequence[int],
     text: str = "",
     offsets: Sequence[tuple[int, int]] | None = None,
@@ -196,7 +192,7 @@ def words(tokens: Sequence[Token]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
+def label(tokenizer: transformers.PreTrainedTokenizerBase, token_id: int) -> str:
     """The short label of a vocabulary entry: ``the``, ``##ing``, ``⏎``; that of an empty one is ``␣``."""
     if token_id in _vocabulary(tokenizer).special:
         return str(tokenizer.convert_ids_to_tokens(token_id))
@@ -205,7 +201,7 @@ def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
 
 
 def likeliest(
-    tokenizer: PreTrainedTokenizerBase, positions: Sequence[int], probabilities: Tensor, k: int
+    tokenizer: transformers.PreTrainedTokenizerBase, positions: Sequence[int], probabilities: Tensor, k: int
 ) -> tuple[MaskPrediction, ...]:
     """The ``k`` most probable tokens at each of M ``positions``, from probabilities (M, V)."""
     best = probabilities.topk(min(k, probabilities.shape[-1]))
@@ -300,6 +296,4 @@ def speaks(model: Any) -> bool:
 
 def own_language(model: Any, ids: Tensor) -> dict[str, Tensor]:
     """What a model that `speaks` needs beside ``ids`` (rows, n) of one language: its own, as its configuration says."""
-    import torch
-
     return {"langs": torch.full_like(ids, int(model.config.lang_id or 0))} if speaks(model) else {}

@@ -8,17 +8,15 @@ compare the answers of other checks.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from core import checkpoints, engine
+from core.attention.trace import AttentionMap
+from core.checkpoints.spec import Part
 from core.errors import InputUnusable, OutOfRange
-
-if TYPE_CHECKING:
-    from core.attention.trace import AttentionMap
-    from core.checkpoints.spec import Part
-    from core.language.types import MaskPrediction
+from core.language.types import MaskPrediction
 
 Answer = str | int | float
 Short = Annotated[str, Field(max_length=2_000)]

@@ -22,12 +22,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
 
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
+from core.lazy import Tensor, functional, torch
 from core.sparse.encoder import (
     Progress,
     Run,
@@ -152,7 +150,6 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
         return measure_peak(lambda: sparse_attention(query, key, value, gather))
 
 
-@torch.inference_mode()
 def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
     """All weights (1, H, n, n) of block-sparse attention, layer by layer, over a short text (1, n).
 
@@ -162,22 +159,23 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`forward`.
     """
-    layers, heads, limit = shape_of(model)
-    n = ids.shape[1]
-    check(n, limit)
-    blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
-    bias = None if bool(blocks.all()) else blocks.float().log()
-    attentions: list[Tensor] = []
+    with torch.inference_mode():
+        layers, heads, limit = shape_of(model)
+        n = ids.shape[1]
+        check(n, limit)
+        blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
+        bias = None if bool(blocks.all()) else blocks.float().log()
+        attentions: list[Tensor] = []
 
-    def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
-        if bias is not None:
-            scores += _spread(bias[layer], sparsity.block_size)[:, :n, :n]
-        attentions.append(torch.softmax(scores, dim=-1))
-        return attentions[-1] @ value
+        def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
+            if bias is not None:
+                scores += _spread(bias[layer], sparsity.block_size)[:, :n, :n]
+            attentions.append(torch.softmax(scores, dim=-1))
+            return attentions[-1] @ value
 
-    last_states(model, ids, attend)
-    return tuple(attentions)
+        last_states(model, ids, attend)
+        return tuple(attentions)
 
 
 def sparse_attention(query: Tensor, key: Tensor, value: Tensor, gather: Gather) -> Tensor:
@@ -191,7 +189,7 @@ def sparse_attention(query: Tensor, key: Tensor, value: Tensor, gather: Gather) 
     size, total = gather.size, gather.total
     fill = total * size - n
     query_blocks, key_blocks, value_blocks = (
-        pad(part, (0, 0, 0, fill)).view(total, size, d) for part in (query, key, value)
+        functional.pad(part, (0, 0, 0, fill)).view(total, size, d) for part in (query, key, value)
     )
     context = query.new_empty(total, size, d)
     if len(gather.rows):

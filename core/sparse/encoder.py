@@ -22,13 +22,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from core.errors import InputEmpty, InputTooLong, OutOfRange
+from core.lazy import Tensor, torch
 
 Attend = Callable[[int, Any, Tensor, Tensor, Tensor, Tensor], Tensor]
 """(layer, its attention module, states (R, n, h), query, key, value (R, H, n, d)) to the context (R, H, n, d)."""
@@ -84,35 +81,35 @@ def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | No
     return hidden
 
 
-@torch.inference_mode()
 def timed(
     model: Any, head: Any, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
 ) -> Run:
     """One pass over a text, and the logits that ``head`` gives at ``positions``."""
-    spent = 0.0
+    with torch.inference_mode():
+        spent = 0.0
 
-    def timed_attention(*inputs: Any) -> Tensor:
-        nonlocal spent
-        started = perf_counter()
-        context = attend(*inputs)
-        spent += perf_counter() - started
-        return context
+        def timed_attention(*inputs: Any) -> Tensor:
+            nonlocal spent
+            started = perf_counter()
+            context = attend(*inputs)
+            spent += perf_counter() - started
+            return context
 
-    began = perf_counter()
-    hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), timed_attention, progress)
-    logits: Tensor = head(hidden[0, list(positions)])
-    return Run(logits.float().numpy().copy(), perf_counter() - began, spent)
+        began = perf_counter()
+        hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), timed_attention, progress)
+        logits: Tensor = head(hidden[0, list(positions)])
+        return Run(logits.float().numpy().copy(), perf_counter() - began, spent)
 
 
-@torch.inference_mode()
 def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
     """Query, key and value (1, 1, n, d) of the first layer's first head: enough to measure what a head holds."""
-    hidden = model.base_model.embeddings(input_ids=torch.tensor([list(ids)]))
-    own, heads = model.base_model.encoder.layer[0].attention.self, int(model.config.num_attention_heads)
-    query, key, value = (
-        split_heads(part(hidden), heads)[:, :1].contiguous() for part in (own.query, own.key, own.value)
-    )
-    return query, key, value
+    with torch.inference_mode():
+        hidden = model.base_model.embeddings(input_ids=torch.tensor([list(ids)]))
+        own, heads = model.base_model.encoder.layer[0].attention.self, int(model.config.num_attention_heads)
+        query, key, value = (
+            split_heads(part(hidden), heads)[:, :1].contiguous() for part in (own.query, own.key, own.value)
+        )
+        return query, key, value
 
 
 def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
@@ -125,50 +122,44 @@ def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
         raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was requested.")
 
 
-class _MemoryTracker(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sums the live storages; ``peak`` is the largest sum so far, in bytes."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.held = self.peak = 0
-        self._users: Counter[int] = Counter()
-        self._earlier: set[int] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for leaf in tree_leaves((args, kwargs)):
-            if isinstance(leaf, Tensor) and not self._users[self._address(leaf)]:
-                self._earlier.add(self._address(leaf))  # allocated before, so not counted
-        result = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(result):
-            if isinstance(leaf, Tensor):
-                self._count(leaf)
-        return result
-
-    @staticmethod
-    def _address(tensor: Tensor) -> int:
-        return tensor.untyped_storage().data_ptr()
-
-    def _count(self, tensor: Tensor) -> None:
-        address, size = self._address(tensor), tensor.untyped_storage().nbytes()
-        if address in self._earlier or not size:
-            return
-        if not self._users[address]:
-            self.held += size
-            self.peak = max(self.peak, self.held)
-        self._users[address] += 1
-        weakref.finalize(tensor, self._release, address, size)
-
-    def _release(self, address: int, size: int) -> None:
-        self._users[address] -= 1
-        if not self._users[address]:
-            self.held -= size
-
-
 def measure_peak(call: Callable[[], object]) -> int:
     """The peak tensor memory in bytes that ``call`` allocates.
 
     Tracking slows the call down: measure seconds in another run. Only this thread's operations count.
     """
-    with _MemoryTracker() as tracker:
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    held = peak = 0
+    users: Counter[int] = Counter()
+    earlier: set[int] = set()
+
+    def address(tensor: Tensor) -> int:
+        return tensor.untyped_storage().data_ptr()
+
+    def release(storage: int, size: int) -> None:
+        nonlocal held
+        users[storage] -= 1
+        held -= 0 if users[storage] else size
+
+    def tensors(values: Any) -> list[Tensor]:
+        return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+    class Tracker(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            nonlocal held, peak
+            earlier.update(address(leaf) for leaf in tensors((args, kwargs)) if not users[address(leaf)])
+            result = func(*args, **(kwargs or {}))
+            for tensor in tensors(result):
+                storage, size = address(tensor), tensor.untyped_storage().nbytes()
+                if storage in earlier or not size:  # allocated before, so not counted
+                    continue
+                held += 0 if users[storage] else size
+                peak = max(peak, held)
+                users[storage] += 1
+                weakref.finalize(tensor, release, storage, size)
+            return result
+
+    with Tracker():  # type: ignore[no-untyped-call]
         call()
-    return int(tracker.peak)
+    return peak

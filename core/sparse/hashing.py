@@ -18,9 +18,7 @@ Legend: H heads, n positions, d head dimension, r rounds, b buckets, m tokens of
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
+from core.lazy import Tensor, functional, torch
 
 SELF_SCORE = -1e5
 """A token's score with itself, as in transformers: it matters only where every other key is masked."""
@@ -43,7 +41,7 @@ def order_of(buckets: Tensor, chunk: int) -> Tensor:
     Positions from n on are padding, which has a bucket of its own and comes last.
     """
     fill = -buckets.shape[-1] % chunk
-    return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
+    return torch.sort(functional.pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
 
 
 def count_shared_rounds(buckets: Tensor, chunk: int) -> Tensor:

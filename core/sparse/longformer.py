@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
+from core.lazy import Tensor, torch
 from core.sparse.encoder import (
     Progress,
     Run,

@@ -19,12 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy, pad
-
 from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.lazy import Tensor, functional, torch
 from core.sparse.hashing import buckets_of, rotations
 
 ROUNDS = (1, 2, 4, 8)
@@ -61,7 +58,6 @@ def positions_of(model: Any) -> int:
     return int(model.config.max_position_embeddings)
 
 
-@torch.inference_mode()
 def states(
     model: Any,
     ids: Tensor,
@@ -82,12 +78,13 @@ def states(
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
     """
-    run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
-    first = second = run.embedded(ids)
-    for index in range(len(model.reformer.encoder.layers)):
-        first, second = run.layer(index, first, second, record)
-    hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
-    return hidden[:, : run.n]
+    with torch.inference_mode():
+        run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+        first = second = run.embedded(ids)
+        for index in range(len(model.reformer.encoder.layers)):
+            first, second = run.layer(index, first, second, record)
+        hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
+        return hidden[:, : run.n]
 
 
 def _checked(model: Any, ids: Tensor) -> int:
@@ -118,7 +115,7 @@ class Run:
 
     def embedded(self, ids: Tensor) -> Tensor:
         """(R, n) ids to (R, n + padding, w) embeddings."""
-        padded = pad(ids, (0, self.fill), value=int(self.model.config.pad_token_id))
+        padded = functional.pad(ids, (0, self.fill), value=int(self.model.config.pad_token_id))
         vectors: Tensor = self.model.reformer.embeddings(input_ids=padded)
         return vectors
 
@@ -179,12 +176,12 @@ def next_scores(model: Any, ids: Tensor) -> Tensor:
         return scores
 
 
-@torch.inference_mode()
 def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
     """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
-    text = torch.tensor([list(ids)])
-    scores = model.lm_head.decoder(states(model, text, rounds=rounds)[0, :-1]).float()
-    return cross_entropy(scores, text[0, 1:], reduction="none") / torch.log(torch.tensor(2.0))
+    with torch.inference_mode():
+        text = torch.tensor([list(ids)])
+        scores = model.lm_head.decoder(states(model, text, rounds=rounds)[0, :-1]).float()
+        return functional.cross_entropy(scores, text[0, 1:], reduction="none") / torch.log(torch.tensor(2.0))
 
 
 def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: int) -> tuple[float, ...]:
@@ -204,18 +201,18 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
     return tuple(means)
 
 
-@torch.inference_mode()
 def inversion_error(model: Any, ids: Sequence[int]) -> float:
     """Relative error of the embeddings reconstructed from the last layer's outputs.
 
     The largest absolute error, divided by the largest absolute value.
     """
-    run = Run(model, len(ids), int(model.config.num_hashes), SEED)
-    first = second = embedded = run.embedded(torch.tensor([list(ids)]))
-    layers = model.reformer.encoder.layers
-    for index in range(len(layers)):
-        first, second = run.layer(index, first, second)
-    for index in reversed(range(len(layers))):
-        second = second - layers[index].feed_forward(first)
-        first = first - run.attention(index, second)
-    return float((torch.stack([first, second]) - embedded).abs().max() / embedded.abs().max())
+    with torch.inference_mode():
+        run = Run(model, len(ids), int(model.config.num_hashes), SEED)
+        first = second = embedded = run.embedded(torch.tensor([list(ids)]))
+        layers = model.reformer.encoder.layers
+        for index in range(len(layers)):
+            first, second = run.layer(index, first, second)
+        for index in reversed(range(len(layers))):
+            second = second - layers[index].feed_forward(first)
+            first = first - run.attention(index, second)
+        return float((torch.stack([first, second]) - embedded).abs().max() / embedded.abs().max())

@@ -19,22 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core import patterns
+from core.lazy import Tensor, functional, torch
 from core.sparse.layout import GLOBAL, NONE, WINDOW, Cost
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
     """(n, n) True where a token (row) may attend to another (column): window, global columns, global rows."""
-    import torch
-
     return torch.from_numpy(patterns.mask(patterns.union(patterns.window(side), patterns.global_at(global_at)), n))
 
 
@@ -44,8 +39,6 @@ def _blocked(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
 
     The global keys come first and every query attends to them; inside the window they would count twice.
     """
-    import torch
-
     blocks = -(-n // side)
     query = torch.arange(blocks)[:, None, None] * side + torch.arange(side)[None, :, None]
     key = (torch.arange(blocks)[:, None, None] - 1) * side + torch.arange(3 * side)[None, None, :]
@@ -62,9 +55,6 @@ def by_blocks(
     Rows of global tokens are computed as if they were not global; the caller replaces them where these have projections
     of their own. Without ``fused`` it computes plain matrix products, comparable with plain full attention.
     """
-    import torch
-    from torch.nn.functional import pad, scaled_dot_product_attention
-
     rows, heads, n, width = query.shape
     blocked = _blocked(n, side, tuple(global_at)).to(query.device)
     blocks = len(blocked)
@@ -72,16 +62,16 @@ def by_blocks(
 
     def around(states: Tensor) -> Tensor:
         """(R, H, n, d) to (R H, B, g + 3w, d)."""
-        near = pad(states, (0, 0, side, side + fill)).unfold(2, 3 * side, side).transpose(-1, -2)
+        near = functional.pad(states, (0, 0, side, side + fill)).unfold(2, 3 * side, side).transpose(-1, -2)
         if len(global_at):
             chosen = states[:, :, list(global_at), None].transpose(2, 3).expand(-1, -1, blocks, -1, -1)
             near = torch.cat([chosen, near], dim=3)
         return near.reshape(rows * heads, blocks, -1, width)
 
-    queries = pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
+    queries = functional.pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
     if fused:
         bias = torch.zeros(blocked.shape, dtype=query.dtype, device=query.device).masked_fill(blocked, -1e4)
-        context = scaled_dot_product_attention(queries, around(key), around(value), attn_mask=bias[None])
+        context = functional.scaled_dot_product_attention(queries, around(key), around(value), attn_mask=bias[None])
     else:
         scores = (queries @ around(key).transpose(-1, -2)).mul_(width**-0.5)
         context = torch.softmax(scores.masked_fill_(blocked, -torch.inf), dim=-1) @ around(value)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import AtlasError
+from core.lazy import transformers
 from core.training.recipe import RecipeError
 
 WHOLE = "model.safetensors"
@@ -51,8 +52,6 @@ def new_model(settings: dict[str, Any], head: str, **overrides: Any) -> Any:
     Attention is eager, which is faster than the fused kernel on short rows, unless the recipe has another
     ``attn_implementation``.
     """
-    import transformers
-
     auto = getattr(transformers, f"AutoModelFor{head}")
     config = new_config(settings, **overrides)
     model = auto.from_config(config, attn_implementation=settings.get("attn_implementation", "eager"))

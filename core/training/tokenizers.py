@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from core.lazy import transformers
 from core.tokenizers.known import PLAIN_BPE
 from core.training import corpus, recipe
 from core.training.tokens import Ints
@@ -166,9 +167,7 @@ def unigram(
 
 def ship_tokenizer(tokenizer: Any, folder: Path, positions: int, **named: Any) -> None:
     """Save a tokenizer for transformers; ``named`` are its special tokens by their names there."""
-    from transformers import PreTrainedTokenizerFast
-
-    PreTrainedTokenizerFast(
+    transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, model_max_length=positions, clean_up_tokenization_spaces=False, **named
     ).save_pretrained(folder)
 

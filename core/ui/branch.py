@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links
 from core.attention.inside.modules import step_of
@@ -33,9 +34,6 @@ from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
 from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The default system of each branch: its best known one."""

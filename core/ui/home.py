@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import parse_qsl
 
 import streamlit as st
 from pydantic import Field
 
-from core import catalogue, links
-from core.checkpoints.spec import WHOLE
+from core import catalogue, checkpoints, links
+from core.checkpoints.spec import WHOLE, CheckpointSpec
+from core.settings import settings
 from core.ui.component import Component, Message
 from core.ui.glossary import terms
 from core.ui.links import page_link, view_title
@@ -18,9 +19,6 @@ from core.ui.masked_word import MASK, SENTENCE, masked_word
 from core.ui.notices import unbuilt
 from core.ui.page import BRANCH_TITLES, base_path, plain
 from core.ui.section import Section, View
-
-if TYPE_CHECKING:
-    from core.checkpoints.spec import CheckpointSpec
 
 Name = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9-]*$")]
 
@@ -101,9 +99,6 @@ def _title_of(last: LastView) -> str | None:
 
 def _what_runs(view: View) -> None:
     """The live models of this installation, and the published ones that would need a download."""
-    from core import checkpoints
-    from core.settings import settings
-
     live = [spec for spec in checkpoints.available() if spec.ready]
     fetched = {spec.system for spec in live if spec.source == "hub"}
     published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]

@@ -22,10 +22,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import Literal, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import user_key_from_element_id
 
@@ -36,9 +37,6 @@ from core.lessons.lesson import FOLDER, MOST_STEPS, MOST_VIEW
 from core.links import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 _PAGE = "links.page"
 _EPOCH = "links.epoch"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints, session
 from core.attention.heads import clearest_head, specials
@@ -24,9 +24,6 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text
 from core.ui.section import View
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 SENTENCE = Text(
     name="text",

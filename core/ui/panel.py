@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.figures.enlarge import enlarged
+from core.lazy import go
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import MAIN_PICTURE, NEWS, presenting
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-    from streamlit.delta_generator import DeltaGenerator
 
 
 def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | None = None, **select: Any) -> Any:

@@ -17,10 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from core import checkpoints
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content, page_title
 from core.links import parameters as link
@@ -35,9 +37,7 @@ from core.ui.links import (
     without_masks,
     words,
 )
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
+from core.ui.page import BRANCH_TITLES, plain
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -253,9 +253,6 @@ class Model(Choice):
 
     def offered(self) -> dict[str, CheckpointSpec]:
         """The available models by slug, in the sidebar's order: by branch and name."""
-        from core import checkpoints
-        from core.ui.page import BRANCH_TITLES
-
         order = list(BRANCH_TITLES)
         ready = [spec for spec in checkpoints.available() if spec.ready and self.fits(spec)]
         ready.sort(key=lambda spec: (order.index(spec.branch) if spec.branch in order else len(order), spec.slug))
@@ -263,9 +260,6 @@ class Model(Choice):
 
     def here(self) -> Self:
         """The parameter with the models that are available."""
-        from core import checkpoints
-        from core.ui.page import BRANCH_TITLES
-
         specs = self.offered()
         first = next((slug for slug in checkpoints.first(self.first) if slug in specs), "") if self.first else ""
         names = {slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)}" for slug, spec in specs.items()}
@@ -599,8 +593,6 @@ def _use_sample(key: str, sample: str) -> None:
 
 
 def _sample_label(title: str, sample: str) -> str:
-    from core.ui.page import plain
-
     line = " ".join(sample.split())
     return f"{title}: {plain(line if len(line) <= 44 else f'{line[:43]}…')}"
 

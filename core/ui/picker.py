@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from core import session, settings
-from core.checkpoints import registry
+from core.checkpoints import hub, registry
 from core.checkpoints.listing import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.content import content
@@ -125,8 +125,6 @@ def hub_panel(system: str) -> None:
 @st.fragment
 def _offer(slug: str) -> None:
     """Draw one published checkpoint with buttons to request its size, download it, and stop."""
-    from core.checkpoints import hub
-
     spec = next(spec for spec in registry.published() if spec.slug == slug)
     download = hub.current(slug)
     if download is not None and download.state == "running":
@@ -175,8 +173,6 @@ def _offer(slug: str) -> None:
 @st.fragment(run_every=1.0)
 def _watch(slug: str) -> None:
     """Draw a running download, which continues when the visitor leaves the page."""
-    from core.checkpoints import hub
-
     download = hub.current(slug)
     if download is None or download.state != "running":
         st.session_state.get("picker.plans", {}).pop(slug, None)

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.catalogue import systems
 from core.catalogue.load import BadData
@@ -30,9 +31,6 @@ from core.ui.links import PageState, close_page, link_row, mode_button, open_pag
 from core.ui.notices import error, sentences
 from core.ui.page import accent, bare, presenting, theme, through_page_table
 from core.ui.param import Param
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 _STYLE = """<style>
 :root { VARIABLES }

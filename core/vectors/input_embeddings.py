@@ -29,6 +29,7 @@ from core.language import bilingual
 from core.language.text import clean
 from core.language.tokens import check_length, describe, own_language, speaks
 from core.language.types import Token
+from core.lazy import torch
 from core.vectors.reading import MAX_CHARS, tokens_of
 
 MAX_TOKENS = 64
@@ -108,8 +109,6 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
 
 def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Token, ...], dict[str, Any]]:
     """The tokens and one row of inputs, named as the forward pass takes them."""
-    import torch
-
     if not (second.strip() and pairs(checkpoint)):
         tokens, _ = tokens_of(checkpoint, first)
         ids = torch.tensor([[token.id for token in tokens]])

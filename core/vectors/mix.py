@@ -29,18 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.roles.treebank import Sentence
 from core.attention.trace import Floats
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from core.attention.roles.treebank import Sentence
-
+from core.lazy import Tensor, torch
 
 EPSILON = 1e-5
 
@@ -111,8 +106,6 @@ def learn_task(states: Floats, answers: Sequence[str], groups: Sequence[int], ta
         answers: (n,) the class of each.
         groups: (n,) the sentence of each; whole sentences are held out.
     """
-    import torch
-
     names = sorted(set(answers))
     target = torch.tensor([names.index(answer) for answer in answers])
     layers = torch.from_numpy(normed(states).copy())
@@ -148,8 +141,6 @@ def _fit(
     layers: Tensor, target: Tensor, test: Tensor, count: int, seed: int
 ) -> tuple[NDArray[np.float64], float, float]:
     """(s, gamma, test accuracy) of one split."""
-    import torch
-
     torch.manual_seed(seed)
     width = layers.shape[-1]
     raw = torch.zeros(len(layers), requires_grad=True)

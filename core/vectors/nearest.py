@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,7 @@ from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.tokens import label
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +45,6 @@ def embedding_matrix(checkpoint: Checkpoint) -> Tensor:
     Raises:
         InputUnusable: an architecture without a blueprint.
     """
-    import torch
-
     stack = stacks(checkpoint)[0]
     model: Any = checkpoint.model
     plan = stack.blueprint
@@ -64,8 +60,6 @@ def embedding_matrix(checkpoint: Checkpoint) -> Tensor:
 
 def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
     """The mean of a model's embedding matrix and the norms of its centered rows."""
-    import torch
-
     rows = embedding_matrix(checkpoint)
     tokenizer = checkpoint.tokenizer
     with torch.inference_mode():
@@ -88,8 +82,6 @@ def in_vocabulary(
     Args:
         mean: (w,) of the layer.
     """
-    import torch
-
     rows = embedding_matrix(checkpoint)
     with torch.inference_mode():
         unit = torch.from_numpy(units(vectors - mean).T.astype(np.float32))  # (w, P)
@@ -131,8 +123,6 @@ def cosines(vector: NDArray[np.floating], other: NDArray[np.floating]) -> NDArra
 
 def static_vectors(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:
     """(P, w) static vectors of words: the mean embedding of each word's tokens, the same in every sentence."""
-    import torch
-
     rows = embedding_matrix(checkpoint)
     with torch.inference_mode():
         return frozen(torch.stack([rows[list(ids)].float().mean(0) for ids in words]).cpu().numpy().copy())

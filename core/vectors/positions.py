@@ -48,6 +48,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.segments import SEGMENT, has_memory
 from core.language.tokens import max_tokens, own_language
+from core.lazy import torch
 from core.vectors.reading import tokens_of
 
 Numbers = NDArray[np.float64]
@@ -166,8 +167,6 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     Raises:
         InputUnusable: the model adds no position embeddings.
     """
-    import torch
-
     tokens, _ = tokens_of(checkpoint, "a")
     filler = next(token.id for token in tokens if not token.special)
     count = min(MOST, max_tokens(checkpoint) or MOST)
@@ -201,8 +200,6 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
 
 
 def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
-    import torch
-
     row = torch.tensor([ids])
     inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
     if checkpoint.spec.offers("rewrites"):

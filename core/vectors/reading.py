@@ -8,8 +8,8 @@ Legend: L layers, n tokens, w hidden size.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from core.attention.architectures.recording import private_twin
 from core.attention.inside.states import by_layer
@@ -22,10 +22,8 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, own_language, tokenize
 from core.language.translate import prepare
 from core.language.types import Token
+from core.lazy import torch
 from core.settings import raised_with, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_CHARS = 400
 
@@ -54,8 +52,6 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
             the model allow.
         InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
-    import torch
-
     tokens, typed = tokens_of(checkpoint, text)
     ids = torch.tensor([[token.id for token in tokens]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}

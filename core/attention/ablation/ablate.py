@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from core.attention.ablation.question import Question, Reader, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
@@ -46,9 +46,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
 from core.language.types import MaskPrediction
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 AT_ONCE = 1_024
 """The most tokens of one pass, over all rows."""
@@ -168,8 +166,6 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
 
 def kl_bits(before: Tensor, after: Tensor) -> Tensor:
     """KL(before ‖ after) in bits along the last axis, of natural logarithms of probabilities; never below 0."""
-    import torch
-
     terms = torch.where(before > -torch.inf, before.exp() * (before - after), 0.0)
     bits: Tensor = (terms.double().sum(-1) / math.log(2)).clamp(min=0)
     return bits
@@ -292,8 +288,6 @@ class HeadMask:
 
     def ablate(self, heads: Sequence[Collection[Head]]) -> None:
         """From now on, row r of every batch is computed without the heads ``heads[r]``."""
-        import torch
-
         self._ablated.clear()
         self._calls.clear()
         for row, ablated in enumerate(heads):

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
@@ -28,10 +30,10 @@ from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.tokens import label, own_language
 from core.language.types import Decoding, MaskPrediction
+from core.lazy import Tensor, torch
 from core.settings import settings
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.sparse.longformer import states as windowed
+from core.sparse.reformer import states as hashed
 
 DISCRIMINATOR_CLASSES = ("replaced", "original")
 """The two classes of a discriminator."""
@@ -87,8 +89,6 @@ def prepare_question(checkpoint: Checkpoint, text: str, task: str | None = None,
 
 def row_of(ids: Sequence[int]) -> Tensor:
     """``ids`` as a tensor (1, n)."""
-    import torch
-
     return torch.tensor([list(ids)])
 
 
@@ -109,14 +109,10 @@ def masked_question(checkpoint: Checkpoint, masked: MaskedText) -> Question:
     Raises:
         InputUnusable: no token is masked.
     """
-    import torch
-
     if not masked.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
     ids, position = row_of(masked.ids), masked.positions[0]
     if checkpoint.spec.offers("two streams"):
-        import numpy as np
-
         rank = np.zeros(len(masked.ids), dtype=np.int64)
         rank[list(masked.positions)] = 1
         more = permuted.streams(ids, rank, (position,))
@@ -141,8 +137,6 @@ def _class_question(checkpoint: Checkpoint, text: str, task: str) -> Question:
 
 
 def _output_question(checkpoint: Checkpoint, text: str, task: str, step: int) -> Question:
-    import torch
-
     request = translate.prepare(checkpoint, text, task)
     before: Sequence[int] = ()
     if step:
@@ -201,8 +195,6 @@ class Reader:
             del backbone.forward
 
     def _answers(self, rows: int, states: Tensor | None) -> Tensor:
-        import torch
-
         with torch.inference_mode():
             inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
             scores = self._scores(inputs, states).float()
@@ -217,12 +209,8 @@ class Reader:
         ids, position = inputs["input_ids"], self.question.position
         scores: Tensor
         if self._hashes:
-            from core.sparse.reformer import states as hashed
-
             scores = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
         elif self._windowed:
-            from core.sparse.longformer import states as windowed
-
             scores = self.model.lm_head(windowed(self.model, ids)[:, position] if states is None else states)
         elif self.question.task is not None:
             task = self.question.task

@@ -19,9 +19,10 @@ Legend: H heads, n tokens, d head dimension, L layers.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.fill_mask import prepare
 from core.language.tokens import label
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 COMPONENTS = ("c2c", "c2p", "p2c")
 """The terms of a score: content to content, content to position, position to content."""
@@ -64,7 +61,6 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
         attention: transformers' DisentangledSelfAttention of DeBERTa-v2, with both position terms.
         table: (2 * span, w) embeddings of the distances, or of their buckets, from -span to span - 1.
     """
-    import torch
     from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 
     n, span = query.shape[-2], len(table) // 2
@@ -121,8 +117,6 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Readin
     Raises:
         NoAttentionMatrix: the model's scores have no such terms.
     """
-    import torch
-
     if not supported(model):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
     own: Any = twin(model)
@@ -213,8 +207,6 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
 
 def _ids(checkpoint: Checkpoint, text: str) -> tuple[Any, tuple[int, ...]]:
     """(1, n) ids of the text, and the positions of its masks."""
-    import torch
-
     masked = prepare(checkpoint, text)
     if len(masked.ids) > MOST:
         raise InputTooLong(

@@ -23,7 +23,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from core.attention.architectures.blueprint import AttentionNames
@@ -33,9 +33,7 @@ from core.attention.architectures.scores import AttentionScores, spread
 from core.attention.trace import MapKind, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
+from core.lazy import Tensor, nn, torch, transformers
 
 NEAR = 1e-4
 """The largest allowed difference between recomputed weights and those of the library."""
@@ -77,8 +75,6 @@ def hooked_scores(
         NoAttentionMatrix: the architecture's attention calls no function, or its calls do not explain the library's
             weights.
     """
-    import torch
-
     plain, hooked = private_twin(checkpoint), private_twin(checkpoint)
     calls: list[AttentionCall] = []
     for path, module in hooked.named_modules():
@@ -109,8 +105,6 @@ def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer,
     Raises:
         NoAttentionMatrix: as :func:`hooked_scores`.
     """
-    import torch
-
     if (known := _layers.get(checkpoint.model)) is not None:
         return known
     ids = torch.tensor([checkpoint.tokenizer(_PROBE, verbose=False)["input_ids"]])
@@ -130,12 +124,10 @@ def register_attention_hook(module: nn.Module, path: str, hook: Callable[[Attent
     Raises:
         NoAttentionMatrix: the module calls no function.
     """
-    from transformers import AttentionInterface
-
     default = _default_of(module)
     if default is None:
         raise NoAttentionMatrix("This model's heads cannot be reached: its attention does not use AttentionInterface.")
-    AttentionInterface.register(NAME, _attend)
+    transformers.AttentionInterface.register(NAME, _attend)
     config: Any = copy.deepcopy(module.config)  # the setter also changes nested configurations
     config._attn_implementation = NAME
     vars(module).update({"config": config, _HOOK: (path, default, hook)})
@@ -181,8 +173,6 @@ def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]
 
 def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
     """The scores of a call's first row, if their softmax reproduces ``weights`` (H, Q, K); else None."""
-    import torch
-
     query, heads = call.query[0], call.query.shape[1]
     key, value = spread(call.key[0], heads), spread(call.value[0], heads)
     if (len(key), len(key[0])) != (heads, weights.shape[-1]):

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, Blueprint
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 _STATE = "{} carries a state of a fixed size from token to token, without attention."
 INSTEAD = {
@@ -64,8 +62,6 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
     Raises:
         NoAttentionMatrix: not every layer has weights.
     """
-    import torch
-
     layers = [layer for layer in attentions or () if isinstance(layer, torch.Tensor) and layer.ndim > 1]
     if not layers:
         refuse(model.config.model_type)

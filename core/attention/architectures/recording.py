@@ -13,15 +13,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.lazy import Tensor, nn, torch
+from core.sparse import longformer, reformer
+from core.sparse.bigbird import encode
 from core.sparse.layout import Sparsity
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 _INSTALLED = "_output_capturing_hooks_installed"
 """transformers sets this when it registers hooks at the first pass with attention weights or states. The twin starts
@@ -60,8 +60,6 @@ def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
 
 def private_twin(checkpoint: Checkpoint) -> Any:
     """A twin of the checkpoint's model; BigBird's attention is full."""
-    import torch
-
     copies: Any = twin(checkpoint.model)
     if has(copies.config, "blocks"):
         with torch.device("meta"):  # the shared parameters replace those of the new modules
@@ -113,8 +111,6 @@ class Recorder:
 
 
 def _copied(output: Any) -> Any:
-    import torch
-
     if isinstance(output, torch.Tensor):
         return output.clone()
     if type(output) is tuple:
@@ -128,8 +124,6 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
     Raises:
         NoAttentionMatrix: the architecture has no matrix of queries and keys.
     """
-    import torch
-
     config = getattr(model, "config", None)  # the encoder of an FSMT has none
     if has(config, "hashing"):
         raise NoAttentionMatrix(
@@ -139,9 +133,7 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
     arguments = dict(inputs) | more
     with torch.inference_mode():
         if has(config, "window"):
-            from core.sparse.longformer import states
-
-            return _Scored(model.lm_head, states(model, inputs["input_ids"]))
+            return _Scored(model.lm_head, longformer.states(model, inputs["input_ids"]))
         for name in ("use_mems", "use_cache"):
             if name in inspect.signature(model.forward).parameters:
                 arguments.setdefault(name, False)
@@ -152,13 +144,9 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
     """One recorded pass over ``inputs`` with the attention that `core.attention.capture` shows."""
     model: Any = recorder.model
     if has(model.config, "hashing"):
-        from core.sparse.reformer import states
-
         recorder.length = inputs["input_ids"].shape[1]
-        states(model, inputs["input_ids"])
+        reformer.states(model, inputs["input_ids"])
     elif has(model.config, "blocks"):
-        from core.sparse.bigbird import encode
-
         recorder.weights = encode(model, inputs["input_ids"], blocks_of(model))
     else:
         run(model, inputs, output_attentions=True)

@@ -33,17 +33,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.attention.architectures.blueprint import Score
 from core.attention.architectures.disentangled import COMPONENTS, position_scores
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
+from core.lazy import Tensor, torch
+from core.sparse.bigbird import attended
+from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
+from core.sparse.longformer import GLOBAL
+from core.sparse.reformer import SEED, local_mask
 from core.sparse.windowed import allowed
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 EPSILON = 1e-6
 """The epsilon that transformers adds to the mean square of a Reformer's query."""
@@ -161,8 +163,6 @@ def spread(vectors: Tensor, heads: int) -> Tensor:
 
 def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """(H, n, d) with the pairs of dimensions i and i + r/2 rotated; ``cos`` and ``sin`` are (n, r)."""
-    import torch
-
     width = sin.shape[-1]
     first = vectors[..., :width]
     lower, upper = first.chunk(2, dim=-1)
@@ -216,10 +216,6 @@ def _sliding_window(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     """Rows of global tokens have their own projections; the pass does not return weights, so they are computed here."""
-    import torch
-
-    from core.sparse.longformer import GLOBAL
-
     width, own = scores.query.shape[-1], recorder.model.get_submodule(layer.module)
     query, key, value = (by_head(recorder.calls(f"{layer.module}.{name}")[0].output[0], width) for name in _GLOBAL)
     rows = torch.tensor(GLOBAL)
@@ -233,8 +229,6 @@ def _block_sparse(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
     """Random blocks differ by head."""
-    from core.sparse.bigbird import attended
-
     layers = int(layer.stack.config.num_hidden_layers)
     near = attended(blocks_of(recorder.model), scores.query.shape[1], layers, layer.heads, layer.layer)
     return replace(scores, allowed=near, weights=recorder.weights[layer.layer][0])
@@ -247,11 +241,6 @@ def _hashed_projections(own: Any) -> tuple[str, ...]:
 
 def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> AttentionScores:
     """Without the padding of the last chunk; the pass does not return weights, so they are computed here."""
-    import torch
-
-    from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
-    from core.sparse.reformer import SEED, local_mask
-
     own: Any = recorder.model.get_submodule(layer.module)
     n, chunk = recorder.length, int(own.chunk_length)
     calls = (recorder.calls(f"{layer.module}.{name}")[0] for name in _hashed_projections(own))
@@ -285,8 +274,6 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
 
 def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
     """One call of transformers' XLNetRelativeAttention; the query stream has rows for the targets alone."""
-    import torch
-
     inputs = call.inputs
     content, memory, targets = inputs["h"], inputs.get("mems"), inputs.get("target_mapping") if query_stream else None
     source = content if memory is None or memory.dim() < 2 else torch.cat([memory, content])

@@ -15,8 +15,9 @@ Legend: L layers, H heads, n tokens, m predicted tokens.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +29,9 @@ from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.language.permuted import streams
 from core.language.segments import has_memory
+from core.lazy import Tensor
 from core.patterns import ranks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from torch import Tensor
+from core.sparse.longformer import sides_of
 
 Tokens = tuple[str, ...]
 _WHOLE = 0.99
@@ -108,8 +106,6 @@ def _note(model: Any, kind: MapKind, weights: Floats, *, everywhere: bool) -> st
             return map_note("few blocks", count=sparsity.count_blocks(weights.shape[-1]), size=sparsity.block_size)
         return map_note("blocks", size=sparsity.block_size)
     if has(model.config, "window"):
-        from core.sparse.longformer import sides_of
-
         sides = sides_of(model)
         width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
         return map_note("window", width=width)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from core.attention.architectures.scores import AttentionScores, attention_score
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, has_memory, read
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 
 def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
@@ -87,8 +85,6 @@ def scores_by_layer(
     Raises:
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
-    import torch
-
     if not has_blueprint(checkpoint):
         with library_errors(checkpoint.model):
             return hooked_scores(checkpoint, inputs)
@@ -121,8 +117,6 @@ def scores_by_layer(
 
 def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
     """The segments of a text as one map; a key in memory is that of its own segment."""
-    import torch
-
     sizes = [segment.query.shape[1] for segment in segments]
 
     def placed(blocks: Sequence[Tensor]) -> Tensor:

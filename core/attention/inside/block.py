@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.attention.ablation.question import check_size, row_of
 from core.attention.architectures.layout import AttentionLayer, blueprint_of
@@ -50,10 +50,7 @@ from core.language.replaced import detect
 from core.language.tasks import tasks
 from core.language.tokens import own_language
 from core.language.types import Decoding
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from core.lazy import Tensor, torch
 
 MAX_GENERATED = 24
 """The most tokens that an encoder-decoder generates as its decoder's input."""
@@ -110,8 +107,6 @@ def blocks(
     Raises:
         NoAttentionMatrix, InputTooLong: as :func:`block`.
     """
-    import torch
-
     layers = attention_layers(checkpoint)
     own, across = layers[side], layers.get("cross") if side == "decoder" else None
     plan = blueprint_of(own[numbers[0]])
@@ -156,8 +151,6 @@ def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dic
 
 def pair_inputs(request: translate.Request, ids: Sequence[int]) -> dict[str, Tensor]:
     """The arguments of an encoder-decoder's forward pass, whose output is ``ids``."""
-    import torch
-
     source = row_of(request.source)
     read = [*request.prompt, *ids[:-1]]  # the last token is predicted, but not read
     return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
@@ -233,8 +226,6 @@ def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str], not
 
 def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     """A Reformer's block, whose sub-layers read one stream and add to the other."""
-    import torch
-
     plan, attn = scene.plan, scene.attn
     attends, feeds = plan.norms.values()
     second = scene.into(attn.path(attends))
@@ -272,8 +263,6 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
 
 
 def _tensor(previous: Step) -> Tensor:
-    import torch
-
     return torch.from_numpy(previous.values.copy())
 
 

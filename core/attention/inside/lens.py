@@ -22,7 +22,7 @@ Legend: L layers, w hidden size, V answers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.attention.ablation.question import Question, Reader, best, masked_question, prepare_question
 from core.attention.architectures.layout import stacks
@@ -33,9 +33,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
 from core.language.fill_mask import MaskedText
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +117,6 @@ def states(question: Question) -> Tensor:
     Raises:
         InputUnusable: an unknown architecture.
     """
-    import torch
-
     checkpoint, position = question.checkpoint, question.position
     model = private_twin(checkpoint)
     if question.task is not None:
@@ -144,8 +140,6 @@ def states(question: Question) -> Tensor:
 
 def _means(question: Question, model: Any) -> Tensor:
     """(L + 1, w) mean states of the attended tokens, through the adapters of the question's task."""
-    import torch
-
     with torch.inference_mode(), through(question.checkpoint, question.task, model):
         hidden_states = model.backbone(**question.inputs, output_hidden_states=True).hidden_states
     seen = question.inputs["attention_mask"][0].bool()

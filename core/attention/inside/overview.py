@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +29,7 @@ from core.language import translate
 from core.language.fill_mask import MaskedText, predict, prepare
 from core.language.tasks import tasks
 from core.language.types import Decoding, MaskPrediction
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor
 
 MAX_TOKENS = 16
 """The most tokens of a side."""

@@ -16,7 +16,7 @@ Legend: L layers, n tokens, w hidden size (twice that of a stream in a Reformer)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.attention.architectures.layout import AttentionLayer, blueprint_of, stacks
 from core.attention.architectures.recording import Recorder, private_twin, run
@@ -25,9 +25,8 @@ from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
+from core.sparse.reformer import states as hashed
 
 
 def by_layer(
@@ -46,8 +45,6 @@ def by_layer(
     Raises:
         InputUnusable: states of different sizes, as some OPTs have them.
     """
-    import torch
-
     stack = stacks(checkpoint)[-1]
     with torch.inference_mode():
         if has(stack.config, "hashing"):
@@ -73,8 +70,6 @@ def by_layer(
 
 def _windowed(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
     """The pass over a Longformer calls the modules of its layers; the last module of each outputs the state."""
-    import torch
-
     recorder = Recorder(model)
     paths = [layers[0].path("embeddings"), *(layer.path("encoder.layer.{i}.output") for layer in layers)]
     recorder.record(*paths)
@@ -87,10 +82,6 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
 
     Here no norm follows the last block yet.
     """
-    import torch
-
-    from core.sparse.reformer import states as hashed
-
     ids = inputs["input_ids"]
     recorder = Recorder(model)
     begin = layers[0].path("embeddings")
@@ -128,8 +119,6 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
     Raises:
         NoAttentionMatrix: the architecture is not known here.
     """
-    import torch
-
     attn = next(iter(attention_layers(checkpoint).values()))[0]
     plan = blueprint_of(attn)
     recorder = Recorder(private_twin(checkpoint))
@@ -144,8 +133,6 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
 
 def embedding(scene: Scene, length: int) -> list[Step]:
     """The steps of the embedding of ``length`` tokens: its summands, the sum, and the steps after it."""
-    import torch
-
     plan, attn = scene.plan, scene.attn
     steps: list[Step] = []
     for name, path in ((name, attn.path(path)) for name, path in plan.embedding.items()):

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.attention.architectures.blueprint import Blueprint, SubLayer
 from core.attention.architectures.layout import AttentionLayer
@@ -30,9 +30,7 @@ from core.attention.architectures.recording import Recorder
 from core.attention.architectures.scores import AttentionScores, by_head
 from core.attention.trace import Floats
 from core.content import content
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
 ROWS = ("token", "dimension")
@@ -269,8 +267,6 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
 
     ``at`` has the slugs of the steps for queries and keys.
     """
-    import torch
-
     factor = {"root": r" / \sqrt d", "one": "", "own": rf" \cdot {scores.factor:.4g}"}[attn.names.scale]
     rotated = scores.before_rope is not None
     product = (r"\tilde Q \tilde K^\top" if rotated else r"Q \hat Q^\top" if scores.shared else r"Q K^\top") + factor
@@ -326,8 +322,6 @@ def _weights(scores: AttentionScores) -> Tensor:
 
 def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
     """The weighted sums of the values, and the projection of all heads together."""
-    import torch
-
     if scores.attention_output is None:  # XLNet, whose projection is no module
         mix, path = _weights(scores) @ scores.value, attn.module
         out, bias = torch.einsum("hqd,whd->qw", mix, scene.module(attn.module).o), ""
@@ -401,8 +395,6 @@ def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[
         own: path of the adapter.
         end: path of the last module of the sub-layer; the tree has its adapter below it.
     """
-    import torch
-
     narrow = ("token", "bottleneck")
     down, bent, up = scene.out(f"{own}.down"), scene.into(f"{own}.up"), scene.out(f"{own}.up")
     at = f"{end}.adapter"

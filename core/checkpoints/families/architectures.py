@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from core.checkpoints.families import FAMILIES, Branch, Kind
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor
 
 Trait = Literal[
     "learned positions",

@@ -42,6 +42,7 @@ from core.language.decoding import rules
 from core.language.decoding.reader import ban_tokens, banned_ids
 from core.language.tokens import Wording
 from core.language.types import Decoding
+from core.lazy import torch, transformers
 from core.turns import turns
 
 MOST_AHEAD = 12
@@ -260,12 +261,9 @@ def _generate(
     stops: Sequence[str],
 ) -> list[int]:
     """transformers' ``generate``; torch's random state is restored afterwards."""
-    import torch
-    from transformers import StoppingCriteria, StoppingCriteriaList
-
     wording = Wording(checkpoint.tokenizer)
 
-    class Written(StoppingCriteria):
+    class Written(transformers.StoppingCriteria):
         """Whether a stop text occurs anywhere in the generated text; transformers' own checks its end alone."""
 
         def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
@@ -273,7 +271,7 @@ def _generate(
             return torch.tensor([over], device=input_ids.device)
 
     if stops:
-        arguments = {**arguments, "stopping_criteria": StoppingCriteriaList([Written()])}
+        arguments = {**arguments, "stopping_criteria": transformers.StoppingCriteriaList([Written()])}
 
     def generate() -> list[int]:
         ids = torch.tensor([list(prompt)], device=model.device)
@@ -313,8 +311,6 @@ def bits(checkpoint: Checkpoint, prompt: Sequence[int], drafted_text: Drafted) -
     Args:
         prompt: the n ids of the prompt, at least one.
     """
-    import torch
-
     model: Any = checkpoint.model
     ids = drafted_text.ids
     with torch.inference_mode():

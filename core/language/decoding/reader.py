@@ -13,15 +13,13 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.language import segments
 from core.language.types import Decoding
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from core.lazy import Tensor, torch
+from core.sparse.reformer import next_scores
 
 _TOKENS_AT_ONCE = 32
 """Tokens of a known text in one forward pass: their logits are held together."""
@@ -50,8 +48,6 @@ class Reader:
 
     def __init__(self, model: Any, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
         """Without ``cached``, every step processes the whole text."""
-        import torch
-
         self.model = model
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL caches states instead of keys and values, and only those of its last tokens.
@@ -78,8 +74,6 @@ class Reader:
 
     def read(self, ids: Tensor) -> Tensor:
         """Process ``ids`` (B, q) and return the logits (B, V) of the next token, float32."""
-        import torch
-
         with torch.inference_mode():
             if self._remembering:
                 for out in segments.read(self.model, ids, self._cache, **self._fixed):
@@ -92,8 +86,6 @@ class Reader:
             elif self._read is not None:
                 ids = torch.cat((self._read, ids), 1)
             if self._hashing:
-                from core.sparse.reformer import next_scores
-
                 self._read = ids
                 return next_scores(self.model, ids)
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
@@ -109,8 +101,6 @@ class Reader:
 
         A text that is known in advance takes one forward pass for many of its tokens, as in training.
         """
-        import torch
-
         last = ids.shape[1]
         if self._remembering or self._hashing or not self._caching:
             for end in range(last - count + 1, last + 1):
@@ -145,8 +135,6 @@ class Reader:
 
     def select(self, rows: Sequence[int]) -> None:
         """Continue with the hypotheses at ``rows``, which may repeat."""
-        import torch
-
         with torch.inference_mode():
             index = torch.tensor(rows, device=self.model.device)
             if self._read is not None:
@@ -179,8 +167,6 @@ def banned_ids(model: Any) -> list[int]:
 
 def ban_tokens(scores: Tensor, banned: Sequence[int]) -> Tensor:
     """``scores`` (B, V) with minus infinity for the ``banned`` tokens."""
-    import torch
-
     if not banned:
         return scores
     return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))

@@ -25,17 +25,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from core.errors import OutOfRange
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, Spread
+from core.lazy import Tensor, torch
 from core.settings import raised_with, settings
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Rule = Literal["penalty", "no_repeat", "temperature", "top_k", "top_p", "min_p", "typical"]
 ORDER: tuple[Rule, ...] = ("penalty", "no_repeat", "temperature", "top_k", "top_p", "min_p", "typical")
@@ -104,7 +102,6 @@ def chain(scores: Tensor, decoding: Decoding, before: Sequence[int]) -> Tensor:
 
 def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Tensor:
     """``scores`` after one rule, by the processor of transformers."""
-    import torch
     from transformers.generation import logits_process as processors
 
     number = int(value) if rule in ("top_k", "no_repeat") else value
@@ -130,8 +127,6 @@ def pick(
         forced: the token to choose regardless of the scores.
         before: the ids before it.
     """
-    import torch
-
     with torch.inference_mode():
         probabilities = scores.softmax(-1)
         best = probabilities.topk(min(ALTERNATIVES, scores.shape[-1]))

@@ -20,16 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
 from core.language.decoding.rules import ALTERNATIVES, chain, check, end_reason
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 Fate = Literal["kept", "finished", "pruned"]
 
@@ -71,8 +69,6 @@ def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Seq
 
     A round whose token is ``forced`` has one candidate, whose score counts as 0.
     """
-    import torch
-
     model: Any = checkpoint.model
     budget, full = start.budget(decoding)
     reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
@@ -127,8 +123,6 @@ def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Seq
 
 def _best(logs: Tensor, running: Sequence[Hypothesis], count: int) -> list[tuple[int, int, float]]:
     """The ``count`` best continuations as (running hypothesis, token, score), best first."""
-    import torch
-
     with torch.inference_mode():
         before = torch.tensor([h.score for h in running], device=logs.device)
         totals = (logs + before[:, None]).flatten()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
 from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids
 from core.language.decoding.rules import Rule, spread_of
 from core.language.tokens import Wording
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from core.lazy import Tensor, torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,6 @@ class RuleEffect:
 
 def scores_at(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> Tensor:
     """(V,) the model's scores for what follows ``ids``, float32; one pass over everything."""
-    import torch
-
     model: Any = checkpoint.model
     feed = torch.tensor([[*start.prompt, *ids]], device=model.device)
     return ban_tokens(Reader(model, start.source).read(feed), banned_ids(model))[0]
@@ -89,8 +85,6 @@ def apply_at(
         first: rules that come before it, with their values; applied in the order of `rules.ORDER`.
         count: how many tokens to show.
     """
-    import torch
-
     read = (*start.prompt, *ids)
     with torch.inference_mode():
         scores = scores_at(checkpoint, start, ids)
@@ -121,8 +115,6 @@ def summarize_rules(
     checkpoint: Checkpoint, start: Start, ids: Sequence[int], values: Sequence[tuple[Rule, float]]
 ) -> tuple[RuleSummary, ...]:
     """The effect of each rule alone on the token after ``ids``."""
-    import torch
-
     read = (*start.prompt, *ids)
     out: list[RuleSummary] = []
     with torch.inference_mode():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from core import session
+from core.attention.ablation.ablate import Ablation, Head, HeadEffect, rank_heads
 from core.attention.ablation.ablate import ablate_heads as ablate
-from core.attention.ablation.ablate import rank_heads
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import effect_grid
@@ -30,11 +29,8 @@ from core.ui.param import Carried
 from core.ui.section import Section, View
 from core.ui.selection import clicks
 
-if TYPE_CHECKING:
-    from core.attention.ablation.ablate import Ablation, Head, HeadEffect
-
-    Effects = dict[str, HeadEffect]
-    """By the code of their head, the largest effect first."""
+Effects = dict[str, HeadEffect]
+"""By the code of their head, the largest effect first."""
 
 OFF = Carried(name="off", label="Ablated heads", as_=link.Words(most=300))
 STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import streamlit as st
 from pydantic import Field
@@ -18,9 +18,9 @@ from pydantic import Field
 from core import session
 from core.attention.architectures.layout import blueprint_of
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.block import Wire, wires
+from core.attention.inside.block import Side, Wire, wires
 from core.attention.inside.block import block as block_of
-from core.attention.inside.lens import trajectory
+from core.attention.inside.lens import LensTrajectory, trajectory
 from core.attention.inside.steps import Step
 from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
@@ -51,10 +51,6 @@ from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.selection import TOKEN, Selection
-
-if TYPE_CHECKING:
-    from core.attention.inside.block import Side
-    from core.attention.inside.lens import LensTrajectory
 
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -22,12 +22,10 @@ from core.errors import InputUnusable
 from core.links import parameters as link
 from core.ui.attention.setup import models
 from core.ui.heads.text import Chosen, task_names
+from core.ui.links import PageState
 from core.ui.notices import warning
 from core.ui.param import Carried, Choice, Integer, Param, Text
 from core.ui.section import View
-
-if TYPE_CHECKING:
-    from core.ui.links import PageState
 
 OTHER = Text(name="other", label="Other text, of as many tokens", width=360)
 WITH = Carried(name="with", label="With", as_=link.Choice())

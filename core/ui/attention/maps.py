@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import fields
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -33,14 +32,12 @@ from core.ui.data_table import data_table
 from core.ui.export import download_svg
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
+from core.ui.links import PageState
 from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice, differing
 from core.ui.section import Section, View
 from core.ui.selection import FRAME, TOKEN, Selection
-
-if TYPE_CHECKING:
-    from core.ui.links import PageState
 
 Numbers = tuple[int, ...]
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -38,15 +37,13 @@ from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.glossary import terms
 from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
+from core.ui.links import PageState
 from core.ui.notices import sentences, warning
 from core.ui.page import accent, base_path, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, settings_popover
 from core.ui.section import Section, View
 from core.ui.selection import Selection
-
-if TYPE_CHECKING:
-    from core.ui.links import PageState
 
 WORD = "it"
 SENTENCE = Text(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from core import anatomy, catalogue
-from core.attention.inside.block import Wire
+from core.attention.inside.block import Block, Wire
 from core.attention.inside.modules import node_of, size_for
 from core.attention.inside.steps import MAPS, Step, step_text
 from core.attention.trace import Floats
@@ -27,9 +26,6 @@ from core.ui.page import accent, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.selection import Selection
-
-if TYPE_CHECKING:
-    from core.attention.inside.block import Block
 
 PARTS = {
     "embedding": "Embedding",

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import samples
+from core.efficiency import buckets, samples
+from core.efficiency.buckets import Buckets
+from core.efficiency.reversible import stored_by_depth
 from core.figures import sparse as figures
+from core.sparse import hashing
+from core.sparse.reformer import by_context, inversion_error, shape_of
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
 from core.ui.page import theme
 from core.ui.param import Integer, Seed, Text
-
-if TYPE_CHECKING:
-    from core.efficiency.buckets import Buckets
 
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
 """Days of the lighthouse keeper's log between two equal sentences."""
@@ -41,9 +42,6 @@ def hashing_demo(view: DemoView) -> None:
     Raises:
         AtlasError: the text does not suit the model.
     """
-    from core.efficiency import buckets
-    from core.sparse.reformer import shape_of
-
     state = view.state
     layers, heads, _, _ = shape_of(view.checkpoint.model)
     text = TEXT.draw(state, tag="bytes")
@@ -130,8 +128,6 @@ def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
 
 
 def _recall(view: DemoView, ids: tuple[int, ...], layer: int, head: int, seed: int) -> None:
-    from core.efficiency import buckets
-
     rows = view.computed("hashing", buckets.recalls, ids, layer, head, seed)
     best = max((row for row in rows if row.work <= 0.5), key=lambda row: row.recall)
     values: dict[str, Any] = {"buckets": best.buckets, "rounds": best.rounds, "top": buckets.TOP}
@@ -150,8 +146,6 @@ def _recall(view: DemoView, ids: tuple[int, ...], layer: int, head: int, seed: i
 
 
 def _stored(view: DemoView, ids: tuple[int, ...]) -> None:
-    from core.efficiency.reversible import stored_by_depth
-
     rows = view.computed("running-the-model", stored_by_depth, ids)
     depths, plain, reversible = zip(*((row.depth, row.plain, row.reversible) for row in rows), strict=True)
     view.picture(
@@ -169,8 +163,6 @@ def _stored(view: DemoView, ids: tuple[int, ...]) -> None:
 
 
 def _growth(view: DemoView, chunk: int) -> None:
-    from core.sparse import hashing
-
     full = [n * n for n in _LENGTHS]
     hashed = {
         name: [hashing.count_scores(n, chunk, rounds) for n in _LENGTHS]
@@ -208,9 +200,6 @@ def reading_demo(view: DemoView) -> None:
 
 def _bits_by_length(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Context lengths in bytes, and the bits per byte of the last bytes at each."""
-    from core.efficiency import buckets
-    from core.sparse.reformer import by_context
-
     ids = buckets.prepare(checkpoint, text, 2 * _LAST)
     lengths = (*(n for n in (192, 256, 384, 512, 768) if n < len(ids)), len(ids))
     return lengths, by_context(checkpoint.model, ids, lengths, _LAST)
@@ -218,9 +207,6 @@ def _bits_by_length(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...],
 
 def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
     """The relative error of the embeddings recomputed from the last layer's output."""
-    from core.efficiency import buckets
-    from core.sparse.reformer import inversion_error
-
     return inversion_error(checkpoint.model, buckets.prepare(checkpoint, text))
 
 

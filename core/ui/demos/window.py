@@ -10,6 +10,7 @@ from core import session
 from core.efficiency.compare import VARIANTS, Comparison, LongText, MaskedWord, compare_windows, global_positions
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
+from core.sparse.longformer import shape_of, sides_of
 from core.theme import ORANGE, PURPLE
 from core.ui.demos.demo import Demo, DemoView, Menu
 from core.ui.demos.long_text import (
@@ -38,8 +39,6 @@ START = Toggle(name="start", label="First token global", default=True)
 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
-    from core.sparse.longformer import shape_of, sides_of
-
     checkpoint = view.checkpoint
     layers, _, positions = shape_of(checkpoint.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.attention.heads import LABELS, HeadScores, is_special, meaning, scores
 from core.attention.roles import relations, rolefiles
@@ -25,17 +25,13 @@ from core.figures.heatmap import MOST_CLICKS
 from core.figures.predictions import percent
 from core.ui.data_table import data_table
 from core.ui.export import download_csv, download_npz, download_svg
+from core.ui.links import PageState
 from core.ui.page import NEWS, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
 from core.ui.selection import TOKEN, Selection, clicks
 from core.ui.text_table import TextTable, text_table
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from core.ui.links import PageState
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention", "query": "Query stream"}
 MAP = Choice(name="map", label="Attention", options=KINDS, style="row", hide_label=True, resets=(TOKEN.name,))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.attention.capture import continued
+from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
@@ -21,14 +23,9 @@ from core.language.text import Count, clean, last_window, window
 from core.language.tokens import max_tokens
 from core.links import parameters as link
 from core.settings import settings
+from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.param import Carried, Choice, Control, Integer, Param, Text, differing, draw_settings, settings_popover
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from core.attention.trace import AttentionTrace
-    from core.ui.links import PageState
 
 C = TypeVar("C", bound=Control[Any])
 NONE = "none"

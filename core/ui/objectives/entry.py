@@ -11,27 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from core import checkpoints, engine, session
 from core.checkpoints.spec import Part
 from core.content import content
-from core.language.losses import Kind, Losses, ids_of
+from core.language.losses import Kind, Losses, Scored, ids_of
 from core.language.replaced import sample
 from core.language.text import clean
-from core.language.tokens import check_length, words
+from core.language.tokens import Style, check_length, words
 from core.language.tokens import tokenize as tokenize_text
 from core.language.types import Token
 from core.objectives.example import Cell, Example
 from core.ui.param import Control, Integer
 from core.ui.section import View
-
-if TYPE_CHECKING:
-    from core.language.losses import Scored
-    from core.language.tokens import Style
-
 
 Options = Mapping[str, int | str]
 RATE = Integer(name="rate", label="Masking rate, %", default=15, low=5, high=50, step=5, width=140)

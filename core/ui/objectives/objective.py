@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from core.figures.masks import mask_map, mask_words
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PositionLoss
 from core.links import parameters as link
-from core.objectives.example import DRAWS
+from core.objectives.example import DRAWS, Visible
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
@@ -35,9 +35,6 @@ from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-
-if TYPE_CHECKING:
-    from core.objectives.example import Visible
 
 _FEW = 6
 """Targets above which the box for the guess is wider."""

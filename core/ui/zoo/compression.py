@@ -11,6 +11,7 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
+from core.efficiency.compress import measure, predictions
 from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, pareto, precomputed
 from core.figures.labels import in_bytes, percent
 from core.figures.lines import Line, line_chart
@@ -168,8 +169,6 @@ def _table(points: Mapping[Recipe, Measured], front: Sequence[Measured]) -> Tabl
 
 def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     """What the model predicts on the visitor's sentence, whole and compressed."""
-    from core.efficiency.compress import predictions
-
     st.subheader(view.words.label("predictions"), anchor=False)
     masks = spec.offers("predicts masked tokens")
     text = TEXT.with_(
@@ -205,8 +204,6 @@ def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     if measure_button("Measure here", state.key("compression.measure")):
 
         def both() -> tuple[Measured, Measured]:
-            from core.efficiency.compress import measure
-
             checkpoint = session.checkpoint(spec.slug)
             return measure(checkpoint, Recipe()), measure(checkpoint, recipe)
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, links, session
 from core.checkpoints.listing import ORDERS, Listed, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.content import content
+from core.efficiency.timing import Timing
 from core.errors import AtlasError
 from core.figures.labels import short, with_unit
 from core.ui.measuring import measure_button
@@ -24,11 +25,6 @@ from core.ui.param import Choice
 from core.ui.picker import SOURCES
 from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Row, TextTable, text_table
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from core.efficiency.timing import Timing
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
