@@ -237,11 +237,11 @@ def lengths(
 
 @app.command()
 def sweep(
-    name: Annotated[str, typer.Argument(help="distillation or widths.")],
+    name: Annotated[str, typer.Argument(help="distillation, widths, scaling, batches or noise.")],
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
 ) -> None:
-    """Train a student by α and temperature, or adapters and LoRA by width; add what assets/measured lacks."""
+    """Train students, adapters and LoRA, or decoders by size, text, batch and rate; add what assets/measured lacks."""
     from core.training.sweeps import cli_sweep
 
     cli_sweep(name, corpus, seeds)

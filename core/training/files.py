@@ -10,8 +10,9 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,19 @@ def to_disk(file: Any) -> None:
     """Flush an open file to the disk."""
     file.flush()
     os.fsync(file.fileno())
+
+
+def append(rows: Sequence[Any], file: Path) -> None:
+    """Add rows to a file, at once, so that a killed sweep leaves whole runs."""
+    names = [field.name for field in fields(rows[0])]
+    lines = [] if file.is_file() else [",".join(names)]
+    lines += [",".join(_cell(value) for value in asdict(row).values()) for row in rows]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write("\n".join(lines) + "\n")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if "," in value else value
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

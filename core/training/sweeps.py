@@ -1,18 +1,20 @@
-"""The sweeps of `core.finetuning.measured`, run by ``python -m core sweep``; what a file has already is not run again.
+"""The sweeps run by ``python -m core sweep``; what a file has already is not run again.
 
-Both train on sentences of the corpus of 6 to 12 words, each once, in a fixed random order: the first 500 are held out,
-and each seed chooses its training sentences from the others.
+Those of `core.finetuning.measured` train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
+order: the first 500 are held out, and each seed chooses its training sentences from the others.
 
     distillation   the class is the file: an everyday sentence, an encyclopedia or a story; as many of each. The teacher
                    learns 64 labeled sentences; the student has those and 2,000 unlabeled ones
     widths         positive and negative opinions of ``reviews.tsv``, 512 labeled
+
+The others are those of `core.training.scaling`.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -31,6 +33,8 @@ from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, N
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
 from core.training import corpus as texts
+from core.training import scaling
+from core.training.files import append
 from core.training.recipe import SourceFile
 
 WORDS = (6, 12)
@@ -40,6 +44,8 @@ LABELED, UNLABELED, EACH = 64, 2000, 2500
 """Sentences of a student, and of each class that are used."""
 TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
 TURNS = 50
+SCALING = ("scaling", "batches", "noise")
+"""Those of `core.training.scaling`."""
 OPINIONS = 512
 RATES = {"head": 5e-4, "adapters": 3e-3, "lora": 2e-3, "all": 5e-4}
 """Learning rates, chosen on other sentences. The head's own is that of `core.finetuning.setup`."""
@@ -161,22 +167,6 @@ def measure_networks(teacher: Checkpoint, text: str) -> list[Network]:
     ]
 
 
-def append(rows: Sequence[Any], file: Path) -> None:
-    """Add rows to a file, at once, so that a killed sweep leaves whole runs."""
-    names = [field.name for field in fields(rows[0])]
-    lines = [] if file.is_file() else [",".join(names)]
-    lines += [",".join(_cell(value) for value in asdict(row).values()) for row in rows]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write("\n".join(lines) + "\n")
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return f'"{value}"' if "," in value else value
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
     """Run what is missing of a sweep.
 
@@ -184,6 +174,9 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
         AtlasError: the sweep is unknown, or the corpus lacks a file.
     """
     torch.set_num_threads(1)
+    if name in SCALING:
+        scaling.cli_scaling(name, corpus, seeds)
+        return
     checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
     if name == "distillation":
         examples = kinds(corpus)
@@ -200,4 +193,4 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
             append(widths, measured.WIDTHS)
             print(*widths, flush=True)
     else:
-        raise AtlasError(f"There is no sweep “{name}”. There are: distillation, widths.")
+        raise AtlasError(f"There is no sweep “{name}”. There are: distillation, widths, {', '.join(SCALING)}.")

@@ -33,6 +33,15 @@ def test_stored_numbers_are_drawn_and_a_click_measures_here() -> None:
     assert widget(at.button, "Measure here")
 
 
+def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
+    at = opened("efficient", tab="batches", decoder="atlas-gpt-neo")
+    assert "Atlas GPT-Neo: the gradient noise scale is about 790 tokens" in shown(at)
+    assert "stored" in shown(at)
+    widget(at.button, "Measure here").click().run()
+    assert "measured on this server" in shown(at)
+    assert "the gradient noise scale is about 790 tokens" in shown(at), "the same texts give the same gradients"
+
+
 @pytest.fixture
 def measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEASURE", "off")
@@ -42,6 +51,7 @@ def measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 OPENED = [
     ("efficient", {"tab": "measured"}),
+    ("efficient", {"tab": "batches"}),
     ("zoo", {}),
     ("zoo", {"tab": "compression"}),
     ("generation", {"tab": "cache"}),

@@ -17,6 +17,7 @@ from core.finetuning.distill import distill, loss, student_of
 from core.finetuning.examples import Example
 from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Spread, distillation, networks, widths
 from core.training import sweeps
+from core.training.files import append
 from tests.unit.test_finetuning import LINES, parse, tiny_bert
 
 NONE = torch.zeros(0, 2)
@@ -79,7 +80,7 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
         done = measured.read_runs(file)
         found = list(sweeps.sweep_distillation(checkpoint, texts, done, 1))
         for rows in found:
-            sweeps.append(rows, file)
+            append(rows, file)
         return found
 
     whole = runs()

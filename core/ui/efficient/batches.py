@@ -1,0 +1,130 @@
+"""Batch size: the gradient noise scale of a live decoder, stored and measured on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.costs.trained import Noisy, read
+from core.efficiency import noise
+from core.figures.labels import short
+from core.figures.lines import Line, line_chart
+from core.table import Table
+from core.ui.branch import BranchView
+from core.ui.measuring import measure_button
+from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Model
+from core.ui.section import Section, View
+
+if TYPE_CHECKING:
+    from core.checkpoints.spec import CheckpointSpec
+
+DECODER = Model(
+    name="decoder",
+    first="noise",
+    fits=lambda spec: spec.slug in {row.model for row in read(Noisy, "noise")},
+    width=300,
+)
+
+_TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000)
+
+
+def draw(view: BranchView) -> None:
+    """Draw the noise scale, stored or measured here."""
+    state, models = view.state, DECODER.here()
+    slot = state.key("noise.run")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        spec = models.offered()[models.draw(state)]
+        button = st.empty()
+    progress = st.empty()
+    key = ("gradient noise", spec.slug, session.files(spec.slug))
+    rows = read(Noisy, "noise")
+    stored = next(row for row in rows if row.model == spec.slug)
+    own: noise.Noise | None = session.results.get(key)
+    start = st.session_state.__setitem__
+    if st.session_state.get(slot):
+        stop = state.key("noise.stop")
+        button.button("Cancel", icon=":material/stop:", key=stop, on_click=start, args=(slot, False))
+    else:
+        measure_button("Measure here", state.key("noise.go"), start, (slot, True), at=button)
+    scale, ends = (own.scale, own.interval) if own else (stored.scale, (stored.low, stored.high))
+    view.say(
+        "Scale" if scale and ends else "No scale",
+        model=spec.name,
+        scale=_rounded(scale or 0),
+        low=_rounded(ends[0] if ends else 0),
+        high=_rounded(ends[1] if ends else 0),
+        how=view.words.label("measured-here" if own else "measured-stored"),
+    )
+    _noise(view, rows, models.offered(), spec, scale)
+    view.try_and_notice()
+    view.how_it_works(window=noise.WINDOW, group=noise.GROUP)
+    if st.session_state.get(slot):
+        # last, so that the page stands while it runs; a click on Cancel ends the run
+        try:
+            session.measured(key, lambda: _watched(spec.slug, progress.progress), progress.progress, again=True)
+        finally:
+            st.session_state[slot] = False
+        st.rerun()
+
+
+def _watched(slug: str, tell: session.Progress) -> noise.Noise:
+    found: Iterator[noise.Noise] = noise.live(checkpoint := session.checkpoint(slug))
+    total = noise.groups(checkpoint)
+    for number, last in enumerate(found, 1):
+        tell(number / total, f"{number * noise.GROUP} gradients")
+        result = last
+    return result
+
+
+def _rounded(tokens: float) -> str:
+    """Two digits."""
+    return f"{float(f'{tokens:.2g}'):,.0f}"
+
+
+def _noise(
+    view: View, rows: Sequence[Noisy], specs: dict[str, CheckpointSpec], chosen: CheckpointSpec, scale: float | None
+) -> None:
+    """The noise scale by training tokens."""
+    look = theme()
+    moments = sorted({row.tokens for row in rows if not row.model})
+    trained = [[row for row in rows if not row.model and row.tokens == moment] for moment in moments]
+    means = [sum(row.scale for row in own) / len(own) for own in trained]
+    ranges = [(min(row.scale for row in own), max(row.scale for row in own)) for own in trained]
+    lines = [Line(view.words.label("swept"), moments, means, look.muted, ranges=ranges)] if moments else []
+    for number, row in enumerate(row for row in rows if row.model in specs):
+        value, ends = row.scale, (row.low, row.high)
+        if row.model == chosen.slug and scale:
+            value = scale
+        lines.append(Line(specs[row.model].name, [row.tokens], [value], look.categorical[number], ranges=[ends]))
+    counts = [row.tokens for row in rows]
+    ticks = [
+        n * 10**power for power in range(3, 9) for n in (1, 3) if min(counts) / 2 < n * 10**power < 2 * max(counts)
+    ]
+    figure = line_chart(
+        lines,
+        view.words.label("scale"),
+        across=view.words.label("tokens"),
+        hover="%{x:.3s} tokens: %{y:.3s}",
+        xaxis={"type": "log", "tickvals": ticks, "ticktext": [short(tick) for tick in ticks]},
+        yaxis={"type": "log", "tickvals": [*_TICKS], "ticktext": [f"{tick:,}" for tick in _TICKS]},
+        theme=look,
+    )
+    values = "; ".join(f"{line.name} {_rounded(line.values[-1] or 0)}" for line in lines)
+    table = Table.from_records([asdict(row) | {"model": row.model or view.words.label("swept")} for row in rows])
+    Panel(
+        "noise-scale",
+        view.words.label("noise"),
+        figure,
+        view.words.part("Alt: noise", values=values),
+        table,
+        heading=True,
+    ).draw(view.state)
+
+
+BATCH = Section("batches", draw, (DECODER,))
