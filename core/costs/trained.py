@@ -83,7 +83,7 @@ def read(kind: type[T], name: str) -> list[T]:
     if not file.is_file():
         return []
     with file.open(encoding="utf-8", newline="") as stream:
-        return [TypeAdapter(kind).validate_python(row) for row in csv.DictReader(stream)]
+        return TypeAdapter(list[kind]).validate_python(list(csv.DictReader(stream)))  # type: ignore[valid-type]
 
 
 def by_setting(runs: Sequence[Run]) -> dict[tuple[float, ...], list[Run]]:
@@ -151,9 +151,10 @@ def _intervals(
     """What is computed of all rows, and the interval of what is computed of rows drawn with replacement.
 
     Args:
-        least: different settings that a draw needs.
+        least: different settings that a draw needs, where there are as many.
     """
     drawn: list[dict[str, float]] = []
+    least = min(least, len({row[:-1] for row in rows}))
     while len(drawn) < resampled:
         chosen = [rows[at] for at in rng.integers(len(rows), size=len(rows))]
         if len({row[:-1] for row in chosen}) >= least:

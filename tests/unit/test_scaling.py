@@ -1,11 +1,51 @@
-"""Decoders trained for the page: gradient noise by hand."""
+"""Decoders trained for the pages: fits of known laws, sweeps that resume, gradient noise by hand."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 import torch
 
+from core.costs.trained import Fitted, Run, by_setting, fit, fitted_law, read
 from core.efficiency.noise import Noise, measure
+from core.training import scaling
+from tests import tinycorpus
+
+
+def test_a_fit_finds_the_law_that_made_the_losses() -> None:
+    sizes, texts = (6e3, 2e4, 8e4, 2e5, 8e5), (5e4, 1e5, 2e5, 4e5, 8e5)
+    runs = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 1.5 + 30 / n**0.4 + 200 / d**0.5) for n in sizes for d in texts]
+    found = {one.name: one for one in fit(runs, 3)}
+    expected = {"E": 1.5, "A": 30, "B": 200, "alpha": 0.4, "beta": 0.5, "best": 0.5 / 0.9}
+    assert {name: found[name].value for name in expected} == pytest.approx(expected, rel=1e-3)
+    assert all(found[name].low <= 1.001 * found[name].value <= 1.002 * found[name].high for name in expected)
+    straight = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 9 * n**-0.1 * d**-0.05) for n in sizes for d in texts]
+    found = {one.name: one for one in fit(straight, 3)}
+    assert (found["alpha_N"].value, found["alpha_D"].value) == pytest.approx((0.1, 0.05), rel=1e-3)
+
+
+def test_the_stored_constants_are_those_of_the_stored_runs() -> None:
+    runs = read(Run, "scaling")
+    stored = {one.name: one for one in read(Fitted, "scaling-fits")}
+    groups = by_setting(runs)
+    assert (len({key[0] for key in groups}), len({key[1] for key in groups}), len(groups)) == (5, 5, 25)
+    for one in fit(runs, 1):
+        assert stored[one.name].value == pytest.approx(one.value, rel=1e-3)
+        assert stored[one.name].low <= stored[one.name].value <= stored[one.name].high
+    errors = [abs(fitted_law(stored).loss(run.parameters, run.tokens) / run.loss - 1) for run in runs]
+    assert sorted(errors)[len(errors) // 2] < 0.01
+
+
+def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(scaling, "STATE", tmp_path / "state")
+    corpus = tinycorpus.write(tmp_path)
+    wanted = [Run(1, 16, 1024, 256, rate, 0) for rate in (1e-3, 3e-2)]
+    slow, fast = scaling.sweep(wanted, [], corpus)
+    assert fast.loss < slow.loss < 7
+    assert fast.parameters == 12 * 16**2 + 13 * 16 + 2 * 16
+    assert list(scaling.sweep(wanted, [slow], corpus)) == [fast], "the same seed gives the same run"
+    assert not list((tmp_path / "state" / "scaling").glob("tmp*")), "no state is left"
 
 
 def test_the_noise_scale_by_hand() -> None:
