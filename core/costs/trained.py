@@ -28,7 +28,7 @@ power of the width."""
 TOKENS = (50_000, 85_000, 140_000, 240_000, 400_000)
 SWEPT = (2, 32), 100_000
 """Size and tokens of the sweep over batches and rates."""
-BATCHES = (128, 256, 512, 1024, 2048, 4096, 8192)
+BATCHES = (128, 256, 512, 1024, 2048)
 RATES = (2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2)
 NOISY = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 400_000)
 """Tokens after which the noise scale is measured, of the swept size at the largest amount of text."""

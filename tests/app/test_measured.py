@@ -37,6 +37,7 @@ def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
     at = opened("efficient", tab="batches", decoder="atlas-gpt-neo")
     assert "Atlas GPT-Neo: the gradient noise scale is about 790 tokens" in shown(at)
     assert "stored" in shown(at)
+    assert "beside two rules that start at the smallest batch" in described(at)
     widget(at.button, "Measure here").click().run()
     assert "measured on this server" in shown(at)
     assert "the gradient noise scale is about 790 tokens" in shown(at), "the same texts give the same gradients"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 import torch
 
-from core.costs.trained import Fitted, Run, by_setting, fit, fitted_law, read
+from core.costs.trained import BATCHES, RATES, Fitted, Run, best_rate, by_setting, fit, fitted_law, read
 from core.efficiency.noise import Noise, measure
 from core.training import scaling
 from tests import tinycorpus
@@ -35,6 +36,15 @@ def test_the_stored_constants_are_those_of_the_stored_runs() -> None:
         assert stored[one.name].low <= stored[one.name].value <= stored[one.name].high
     errors = [abs(fitted_law(stored).loss(run.parameters, run.tokens) / run.loss - 1) for run in runs]
     assert sorted(errors)[len(errors) // 2] < 0.01
+
+
+def test_the_best_rate_is_the_lowest_point_of_a_parabola() -> None:
+    runs = [Run(2, 32, 1, 128, rate, 0, 1, 3 + math.log(rate / 5e-3) ** 2) for rate in RATES]
+    assert best_rate(runs, 128) == pytest.approx((5e-3, 3))
+    assert best_rate(runs[3:], 128) == (RATES[3], runs[3].loss), "at an end nothing is interpolated"
+    stored = read(Run, "batches")
+    assert len(stored) >= len(BATCHES) * len(RATES)
+    assert {best_rate(stored, batch)[0] for batch in BATCHES}.isdisjoint({RATES[0], RATES[-1]})
 
 
 def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,18 +1,20 @@
-"""Batch size: the gradient noise scale of a live decoder, stored and measured on request."""
+"""Batch size: the gradient noise scale of a live decoder, and the best learning rate by batch against two rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from math import sqrt
 
 import streamlit as st
 
 from core import session
-from core.costs.trained import Noisy, read
+from core.checkpoints.spec import CheckpointSpec
+from core.costs.trained import BATCHES, SWEPT, Noisy, Run, best_rate, by_setting, read
 from core.efficiency import noise
-from core.figures.labels import short
+from core.figures.labels import short, whole
 from core.figures.lines import Line, line_chart
+from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
 from core.ui.measuring import measure_button
@@ -21,11 +23,9 @@ from core.ui.panel import Panel
 from core.ui.param import Model
 from core.ui.section import Section, View
 
-if TYPE_CHECKING:
-    from core.checkpoints.spec import CheckpointSpec
-
 DECODER = Model(
     name="decoder",
+    label="Decoder",
     first="noise",
     fits=lambda spec: spec.slug in {row.model for row in read(Noisy, "noise")},
     width=300,
@@ -35,7 +35,7 @@ _TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
 def draw(view: BranchView) -> None:
-    """Draw the noise scale, stored or measured here."""
+    """Draw the noise scale, stored or measured here; then rates and losses by batch."""
     state, models = view.state, DECODER.here()
     slot = state.key("noise.run")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -61,8 +61,17 @@ def draw(view: BranchView) -> None:
         high=_rounded(ends[1] if ends else 0),
         how=view.words.label("measured-here" if own else "measured-stored"),
     )
-    _noise(view, rows, models.offered(), spec, scale)
-    view.try_and_notice()
+    runs = read(Run, "batches")
+    best = {batch: best_rate(runs, batch) for batch in BATCHES}
+    left, right = st.columns(2, gap="large")
+    with left:
+        _noise(view, rows, models.offered(), spec, scale)
+    with right:
+        _rates(view, best)
+    rates = [rate for rate, _ in best.values()]
+    view.try_and_notice(low=f"{min(rates):.2g}", high=f"{max(rates):.2g}")
+    _losses(view, runs)
+    view.note("Trained", tokens=f"{SWEPT[1]:,}")
     view.how_it_works(window=noise.WINDOW, group=noise.GROUP)
     if st.session_state.get(slot):
         # last, so that the page stands while it runs; a click on Cancel ends the run
@@ -103,15 +112,13 @@ def _noise(
             value = scale
         lines.append(Line(specs[row.model].name, [row.tokens], [value], look.categorical[number], ranges=[ends]))
     counts = [row.tokens for row in rows]
-    ticks = [
-        n * 10**power for power in range(3, 9) for n in (1, 3) if min(counts) / 2 < n * 10**power < 2 * max(counts)
-    ]
+    ticks = [10**power for power in range(3, 9) if min(counts) / 2 < 10**power < 2 * max(counts)]
     figure = line_chart(
         lines,
         view.words.label("scale"),
         across=view.words.label("tokens"),
         hover="%{x:.3s} tokens: %{y:.3s}",
-        xaxis={"type": "log", "tickvals": ticks, "ticktext": [short(tick) for tick in ticks]},
+        xaxis={"type": "log", "tickvals": ticks, "ticktext": [whole(short(tick)) for tick in ticks]},
         yaxis={"type": "log", "tickvals": [*_TICKS], "ticktext": [f"{tick:,}" for tick in _TICKS]},
         theme=look,
     )
@@ -125,6 +132,91 @@ def _noise(
         table,
         heading=True,
     ).draw(view.state)
+
+
+def _rates(view: View, best: Mapping[int, tuple[float, float]]) -> None:
+    """The best rate of each batch, with the linear and the square-root rule from the smallest batch."""
+    look, first = theme(), BATCHES[0]
+    lines = [
+        Line(view.words.label("best"), list(best), [rate for rate, _ in best.values()], look.ink),
+        Line(
+            view.words.label("linear"),
+            list(best),
+            [best[first][0] * b / first for b in best],
+            look.categorical[0],
+            DASHES[1],
+        ),
+        Line(
+            view.words.label("root"),
+            list(best),
+            [best[first][0] * sqrt(b / first) for b in best],
+            look.categorical[1],
+            DASHES[2],
+        ),
+    ]
+    figure = line_chart(
+        lines,
+        view.words.label("rate"),
+        across=view.words.label("batch"),
+        hover="%{x:,} tokens: %{y:.2g}",
+        xaxis=_batches(),
+        yaxis={"type": "log", "range": [-3, 0], "tickvals": [1e-3, 1e-2, 1e-1, 1]},
+        theme=look,
+    )
+    values = "; ".join(f"{batch:,}: {rate:.2g}" for batch, (rate, _) in best.items())
+    table = Table(
+        (
+            view.words.label("batch"),
+            view.words.label("best"),
+            "its loss",
+            view.words.label("linear"),
+            view.words.label("root"),
+        ),
+        tuple((b, *best[b], *(line.values[i] for line in lines[1:])) for i, b in enumerate(best)),
+    )
+    Panel(
+        "batch-rates",
+        view.words.label("rates"),
+        figure,
+        view.words.part("Alt: rates", values=values),
+        table,
+        heading=True,
+    ).draw(view.state)
+
+
+def _losses(view: View, runs: Sequence[Run]) -> None:
+    """The loss by learning rate after equal tokens, a line for each batch."""
+    look, groups = theme(), by_setting(runs)
+    lines = []
+    for number, batch in enumerate(BATCHES):
+        own = {key[3]: found for key, found in groups.items() if key[2] == batch}
+        ranges = [(min(run.loss for run in found), max(run.loss for run in found)) for found in own.values()]
+        means = [sum(run.loss for run in found) / len(found) for found in own.values()]
+        color = look.categorical[number % len(look.categorical)]
+        lines.append(Line(f"{batch:,} tokens", list(own), means, color, DASHES[number % len(DASHES)], ranges=ranges))
+    rates = sorted({run.rate for run in runs})
+    figure = line_chart(
+        lines,
+        view.words.label("loss"),
+        across=view.words.label("rate"),
+        hover="%{x:.2g}: %{y:.3f}",
+        xaxis={"type": "log", "tickvals": rates, "ticktext": [f"{rate:g}" for rate in rates]},
+        theme=look,
+    )
+    values = "; ".join(f"{line.name} {min(value or 0 for value in line.values):.2f}" for line in lines)
+    table = Table.from_records([asdict(run) for run in runs])
+    Panel(
+        "batch-losses",
+        view.words.label("losses"),
+        figure,
+        view.words.part("Alt: losses", values=values),
+        table,
+        heading=True,
+    ).draw(view.state)
+
+
+def _batches() -> dict[str, object]:
+    return {"type": "log", "tickvals": list(BATCHES), "ticktext": [f"{batch:,}" for batch in BATCHES]}
 
 
 BATCH = Section("batches", draw, (DECODER,))
