@@ -5,6 +5,7 @@ from core.ui.finetuning.learn import LEARN
 from core.ui.finetuning.learning_curve import CURVE
 from core.ui.finetuning.load import LOAD
 from core.ui.finetuning.run import MODEL
+from core.ui.finetuning.spans import SPANS
 from core.ui.finetuning.tags import TOKENS
 from core.ui.finetuning.widths import WIDTHS
 from core.ui.picker import nothing_runs
@@ -12,7 +13,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "fine-tuning",
-    (LEARN, CURVE, CHANGED, TOKENS, WIDTHS, LOAD),
+    (LEARN, CURVE, CHANGED, TOKENS, SPANS, WIDTHS, LOAD),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )
 

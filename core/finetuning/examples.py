@@ -35,13 +35,15 @@ READY = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text, or a pair, and its class; or a sentence and the tags of its words."""
+    """A text, or a pair, and its class; a sentence and its words' tags; or a question, a passage and its answer."""
 
     label: str
     text: str
     second: str = ""
     """The second segment of a pair."""
     sentence: Sentence | None = None
+    answer: tuple[int, int] | None = None
+    """Of a question, where the answer begins and ends in the passage, which is the second segment: in characters."""
 
     @property
     def whole(self) -> str:
@@ -50,7 +52,9 @@ class Example:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What the head predicts: the class, or a tag for each word."""
+        """What the head predicts: the class, a tag for each word, or both ends of an answer."""
+        if self.answer:
+            return "start", "end"
         return self.sentence.upos if self.sentence else (self.label,)
 
     @property

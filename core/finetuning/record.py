@@ -7,17 +7,17 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.finetuning import tags
+from core.finetuning import spans, tags
 from core.finetuning.changes import Changes
 from core.finetuning.examples import READY, ready
-from core.finetuning.setup import Epoch, Setup, baselines
+from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FILE = ASSETS / "measured" / "fine-tuning.npz"
 EXAMPLE = FILE.with_name("fine-tuned.safetensors")
 """What the page offers for download after a run with adapters on questions and statements."""
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
-_SETS = (*READY, tags.NAME)
+_SETS = (*READY, tags.NAME, spans.NAME)
 _CHANGES = tuple(field.name for field in fields(Changes))
 _BY_TEXT = ("tokens", "before", "after")
 """The fields that have an array for each text."""
@@ -35,7 +35,9 @@ _BY_TEXT = ("tokens", "before", "after")
 
 def runs(name: str) -> dict[str, Setup]:
     """The settings of a set's stored runs."""
-    setup = Setup(epochs=tags.EPOCHS) if name == tags.NAME else Setup()
+    setup = Setup(epochs=tags.EPOCHS) if name == tags.NAME else Setup(rate=usual_rate("all"))
+    if name == spans.NAME:
+        setup = replace(setup, epochs=spans.EPOCHS, rate=spans.RATE)
     return {"chosen": setup, **baselines(setup)}
 
 
@@ -45,9 +47,10 @@ def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
 
     arrays = {"model": np.array(checkpoint.spec.slug)}
     for name in _SETS:
-        data = tags.treebank() if name == tags.NAME else ready(name)
+        own = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
+        data = own[name]() if name in own else ready(name)
         for run, setup in runs(name).items():
-            epochs = list(fine_tune(checkpoint, data, setup))
+            epochs = list(fine_tune(checkpoint, data, replace(setup, seconds=float("inf"))))
             for field in _FIELDS:
                 values = np.array([getattr(epoch, field) for epoch in epochs])
                 arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
@@ -65,7 +68,7 @@ def write_example(checkpoint: Checkpoint) -> None:
     """Train and store the file of weights that is opened until a visitor brings another."""
     from core.finetuning.train import fine_tune
 
-    *_, last = fine_tune(checkpoint, ready("question"), Setup("adapters", rate=2e-3))
+    *_, last = fine_tune(checkpoint, ready("question"), Setup("adapters", rate=usual_rate("adapters")))
     assert last.weights
     EXAMPLE.write_bytes(last.weights)
 

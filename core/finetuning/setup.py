@@ -15,6 +15,8 @@ Trained = Literal["head", "adapters", "lora", "top", "all"]
 Pooling = Literal["first", "mean", "last"]
 EPOCHS, RATE, SECONDS = 15, 5e-4, 30.0
 """The defaults of a run: passes over the training texts, learning rate, and the most time."""
+RATES = {"all": 1e-4, "lora": 5e-3, "adapters": 2e-3}
+"""The learning rates of classes, chosen among a few by three seeds on the held-out texts of the ready sets."""
 BATCH = 16
 HEAD_RATE = 5e-3
 """Learning rate of the head, which starts at zero and has few parameters."""
@@ -23,6 +25,11 @@ SIZES = {"lora": 4, "adapters": 16}
 LARGEST = 64
 MOST_BYTES = 8_000_000
 """Of the trained weights that are kept for a download."""
+
+
+def usual_rate(trained: Trained) -> float:
+    """The learning rate unless another is chosen."""
+    return RATES.get(trained, RATE)
 
 
 def usual_pooling(spec: CheckpointSpec) -> Pooling:

@@ -29,7 +29,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -38,6 +37,7 @@ from core.attention.tokens import align
 from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
+from core.finetuning import spans
 from core.finetuning.changes import Comparison
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Setup
@@ -119,7 +119,7 @@ class Learner:
 
     def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
         """Ids, attention mask and, of pairs, segments (n, q), padded on the right; of tagged sentences also ``reads``,
-        which marks the first token of each word.
+        which marks the first token of each word, and of questions, the tokens of the passage.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
@@ -135,8 +135,11 @@ class Learner:
         longest = max(map(len, columns["input_ids"]))
         check_length(self.checkpoint, longest)
         if examples[0].sentence:
-            first = [first_tokens(self.checkpoint, example)[1] for example in examples]
-            columns["reads"] = [[int(at in own) for at in range(longest)] for own in first]
+            read = [first_tokens(self.checkpoint, example)[1] for example in examples]
+        else:
+            read = [found.at for found in spans.tokenized(self.checkpoint, examples)] if examples[0].answer else []
+        if read:
+            columns["reads"] = [[int(at in own) for at in range(longest)] for own in read]
         fill = {"input_ids": tokenizer.pad_token_id or 0}
         return {
             name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in found])
@@ -144,7 +147,8 @@ class Learner:
         }
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """(n, d): the state of each text; of tagged sentences (W, d), of each word."""
+        """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token
+        that it marks."""
         hidden: Tensor = self.backbone(**{name: rows for name, rows in inputs.items() if name != "reads"})[0]
         return hidden[inputs["reads"].bool()] if "reads" in inputs else self.pool(hidden, inputs["attention_mask"])
 
@@ -194,13 +198,14 @@ class Learner:
             InputTooLong: a text has more tokens than the model has positions.
         """
         begun, labels = time.monotonic(), data.labels
-        goals = [torch.tensor([labels.index(target) for target in example.targets]) for example in data.train]
-        truth = torch.tensor([labels.index(target) for example in data.held_out for target in example.targets])
+        goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
+        loss_of, best_of = (_span_loss, _spans) if data.train[0].answer else (_class_loss, _classes)
         inputs, held_out = self.encode(data.train), self.encode(data.held_out)
         optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
-        frozen = features and torch.split(features[0], [len(goal) for goal in goals])
+        sizes, held_out_sizes = _sizes(inputs), _sizes(held_out)
+        frozen = features and torch.split(features[0], sizes)
 
         compared = None
         if self.parameters and self.setup.pretrained and not last_only and "reads" not in held_out:
@@ -209,25 +214,26 @@ class Learner:
         def state(number: int, loss: float) -> Epoch:
             with torch.no_grad():
                 scores = self.head(features[1] if features else self.states(held_out))
-                accuracy = float((scores.argmax(-1) == truth).float().mean())
-                probabilities = scores.softmax(-1).numpy()
-            return Epoch(number, loss, accuracy, probabilities, time.monotonic() - begun, self.trained)
+                best, probabilities = best_of(scores, held_out_sizes)
+                accuracy = float((best == torch.cat(truth)).reshape(len(best), -1).all(1).float().mean())
+            return Epoch(number, loss, accuracy, probabilities.numpy(), time.monotonic() - begun, self.trained)
 
         if not last_only:
-            yield state(0, float(np.log(len(labels))))
+            blind = torch.zeros(sum(sizes), len(labels))
+            yield state(0, float(loss_of(blind, goals, sizes)))
         for number in range(1, self.setup.epochs + 1):
             losses = []
             for chosen in torch.split(torch.randperm(len(goals), generator=self._random), BATCH):
                 turns.step()
                 batch = {name: rows[chosen] for name, rows in inputs.items()}
                 states = torch.cat([frozen[i] for i in chosen]) if frozen else self.states(batch)
-                goal = torch.cat([goals[i] for i in chosen])
-                loss = functional.cross_entropy(self.head(states), goal)
+                goal = [goals[i] for i in chosen]
+                loss = loss_of(self.head(states), goal, [sizes[i] for i in chosen])
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_([*self.head.parameters(), *self.parameters.values()], 1.0)
                 optimizer.step()
-                losses.append(float(loss.detach()) * len(goal))
+                losses.append(float(loss.detach()) * sum(map(len, goal)))
             if last_only and number < self.setup.epochs and time.monotonic() - begun <= self.setup.seconds:
                 continue
             now = state(number, sum(losses) / sum(map(len, goals)))
@@ -238,9 +244,44 @@ class Learner:
                 return
             yield now
 
+    def _goals(self, examples: Sequence[Example], labels: Sequence[str]) -> list[Tensor]:
+        """Of each example the numbers of its targets; of an answer (1, 2), its first and its last token."""
+        if examples[0].answer:
+            tokens = spans.tokenized(self.checkpoint, examples)
+            return [torch.tensor([t.span(e.answer)]) for t, e in zip(tokens, examples, strict=True) if e.answer]
+        return [torch.tensor([labels.index(target) for target in example.targets]) for example in examples]
+
     @torch.no_grad()
     def _frozen(self, inputs: Mapping[str, Tensor]) -> Tensor:
         return self.states(inputs)
+
+
+def _sizes(inputs: Mapping[str, Tensor]) -> list[int]:
+    """How many states each text has."""
+    found: list[int] = inputs["reads"].sum(1).tolist() if "reads" in inputs else [1] * len(inputs["input_ids"])
+    return found
+
+
+def _class_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """The cross-entropy of the classes or tags."""
+    return functional.cross_entropy(scores, torch.cat(list(goals)))
+
+
+def _classes(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The best class of each text or word, and the probabilities of all."""
+    return scores.argmax(-1), scores.softmax(-1)
+
+
+def _span_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """The cross-entropy of start and end over each passage; ``scores`` (tokens of all passages, 2)."""
+    parts = nn.utils.rnn.pad_sequence(list(torch.split(scores, list(sizes))), batch_first=True, padding_value=-1e9)
+    return functional.cross_entropy(parts, torch.cat(list(goals)))  # (n, q, 2): the axis of classes is the tokens
+
+
+def _spans(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The best span of each passage (n, 2), and the probabilities of start and end (tokens of all passages, 2)."""
+    parts = [part.softmax(0) for part in torch.split(scores, list(sizes))]
+    return torch.tensor([spans.best_span(part.numpy()) for part in parts]), torch.cat(parts)
 
 
 def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_only: bool = False) -> Iterator[Epoch]:

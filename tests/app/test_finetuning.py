@@ -67,9 +67,10 @@ def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
             "A held-out sentence, token",
         ),
         ({"set": "pair"}, "30 training and 30 held-out texts in 2 classes", "c none s1"),
+        ({"tab": "spans", "sentence": "0"}, "no span, so it is excluded", "Predicted: Japanese. Right: Tokyo"),
         ({"tab": "curve"}, "Mean of 10 seeds, recorded", ""),
     ],
-    ids=["tags token by token", "a pair with two segments", "a learning curve"],
+    ids=["tags token by token", "a pair with two segments", "an answer in a passage", "a learning curve"],
 )
 def test_stored_runs_are_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch, query: dict[str, str], said: str, drawn: str

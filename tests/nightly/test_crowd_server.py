@@ -76,6 +76,26 @@ def test_who_waits_reads_how_many_are_ahead(server: App) -> None:
     assert metric(server, "atlas_waiting_runs") == 0
 
 
+class Leaves(Exception):
+    """A visitor closes the tab."""
+
+
+def test_a_closed_tab_ends_its_training(server: App) -> None:
+    def hear(data: bytes) -> None:
+        if b"fine-tuning.growing" in data:  # the chart of the first epochs
+            raise Leaves
+
+    with pytest.raises(Leaves), Visitor(server, hear) as visitor:
+        visitor.open("fine-tuning", epochs=40, seed=7)
+    closed = time.monotonic()
+    while True:  # 40 epochs of three runs would take their 30 seconds each
+        with urllib.request.urlopen(f"{server.address}/metrics", timeout=30) as answer:
+            if b'atlas_run_seconds_count{page="fine-tuning"} 1.0' in answer.read():
+                break
+        assert time.monotonic() - closed < 10
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize(
     ("page", "query"),
     [

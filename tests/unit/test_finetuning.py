@@ -18,7 +18,7 @@ from core.errors import AtlasError, InputTooLong, OutOfRange
 from core.finetuning import curve, record, tags, trainable
 from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
-from core.finetuning.setup import SIZES, Setup, baselines
+from core.finetuning.setup import SIZES, Setup, baselines, usual_rate
 from core.finetuning.train import Learner, fine_tune, first_tokens
 from tests import tiny, tinyfamilies
 
@@ -203,7 +203,7 @@ def test_each_offered_model_can_be_trained(slug: str) -> None:
 def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> None:
     """The lesson of the page as it opens, with the baselines that could beat it."""
     checkpoint, data = checkpoints.load("atlas-bert"), ready("topic")
-    setup = Setup(epochs=15)
+    setup = Setup(rate=usual_rate("all"))
     runs = {"fine-tuned": setup, **baselines(setup)}
     last = {name: [*fine_tune(checkpoint, data, run)][-1] for name, run in runs.items()}
     accuracy = {name: epoch.accuracy for name, epoch in last.items()}

@@ -51,6 +51,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "fine-tuning/curve": ("Recorded",),
     "fine-tuning/learn": ("Status", "Construction"),
     "fine-tuning/load": ("Example", "Held out"),
+    "fine-tuning/spans": ("Recorded", "Wrong", "Invalid"),
     "fine-tuning/tags": ("Status",),
     "fine-tuning/widths": ("Result", "Measured"),
     "generation/beam": ("Tree", "Wide tree", "Compared"),

@@ -21,6 +21,7 @@ from core.finetuning.setup import (
     Setup,
     baselines,
     usual_pooling,
+    usual_rate,
 )
 from core.table import Table
 from core.ui.data_table import data_table
@@ -46,7 +47,7 @@ def what_changed(view: View) -> None:
         )
         button = st.empty()
     data = labeled_texts(view, kind)
-    setup = Setup(cast(Any, trained), usual_pooling(spec))
+    setup = Setup(cast(Any, trained), usual_pooling(spec), rate=usual_rate(cast(Any, trained)))
     runs = {"chosen": setup, "head": baselines(setup)["head"]}
     picture = st.empty()
     epochs, recorded = train_runs(view, spec, data, runs, kind, picture, button)

@@ -23,6 +23,7 @@ from core.finetuning.setup import (
     Epoch,
     Setup,
     baselines,
+    usual_rate,
 )
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
@@ -64,7 +65,8 @@ def fine_tune(view: View) -> None:
         reads = {"last": readings["last"]} if spec.offers("continues") else {k: readings[k] for k in ("first", "mean")}
         trained = TRAINED.draw(state)
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
-        menu = (POOLING.with_(options=reads), EPOCHS, RATE, SEED, *sized)
+        rate = RATE.with_(default=usual_rate(cast(Any, trained)))
+        menu = (POOLING.with_(options=reads), EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
     data = labeled_texts(view, kind)
     setup = Setup(

@@ -16,6 +16,7 @@ from core.finetuning import curve
 from core.finetuning.examples import READY, LabeledSet
 from core.finetuning.setup import (
     BATCH,
+    RATE,
 )
 from core.table import Table
 from core.ui.demos.steps import going
@@ -44,7 +45,7 @@ def learning_curve(view: View) -> None:
     else:
         status.markdown(words.part("Not measured"))
     view.try_and_notice()
-    view.how_it_works(steps=curve.STEPS, batch=BATCH, seeds=curve.SEEDS, own_seeds=curve.OWN_SEEDS)
+    view.how_it_works(steps=curve.STEPS, batch=BATCH, rate=f"{RATE:g}", seeds=curve.SEEDS, own_seeds=curve.OWN_SEEDS)
 
 
 def _measured_curve(

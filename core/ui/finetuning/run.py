@@ -17,7 +17,7 @@ from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import Content, content
 from core.figures.lines import Line, line_alt, line_chart
-from core.finetuning import record, tags, trainable
+from core.finetuning import record, spans, tags, trainable
 from core.finetuning.examples import READY, LabeledSet, parse, ready
 from core.table import Table
 from core.turns import turns
@@ -78,7 +78,8 @@ def train_runs(
 
     Runs that are all stored in advance are shown and, on a click, trained; also returned is whether they are shown.
     """
-    floor = tags.baseline(data) if kind == tags.NAME else data.majority
+    floors = {tags.NAME: tags.baseline, spans.NAME: spans.floor}
+    floor = floors[kind](data) if kind in floors else data.majority
     shared, before = kind not in OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
     state, slug = view.state, spec.slug
     own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
