@@ -74,7 +74,9 @@ def read_card(data: bytes) -> Card:
     try:
         base, labels = str(card["base"]), _LABELS.validate_json(card["labels"])
         setup = _SETUP.validate_json(card["setup"])
-        setup = Setup(setup.trained, setup.pooling, size=setup.size)  # the others matter in training alone
+        setup = Setup(
+            setup.trained, setup.pooling, size=setup.size, format=setup.format
+        )  # the others matter in training alone
     except (KeyError, TypeError, ValidationError):
         raise InputUnusable(
             "This file's card does not name a base model, classes and settings as Fine-tuning writes them."

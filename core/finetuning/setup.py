@@ -13,6 +13,9 @@ from core.finetuning.changes import Changes
 
 Trained = Literal["head", "adapters", "lora", "top", "all"]
 Pooling = Literal["first", "mean", "last"]
+Format = Literal["plain", "marked", "orders"]
+"""How a decoder's input is written: one text after the other; with GPT's start, delimiter and extract tokens; so, and
+both orders of a pair, whose states are added (GPT, 2018, section 3.3)."""
 EPOCHS, RATE, SECONDS = 15, 5e-4, 30.0
 """The defaults of a run: passes over the training texts, learning rate, and the most time."""
 RATES = {"all": 1e-4, "lora": 5e-3, "adapters": 2e-3}
@@ -53,6 +56,7 @@ class Setup:
     """Training ends after the epoch in which this time is over."""
     size: int = 0
     """Rank of the low-rank updates or bottleneck of the adapters; 0 for the one in :data:`SIZES`."""
+    format: Format = "plain"
 
 
 @dataclass(frozen=True, slots=True)

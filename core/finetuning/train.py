@@ -36,11 +36,11 @@ from torch.nn import functional
 from core.attention.tokens import align
 from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
-from core.errors import OutOfRange
+from core.errors import InputUnusable, OutOfRange
 from core.finetuning import spans
 from core.finetuning.changes import Comparison
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Setup
+from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
 from core.language.tokens import check_length, tokenize
 from core.turns import turns
 
@@ -126,9 +126,12 @@ class Learner:
         """
         examples = [Example("", text) if isinstance(text, str) else text for text in texts]
         tokenizer: Any = self.checkpoint.tokenizer
-        rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
+        if (form := self.setup.format) == "plain":
+            rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
+        else:
+            rows = [{"input_ids": token_ids(self.checkpoint, example, form)} for example in examples]
         names = ["input_ids", "attention_mask"]
-        if examples[0].second and getattr(self.checkpoint.model.config, "type_vocab_size", 0) > 1:
+        if form == "plain" and examples[0].second and getattr(self.checkpoint.model.config, "type_vocab_size", 0) > 1:
             names.append("token_type_ids")
         columns = {name: [list(row[name]) for row in rows] for name in names if name != "attention_mask"}
         columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
@@ -141,16 +144,28 @@ class Learner:
         if read:
             columns["reads"] = [[int(at in own) for at in range(longest)] for own in read]
         fill = {"input_ids": tokenizer.pad_token_id or 0}
-        return {
+        encoded = {
             name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in found])
             for name, found in columns.items()
         }
+        if form == "orders" and examples[0].second:
+            others = [token_ids(self.checkpoint, replace(e, text=e.second, second=e.text), form) for e in examples]
+            encoded["swapped"] = torch.tensor([[*ids, *[0] * (longest - len(ids))] for ids in others])
+        return encoded
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token
         that it marks."""
-        hidden: Tensor = self.backbone(**{name: rows for name, rows in inputs.items() if name != "reads"})[0]
-        return hidden[inputs["reads"].bool()] if "reads" in inputs else self.pool(hidden, inputs["attention_mask"])
+        own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
+        hidden: Tensor = self.backbone(**own)[0]
+        if "reads" in inputs:
+            return hidden[inputs["reads"].bool()]
+        states = self.pool(hidden, inputs["attention_mask"])
+        if "swapped" in inputs:
+            states = states + self.pool(
+                self.backbone(**own | {"input_ids": inputs["swapped"]})[0], inputs["attention_mask"]
+            )
+        return states
 
     def pool(self, hidden: Tensor, attended: Tensor) -> Tensor:
         """(n, d): of the states (n, q, d), what the head reads; ``attended`` (n, q) is the attention mask."""
@@ -208,7 +223,12 @@ class Learner:
         frozen = features and torch.split(features[0], sizes)
 
         compared = None
-        if self.parameters and self.setup.pretrained and not last_only and "reads" not in held_out:
+        if (
+            self.parameters
+            and self.setup.pretrained
+            and not last_only
+            and held_out.keys().isdisjoint(("reads", "swapped"))
+        ):
             compared = Comparison(self, held_out, [example.label for example in data.held_out])
 
         def state(number: int, loss: float) -> Epoch:
@@ -289,10 +309,26 @@ def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_on
     return Learner(checkpoint, len(data.labels), setup).train(data, last_only=last_only)
 
 
-def tokens(checkpoint: Checkpoint, example: Example) -> tuple[str, ...]:
+def token_ids(checkpoint: Checkpoint, example: Example, form: Format) -> list[int]:
+    """The tokens of a text or a pair; the one that ends texts is start, delimiter and extract.
+
+    Raises:
+        InputUnusable: the model has no such token.
+    """
+    tokenizer: Any = checkpoint.tokenizer
+    if form == "plain":
+        ids: list[int] = tokenizer(example.text, example.second or None, verbose=False)["input_ids"]
+        return ids
+    if (mark := tokenizer.eos_token_id) is None:
+        raise InputUnusable("This model has no token that ends a text. Choose the plain input format.")
+    texts = (example.text, example.second) if example.second else (example.text,)
+    parts = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in texts]
+    return [*(token for part in parts for token in (mark, *part)), mark]
+
+
+def tokens(checkpoint: Checkpoint, example: Example, form: Format = "plain") -> tuple[str, ...]:
     """The labels of the tokens of a text or a pair."""
-    ids = checkpoint.tokenizer(example.text, example.second or None, verbose=False)["input_ids"]
-    return labels_of(checkpoint.tokenizer, ids)
+    return labels_of(checkpoint.tokenizer, token_ids(checkpoint, example, form))
 
 
 def first_tokens(checkpoint: Checkpoint, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -157,6 +157,14 @@ def test_widths_answer_from_measured_runs(query: dict[str, str], said: str) -> N
     assert "the head alone" in shown(at)
 
 
+def test_gpts_format_is_drawn_with_its_tokens() -> None:
+    at = opened("fine-tuning", **QUICK, set="pair", model="atlas-gpt-2", format="orders")
+    assert not at.exception
+    assert "in GPT’s format" in shown(at)
+    for role in ("start", "delimiter", "extract"):
+        assert f">{role}<" in html_of(at)
+
+
 def test_a_size_is_trained() -> None:
     at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
     assert not at.exception

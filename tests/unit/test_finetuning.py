@@ -19,7 +19,7 @@ from core.finetuning import curve, record, tags, trainable
 from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
 from core.finetuning.setup import SIZES, Setup, baselines, usual_rate
-from core.finetuning.train import Learner, fine_tune, first_tokens
+from core.finetuning.train import Learner, fine_tune, first_tokens, token_ids
 from tests import tiny, tinyfamilies
 
 WORDS = ("one", "two", "three", "four", "five")
@@ -284,6 +284,24 @@ def test_pairs_are_two_segments_and_the_first_does_not_tell_the_class() -> None:
     separators = (ids == checkpoint.tokenizer.sep_token_id).nonzero().flatten().tolist()
     assert len(separators) == 2
     assert segments.tolist() == [int(separators[0] < at <= separators[1]) for at in range(len(ids))]
+
+
+def test_gpts_formats_mark_the_segments_and_add_both_orders() -> None:
+    checkpoint = checkpoints.load("atlas-gpt-2")
+    ask, answer = (checkpoint.tokenizer(text)["input_ids"] for text in ("Why so", "It is"))
+    pair, mark = Example("", "Why so", "It is"), checkpoint.tokenizer.eos_token_id
+    assert token_ids(checkpoint, pair, "marked") == [mark, *ask, mark, *answer, mark]
+    assert token_ids(checkpoint, Example("", "Why so"), "marked") == [mark, *ask, mark]
+    swapped, first, second = (
+        learner.states(learner.encode([example])).detach()
+        for form, example in (
+            ("orders", pair),
+            ("marked", pair),
+            ("marked", Example("", "It is", "Why so")),
+        )
+        if (learner := Learner(checkpoint, 2, Setup("head", "last", format=form)))  # type: ignore[arg-type]
+    )
+    assert torch.allclose(swapped, first + second, atol=1e-5)
 
 
 def test_the_baseline_of_tags_by_hand() -> None:

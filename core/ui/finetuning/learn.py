@@ -21,6 +21,7 @@ from core.finetuning.setup import (
     SECONDS,
     SIZES,
     Epoch,
+    Format,
     Setup,
     baselines,
     usual_rate,
@@ -32,6 +33,7 @@ from core.table import Table
 from core.ui.export import download
 from core.ui.finetuning.run import (
     MODEL,
+    PAIRED,
     TEXTS,
     TRAINED,
     Epochs,
@@ -47,6 +49,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, settings_menu
 from core.ui.section import Section, View
 
+FORMAT = Choice(name="format", label="Input format", options={})
 POOLING = Choice(name="read", label="The head reads", options={})
 EPOCHS = Integer(name="epochs", label="Epochs", default=USUAL_EPOCHS, low=1, high=40)
 RATE = Real(
@@ -66,7 +69,9 @@ def fine_tune(view: View) -> None:
         trained = TRAINED.draw(state)
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
         rate = RATE.with_(default=usual_rate(cast(Any, trained)))
-        menu = (POOLING.with_(options=reads), EPOCHS, rate, SEED, *sized)
+        formats = {name: text for name, text in words.front["formats"].items() if kind in PAIRED or name != "orders"}
+        form = (FORMAT.with_(options=formats),) if spec.offers("continues") else ()
+        menu = (POOLING.with_(options=reads), *form, EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
     data = labeled_texts(view, kind)
     setup = Setup(
@@ -76,6 +81,7 @@ def fine_tune(view: View) -> None:
         values[RATE.name],
         values[SEED.name],
         size=values.get(SIZE.name, 0),
+        format=cast(Any, values.get(FORMAT.name, "plain")),
     )
     runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -96,7 +102,7 @@ def fine_tune(view: View) -> None:
             trained=f"{last.parameters:,}",
         )
     view.try_and_notice("own" if kind not in READY else "")
-    _construction(view, spec, data, last, setup.pooling)
+    _construction(view, spec, data, last, setup)
     _texts(view, data, epochs)
     if last.weights is not None:
         download(
@@ -112,18 +118,25 @@ def _sizes(setup: Setup) -> dict[str, Any]:
     return {"rank": (SIZES | own)["lora"], "bottleneck": (SIZES | own)["adapters"]}
 
 
-def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, pooling: str) -> None:
+def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, setup: Setup) -> None:
     """The first held-out text token by token, with the class predicted where the head reads."""
-    example, words = data.held_out[0], view.words
-    tokens = last.changes.tokens[0] if last.changes and last.changes.tokens else _tokens(spec.slug, example)
+    example, words, pooling = data.held_out[0], view.words, setup.pooling
+    tokens = (
+        last.changes.tokens[0] if last.changes and last.changes.tokens else _tokens(spec.slug, example, setup.format)
+    )
     reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
     predicted = data.labels[int(last.probabilities[0].argmax())]
+    marks = [at for at, token in enumerate(tokens) if token == tokens[-1]] if setup.format != "plain" else []
+    roles = dict(zip(marks, (words.label("start"), *[words.label("delimiter")] * (len(marks) - 2)), strict=False))
+    roles |= {at: words.label("extract") for at in marks[-1:]}
     second = tokens.index("[SEP]") if example.second and "[SEP]" in tokens else len(tokens)
+    second = marks[1] if len(marks) > 2 else second
     cells = [
         Cell(
             token,
             target=predicted if at == reads else None,
-            change="special" if is_special(token) else "none",
+            change="special" if is_special(token) or at in roles else "none",
+            note=roles.get(at, ""),
             segment=int(at > second),
         )
         for at, token in enumerate(tokens)
@@ -131,15 +144,16 @@ def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoc
     st.subheader(words.label("construction"), anchor=False)
     alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {predicted}"
     token_picture(cells, "plain", accent(spec.branch), alt=alt)
-    view.note(f"Construction: {'pair' if example.second else 'text'}", tokens=len(tokens), classes=len(data.labels))
+    part = "marked" if marks else "pair" if example.second else "text"
+    view.note(f"Construction: {part}", tokens=len(tokens), classes=len(data.labels))
 
 
 @session.cached()
-def _tokens(slug: str, example: Example) -> tuple[str, ...]:
+def _tokens(slug: str, example: Example, form: Format) -> tuple[str, ...]:
     """The tokens of a text or a pair."""
     from core.finetuning.train import tokens
 
-    return engine.run(tokens, slug, example)
+    return engine.run(tokens, slug, example, form)
 
 
 def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
@@ -183,4 +197,4 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     ).draw(view.state)
 
 
-LEARN = Section("learn", fine_tune, (*TEXTS, MODEL, TRAINED, POOLING, EPOCHS, RATE, SEED, SIZE))
+LEARN = Section("learn", fine_tune, (*TEXTS, MODEL, TRAINED, POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE))

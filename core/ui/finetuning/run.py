@@ -43,6 +43,8 @@ EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, te
 PAIRS = Text(name="pairs", label="Pairs, one per line: class, colon, text | second text", height=190, most=20_000)
 OWN = {"own": EXAMPLES, "own-pair": PAIRS}
 """The boxes of a visitor's lines, by their names beside those of the ready sets."""
+PAIRED = ("pair", "own-pair")
+"""The sets whose texts are pairs."""
 TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
