@@ -134,7 +134,7 @@ def _trained_here(view: View) -> None:
     runs, constants = read(Run, "scaling"), {one.name: one for one in read(Fitted, "scaling-fits")}
     own, groups = fitted_law(constants), by_setting(runs)
     sizes, tokens = sorted({key[0] for key in groups}), sorted({int(key[1]) for key in groups})
-    seeds = len({run.seed for run in runs})
+    seeds = " to ".join(map(str, sorted({len(own_runs) for own_runs in groups.values()})))
     st.subheader(view.words.label("own"), anchor=False)
     view.say("Own", sizes=len(sizes), amounts=len(tokens), seeds=seeds)
     table = Table.from_records([asdict(run) for run in runs])
