@@ -23,7 +23,7 @@ os.environ.pop("ATLAS_CHECKPOINT_DIR", None)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # A busy machine makes a single example late; how fast the app is, benchmarks tell.
-settings.register_profile("atlas", deadline=None)
+settings.register_profile("atlas", deadline=None, max_examples=50)
 settings.load_profile("atlas")
 
 _LOOPBACK = ("127.", "::1", "localhost")
@@ -117,6 +117,16 @@ def tiny_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests import tiny
 
     return tiny.make_all(tmp_path_factory.mktemp("checkpoints"))
+
+
+@pytest.fixture
+def fresh_settings() -> Iterator[None]:
+    """Settings are read anew, whatever the environment of this test says."""
+    from core.settings import settings
+
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
 
 
 @pytest.fixture

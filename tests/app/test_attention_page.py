@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.attention.roles import rolefiles
-from core.ui.section import pages
-from tests.app.test_branches import NASTY
 from tests.pages import opened, shown, widget
 from tests.words import words
 
@@ -41,13 +39,6 @@ def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> Non
     widget(at.selectbox, "Live model").set_value("dir-tiny-gpt2").run()
     assert at.query_params["model"] == "dir-tiny-gpt2"
     assert "Continue by" in [box.label for box in at.selectbox]
-
-
-@pytest.mark.parametrize("section", [section.slug for section in pages()["attention"].sections])
-def test_nasty_text_is_data(checkpoint_dir: Path, section: str) -> None:
-    text = NASTY["a script"] + NASTY["markdown and latex"]
-    at = page(tab=section, model="dir-tiny-bert", text=text, asked=text, second=text, branch=text, beside=text)
-    assert "<script>" not in "".join(str(one.value) for one in at.get("html"))
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,6 @@ def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> No
     assert "Heads ablated: 2." in shown(at)
 
 
-def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> None:
-    at = page(tab="off", model="dir-tiny-bert", asked="no mask here")
-    assert "[MASK]" in words(at.warning[0].value)
-    assert at.text_input[0].value == "no mask here"
-
-
 def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning

@@ -72,17 +72,6 @@ def test_the_zero_example_of_the_paper_s_kind() -> None:
     assert "25 heads cannot be divided equally among 8 GPUs. Degrees that work: 1, 5, 25" in shown(at)
 
 
-def test_gpt_3_on_one_to_1024_devices() -> None:
-    at = opened(tab="training", system="gpt-3", recompute="full", length="1")
-    # 16 bytes for each of 174.6 billion parameters, and 2 s b h in each of 96 layers
-    assert "ZeRO 3 fits into 72.0 GB, 90% of an 80 GB device, from 64 devices on." in shown(at)
-    assert "up to 1,024" in described(at)
-    assert "from 64 devices on" in shown(
-        opened(tab="training", system="gpt-3", recompute="full", length="1", tensor="8")
-    )
-    assert "No stage fits" in shown(opened(tab="training", system="gpt-3", batch="1000"))
-
-
 def test_the_cache_of_gpt_3() -> None:
     at = opened(tab="cache", beside="gpt-3 175B,llama 3-8B,bert base", length="2048")
     text = shown(at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.pages import FEW, described, html_of, link, opened, shown, widget
+from tests.pages import described, html_of, link, opened, shown, widget
 
 
 def test_the_sample_s_repeats_are_found_and_the_thresholds_matter() -> None:
@@ -26,11 +26,3 @@ def test_a_file_replaces_the_text() -> None:
     assert "1 of 2 documents would go" in shown(at)
     at.file_uploader[0].set_value(("corpus.txt", b"\xff\xfe", "text/plain")).run()
     assert "not UTF-8" in shown(at)
-
-
-def test_whatever_is_typed_gets_an_answer_or_a_sentence() -> None:
-    at = opened("tokenizers", tab="dedup")
-    for text in FEW.values():
-        at.text_area[0].set_value(text).run()
-        assert not at.error
-    assert opened("tokenizers", tab="dedup", ngram="0").warning

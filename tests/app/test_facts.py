@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.catalogue.schema import System
-from tests.words import words
 
 
 def _panel(slugs: tuple[str, ...]) -> None:
@@ -91,27 +90,3 @@ def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
     assert "(computed here, Vaswani et al. 2017)" in page
     assert "(our own words)" in page
     assert "(, " not in page
-
-
-def _relative_of(slug: str, model: str) -> None:
-    """Runs inside the app."""
-    import streamlit as st
-
-    from core import catalogue, checkpoints
-    from core.ui.branch import _stand_in
-
-    if note := _stand_in(catalogue.get(slug), checkpoints.get(model)):
-        st.caption(note)
-
-
-@pytest.mark.parametrize(
-    ("slug", "model", "said"),
-    [
-        ("unilm", "atlas-bert2bert", catalogue.get("unilm").live.note),
-        ("unilm", "atlas-t5", "Atlas T5, a model of the T5 architecture, runs here in place of UniLM."),
-        ("t5", "atlas-t5", None),
-    ],
-)
-def test_a_relative_that_runs_says_that_it_is_one(slug: str, model: str, said: str | None) -> None:
-    at = AppTest.from_function(_relative_of, kwargs={"slug": slug, "model": model}, default_timeout=120).run()
-    assert [words(str(caption.value)) for caption in at.caption] == ([said] if said else [])

@@ -9,7 +9,7 @@ from core.finetuning import curve
 from core.finetuning.examples import parse
 from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
-from tests.pages import FEW, described, html_of, opened, shown, widget
+from tests.pages import described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
 
@@ -125,21 +125,6 @@ def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
     at.file_uploader[0].set_value(("a.safetensors", b"no weights", "application/octet-stream")).run()
     assert not at.exception
     assert "no safetensors file" in shown(at)
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_nonsense_gets_a_sentence(name: str) -> None:
-    at = opened("fine-tuning", **QUICK, set="own")
-    at.text_area[0].set_value(FEW[name]).run()
-    assert not at.exception
-    assert at.error or at.warning, shown(at)
-
-
-@pytest.mark.parametrize("query", [{"epochs": "0"}, {"rate": "nan"}, {"set": "x"}, {"model": "x"}, {"read": "last"}])
-def test_links_that_ask_for_what_there_is_not(query: dict[str, str]) -> None:
-    at = opened("fine-tuning", **QUICK | query)
-    assert not at.exception
-    assert "classes" in shown(at)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from core.language.types import Decoding
 from core.ui.generation import streaming
 from core.ui.generation.setup import PROMPT
 from core.ui.section import pages
-from tests.pages import FEW, html_of, protos, shown
+from tests.pages import html_of, protos, shown
 from tests.pages import opened as open_page
 from tests.words import words
 
@@ -269,17 +269,6 @@ def test_both_ways_are_timed_on_request() -> None:
     assert "the target model alone took" in shown(at)
     assert "draft.time.csv" in saved(at)
     assert "medians of 5 runs" in shown(at)
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_whatever_is_typed_gets_answers_or_a_sentence_and_is_kept(section: str) -> None:
-    at = opened(tab=section, length="4", depth="3", rules="greedy,beam-2", grow="16")
-    for name in ("nothing", "much at once"):  # one after the other, as a visitor would
-        text = FEW[name]
-        next(a for a in at.text_area if a.label == "Prompt").set_value(text).run()
-        assert next(a for a in at.text_area if a.label == "Prompt").value == text, name
-        assert "<script>" not in html_of(at), name
-        assert at.warning or name != "nothing"
 
 
 def test_nonsense_in_the_settings_gets_a_sentence() -> None:

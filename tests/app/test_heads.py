@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
 from core.attention.roles import rolefiles
 from core.ui.chips import Clicked
-from tests.pages import link, opened, protos, shown, widget
+from tests.pages import opened, protos, shown, widget
 from tests.words import words
 
 
@@ -56,21 +54,6 @@ def test_a_head_that_follows_a_relation_comes_before_a_diagonal() -> None:
     relation = rolefiles.best_relations("minilm")["obj"]
     assert tuple(widget(at.selectbox, menu).value - 1 for menu in ("Layer", "Head")) == relation.best
     assert f"links an object and its verb in {100 * relation.accuracy:.0f}% of {relation.n} cases" in shown(at)
-
-
-def test_links_to_heads_of_before_open_the_same_head(checkpoint_dir: Path) -> None:
-    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": "The cat sat", "length": "6", "layer": "2", "head": "2"}
-    at = opened("decoder", **query)
-    assert not at.warning
-    assert at.title[0].value == "Attention"
-    assert widget(at.selectbox, "Continue by").value == 6
-    assert [widget(at.selectbox, menu).value for menu in ("Layer", "Head")] == [2, 2]
-    at = opened("encoder", system="electra", tab="heads")
-    assert link(at)["model"] == catalogue.get("electra").live.checkpoint
-    at = opened("attention", model="dir-tiny-bert", view="bertviz", layer="2", head="1", token="3")
-    assert not at.warning
-    assert (link(at)["tab"], link(at)["layer"], link(at)["on"], link(at)["token"]) == ("bertviz", "2", "1", "3")
-    assert "view" not in link(at)
 
 
 def test_a_link_decides_layer_head_and_view_and_menus_change_them() -> None:

@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
 from core.content import content
-from core.ui.home import LAST, LastView, _title_of
+from core.ui.home import LAST, LastView
 from core.ui.masked_word import SENTENCE
 from core.ui.page import plain
-from tests.pages import opened, protos, shown
+from tests.pages import opened, protos, shown, widget
 
 
 def figures(at: AppTest) -> int:
@@ -59,28 +59,21 @@ def test_every_system_is_a_link_on_the_timeline() -> None:
             assert (branch, f"system={system.slug}") in queries
 
 
-@pytest.mark.parametrize(
-    ("view", "title"),
-    [
-        (("attention", "heads", "layer=3"), "Attention › One head"),
-        (("encoder", "facts", ""), "Encoder › Facts"),
-        (("timeline", "family", ""), "Timeline › The family over time"),
-        (("glossary", "nowhere", ""), "Glossary"),
-        (("home", "", ""), None),
-        (("nowhere", "", ""), None),
-    ],
-)
-def test_the_view_that_was_left_has_a_name(view: tuple[str, str, str], title: str | None) -> None:
-    assert _title_of(LastView(page=view[0], tab=view[1], query=view[2])) == title
-
-
 def test_the_view_that_was_left_is_one_link_until_it_is_forgotten() -> None:
     at = opened("home")
-    at.session_state["home.1.last--sent"] = LastView(page="attention", tab="heads", query="layer=3&head=2")
-    at.run()
-    link = next(link for link in protos(at, "page_link") if link.label.startswith("Continue"))
-    assert (link.page, link.query_string) == ("attention", "layer=3&head=2")
-    next(button for button in at.button if button.label == "Forget").click().run()
+
+    def left(page: str, tab: str, query: str) -> tuple[str, ...]:
+        at.session_state["home.1.last--sent"] = LastView(page=page, tab=tab, query=query)
+        at.run()
+        found = (link for link in protos(at, "page_link") if link.label.startswith("Continue"))
+        return next(((link.label.partition(": ")[2], link.page, link.query_string) for link in found), ())
+
+    assert left("encoder", "facts", "") == ("Encoder › Facts", "encoder", "")
+    assert left("glossary", "nowhere", "") == ("Glossary", "glossary", "")
+    assert left("home", "", "") == left("nowhere", "", "") == ()
+    query = "layer=3&head=2"
+    assert left("attention", "heads", query) == ("Attention › One head", "attention", query)
+    widget(at.button, "Forget").click().run()
     assert not [link for link in protos(at, "page_link") if link.label.startswith("Continue")]
     assert LAST.message is LastView
 

@@ -35,12 +35,6 @@ def test_a_tree_without_attention_is_not_measured_by_it() -> None:
     assert "times what attention holds" not in said
 
 
-def test_nonsense_in_the_link_of_a_new_system_gets_a_sentence() -> None:
-    at = opened("encoder", system="elmo", tab="tree", size="<b>huge</b>", node="left_to_right.99")
-    assert at.selectbox[0].value == "elmo"
-    assert at.warning
-
-
 def test_a_link_that_names_a_model_shows_its_system() -> None:
     at = opened("encoder", model="atlas-albert", tab="facts")
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]

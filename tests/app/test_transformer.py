@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core import links
 from core.content import content
 from core.ui.transformer.picture import STEPS, Moved
-from tests.pages import FEW, link, opened, protos, shown, widget
+from tests.pages import link, opened, protos, shown, widget
 
 MOST_BYTES = 200_000
 LONG = "The old man and the young girl went to the river because of it."
@@ -66,16 +66,6 @@ def test_what_the_browser_sends_is_in_the_link() -> None:
     )
     at.run()
     assert link(at) == {"step": "weights", "depth": "tensors", "layer": "3", "head": "2", "position": "2"}
-
-
-def test_hostile_texts_get_a_picture_or_a_sentence() -> None:
-    at = opened("transformer")
-    for architecture in STEPS:
-        widget(at.get("button_group"), "Architecture").set_value(architecture).run()
-        for text in FEW.values() if architecture == "encoder" else (FEW["much at once"],):
-            widget(at.text_input, "Text").set_value(text).run()
-            assert not at.exception, text
-            assert at.warning or data(at)["answers"], text
 
 
 def test_a_text_without_a_mask_and_one_with_a_mask_for_a_decoder() -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.vectors.occurrences import EXAMPLES
-from tests.pages import FEW, NASTY, html_of, opened, shown
+from tests.pages import html_of, opened, shown
 
 
 def page(**query: str) -> AppTest:
@@ -73,15 +73,6 @@ def test_a_ready_word_brings_its_sentences() -> None:
     assert "9 occurrences" in shown(at)
 
 
-def test_play_has_an_example_with_one_sentence_for_each_of_five_senses() -> None:
-    at = page()
-    field(at.button, "play: five senses, one sentence each").click().run()
-    assert not at.warning
-    lines = field(at.text_area, "Sentences").value.splitlines()
-    assert [line.split(" | ")[0] for line in lines] == ["children", "theater", "music", "words", "game"]
-    assert "5 occurrences" in shown(at)
-
-
 def test_a_word_that_is_missing_says_where() -> None:
     at = page(word="cat", text="a | The cat sleeps.\nb | The dog sleeps.\nA cat!\nNo animal.")
     assert "does not occur in lines 2 and 4" in shown(at)
@@ -98,26 +89,6 @@ def test_one_occurrence_and_none_at_all() -> None:
         at = page(word="cat", text="The cat sleeps.", show=show, map="neighbours")
         assert not at.warning
         assert "One occurrence is one point" in shown(at)
-
-
-@pytest.mark.parametrize("tab", ["word", "mix", "layers"])
-def test_nonsense_for_sentences_gets_a_sentence(tab: str) -> None:
-    at = page(tab=tab, over="own", models="atlas-bert", model="atlas-bert")
-    for what, text in (FEW | {"bars": "||| play | play ||"}).items():  # one after the other
-        at = say(at, "text_area", "Sentences", text)
-        assert "<script" not in html_of(at), what
-        if what in ("nothing", "very long"):
-            assert len(at.warning) == 1, what
-        assert field(at.text_area, "Sentences").value == text, what
-        assert any(button.label == "Reset" for button in at.button), what  # the page goes on below
-
-
-def test_nonsense_for_a_word_gets_a_sentence() -> None:
-    at = page(model="atlas-bert")
-    for word in ("", "...", "</script>", "😀 בית $\\frac{1}{0}$ [a](b)"):
-        at = say(at, "text_input", "Word", word)
-        assert len(at.warning) == 1, word
-        assert "<script" not in html_of(at), word
 
 
 def test_the_mix_opens_filled() -> None:
@@ -137,14 +108,6 @@ def test_weights_travel_in_the_link() -> None:
     assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)
 
 
-def test_gamma_changes_lengths_and_no_cosine() -> None:
-    one, three = (shown(page(tab="mix", model="atlas-bert", gamma=gamma)) for gamma in ("1", "3"))
-    said = [text[text.index("mean length") :].split(";") for text in (one, three)]
-    assert float(said[1][0].split()[-1]) == pytest.approx(3 * float(said[0][0].split()[-1]), abs=0.2)
-    assert said[0][2] == said[1][2]
-    assert "cosine" in said[0][2]
-
-
 @pytest.mark.parametrize(
     ("measure", "over"), [("self", "kept"), ("intra", "own"), ("explained", "own"), ("strangers", "kept")]
 )
@@ -160,13 +123,6 @@ def test_no_model_and_a_word_of_one_sentence() -> None:
     assert "No model is chosen" in shown(at)
     at = page(tab="layers", over="own", models="atlas-bert", text="Only one sentence.")
     assert "No word occurs in two of your sentences" in shown(at)
-
-
-@pytest.mark.parametrize("what", ["very long", "a script"])
-def test_nonsense_for_a_sum_gets_a_sentence(what: str) -> None:
-    at = page(tab="sum", model="atlas-xlm", first=NASTY[what][:1_000], second=NASTY[what][:300])
-    assert "<script" not in html_of(at)
-    assert bool(at.warning) == (what == "very long")
 
 
 @pytest.mark.parametrize(
@@ -196,22 +152,6 @@ def test_places_open_filled(query: dict[str, str]) -> None:
     assert not at.warning
     assert charts(at) == {"linear": 1, "rotary": 3}.get(query["kind"], 2)
     assert "**Notice**" in shown(at)
-
-
-def test_a_score_stays_when_both_move() -> None:
-    table = html_of(page(tab="places", kind="rotary"))
-    scores = [cell.split("</td>")[0] for cell in table.split('data-h="Score" class="n">')[1:5]]
-    assert len(scores) == 4
-    assert max(map(float, scores)) - min(map(float, scores)) < 2e-3
-
-
-@pytest.mark.parametrize("kind", ["relative", "rotary"])
-def test_nonsense_for_a_passage_gets_a_sentence(kind: str) -> None:
-    at = page(tab="places", kind=kind)
-    for what, text in FEW.items():
-        at = say(at, "text_input", "Text", text[:400])
-        assert "<script" not in html_of(at), what
-        assert len(at.warning) == (what == "nothing") or what == "much at once", what
 
 
 @pytest.mark.parametrize(

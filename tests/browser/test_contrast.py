@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 
-from tests.browser.conftest import TELEPHONE, Tab, Visitor, new_tab, visiting
+from tests.browser.conftest import TELEPHONE, WAIT_MS, Tab, Visitor, new_tab, visiting
 
 CONTRAST = """
 (element) => {
@@ -38,8 +38,6 @@ SCHEME = """
   getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme]
 """
 """The theme that was wished for, and the one that the app has."""
-PATIENCE = 15.0
-"""Seconds in which what is drawn may come to rest: while a run goes on, Streamlit lets what it replaces fade."""
 
 
 def readable(text: Locator) -> None:
@@ -49,8 +47,8 @@ def readable(text: Locator) -> None:
 
 
 def comes_true(shown: Locator, condition: str) -> None:
-    """Wait until a condition in JavaScript holds for an element."""
-    end = time.monotonic() + PATIENCE
+    """Wait until a condition in JavaScript holds: while a run goes on, Streamlit lets what it replaces fade."""
+    end = time.monotonic() + WAIT_MS / 1000
     while not shown.evaluate(condition):
         assert time.monotonic() < end, f"{condition}\ndoes not hold of {shown}"
         shown.page.wait_for_timeout(100)

@@ -55,7 +55,7 @@ def fits(visitor: Visitor, *names: str) -> None:
         size: ViewportSize = {"width": width, "height": 800}
         visitor.page.set_viewport_size(size)
         try:
-            visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names, timeout=5000)
+            visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names)
         except TimeoutError:
             trouble = visitor.page.evaluate(TROUBLE, names)
             assert trouble == [], f"at {width} pixels"

@@ -24,7 +24,7 @@ from core.vectors import positions
 from core.vectors.nearest import embedding_matrix
 from core.vectors.reading import read
 from tests import tinyfamilies, tinyhosts
-from tests.parity import test_ablate, test_block, test_block_modules, test_difference, test_vectors
+from tests.parity import test_ablate, test_block, test_difference, test_vectors
 from tests.parity.test_attention_hooks import check_heads, check_maps, check_scores
 from tests.tinyfamilies import PLAIN, text_for
 
@@ -35,8 +35,8 @@ CHECKS = (
     test_block.test_every_step_follows_from_those_before_it,
     test_block.test_norms_are_the_models_own,
     test_block.test_the_last_step_is_the_librarys_state,
-    test_block_modules.test_every_letter_of_a_formula_is_named,
-    test_block_modules.test_input_embeddings_and_terms_are_those_of_their_sources,
+    test_block.test_every_letter_of_a_formula_is_named,
+    test_block.test_input_embeddings_and_terms_are_those_of_their_sources,
     test_ablate.test_each_lens_prediction_is_that_of_a_truncated_model,
 )
 

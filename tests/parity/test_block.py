@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import torch
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.block import Block, block, inputs_of, wires
-from core.attention.inside.steps import Step
+from core.attention.inside.steps import Step, step_text
 from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
@@ -28,6 +30,17 @@ FAMILIES = [*tinyfamilies.FAMILIES]
 @lru_cache
 def made(name: str) -> Checkpoint:
     return tinyfamilies.make(name)
+
+
+@lru_cache
+def blocks(name: str) -> dict[str, tuple[Block, ...]]:
+    """Every block of a family, by its side; tests read it only."""
+    layers = attention_layers(made(name))
+    return {
+        side: tuple(block(made(name), TEXT, layer, side) for layer in range(len(layers[side])))
+        for side in ("encoder", "decoder")
+        if side in layers
+    }
 
 
 def of(found: Block, part: str, name: str) -> Step:
@@ -54,13 +67,10 @@ def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in ("longformer", "reformer")])
 def test_the_last_step_is_the_librarys_state(name: str) -> None:
-    checkpoint = made(name)
-    for side in (side for side in ("encoder", "decoder") if side in attention_layers(checkpoint)):
-        layers = len(attention_layers(checkpoint)[side])
-        expected = states(checkpoint, side)
-        for layer in range(layers):
-            found = block(checkpoint, TEXT, layer, side)
-            assert found.layers == layers == len(expected) - 1
+    for side, layers in blocks(name).items():
+        expected = states(made(name), side)
+        for layer, found in enumerate(layers):
+            assert found.layers == len(layers) == len(expected) - 1
             np.testing.assert_allclose(found.steps[-1].values, expected[layer + 1], atol=2e-4, rtol=1e-4)
             first = [one for one in found.steps if one.part == "embedding"]
             np.testing.assert_allclose(first[-1].values, expected[layer], atol=2e-5, rtol=1e-4)
@@ -81,8 +91,7 @@ def test_longformers_last_step_is_the_state_that_its_head_reads() -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_step_follows_from_those_before_it(name: str) -> None:
     checkpoint = made(name)
-    for side in (side for side in ("encoder", "decoder") if side in attention_layers(checkpoint)):
-        found = block(checkpoint, TEXT, 1, side)
+    for side, (_, found, *_) in blocks(name).items():
         parts = [part for part in ("attention", "cross-attention") if any(one.part == part for one in found.steps)]
         assert len(parts) == 1 + (side == "decoder" and checkpoint.spec.kind == "seq2seq-lm")
         for part in parts:
@@ -159,12 +168,10 @@ def test_reformers_two_streams_are_those_of_its_pass() -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_norms_are_the_models_own(name: str) -> None:
     """A norm put by hand on the step that it is drawn to read is the norm's step."""
-    checkpoint = made(name)
-    side = "encoder" if "encoder" in attention_layers(checkpoint) else "decoder"
-    found = block(checkpoint, TEXT, 1, side)
+    _, found, *_ = next(iter(blocks(name).values()))
     for after, wire in zip(found.steps, wires(found.steps), strict=True):
         if after.name in ("norm", "output norm", "final norm"):
-            module: Any = checkpoint.model.get_submodule(after.path)
+            module: Any = made(name).model.get_submodule(after.path)
             with torch.inference_mode():
                 expected = module(torch.tensor(found.steps[wire.of[0]].values)).numpy()
             np.testing.assert_allclose(after.values, expected, atol=1e-4, rtol=1e-4)
@@ -279,3 +286,38 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
     strange.model.config.model_type = "fnet"
     with pytest.raises(NoAttentionMatrix, match="FNet mixes the tokens"):
         block(strange, TEXT, 0)
+
+
+_COMMANDS = re.compile(r"\\(text\{[^}]*\}|[A-Za-z]+)")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_input_embeddings_and_terms_are_those_of_their_sources(name: str) -> None:
+    for found in chain(*blocks(name).values()):
+        hang = wires(found.steps)
+        assert len({wire.slug for wire in hang}) == len(hang)
+        for i, (step, wire) in enumerate(zip(found.steps, hang, strict=True)):
+            assert all(source < i for source in wire.of)
+            assert wire.of or wire.outside, wire.slug
+            several = step.name == "scores" and any(one.name.startswith("scores: ") for one in found.steps)
+            if step.name in ("residual", "sum") or (several and step.part == "attention"):
+                total = sum(found.steps[source].values for source in wire.of)
+                np.testing.assert_allclose(step.values, total, atol=1e-4, err_msg=wire.slug)
+        used = {source for wire in hang for source in wire.of}
+        assert used == set(range(len(hang) - 1)), [hang[i].slug for i in set(range(len(hang) - 1)) - used]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_letter_of_a_formula_is_named(name: str) -> None:
+    for found in chain(*blocks(name).values()):
+        for step in found.steps:
+            words = step_text(step)
+            assert words.text.endswith(".")
+            rest = step.formula
+            for latex, meaning in sorted(words.symbols, key=lambda symbol: -len(symbol[0])):
+                assert meaning
+                rest = rest.replace(latex, " ") if len(latex) > 1 else rest
+            rest = _COMMANDS.sub(" ", rest.replace(r"\sum_i", " "))
+            for latex, _ in words.symbols:
+                rest = rest.replace(latex, " ") if len(latex) == 1 else rest
+            assert not re.search("[A-Za-z]", rest), (step.formula, rest)

@@ -83,29 +83,26 @@ def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
 @pytest.mark.parametrize("ends", [None, [7, 40, 41, 42, 43, 44, 90]])
 def test_greedy_takes_the_same_tokens(name: str, rewriting: bool, ends: list[int] | None) -> None:
-    for seed in range(2):
-        checkpoint = random_checkpoint(name, seed, ends)
-        ours = _ours(checkpoint, rewriting, Decoding(max_new_tokens=16))
-        theirs = _theirs(checkpoint, rewriting, do_sample=False, max_new_tokens=16)
-        assert ours[-1].ids == _unpadded(theirs, ends)
-        assert ours[-1].finished
-        assert ours[-1].reason == ("end" if ends and ours[-1].ids[-1] in ends else "length")
+    checkpoint = random_checkpoint(name, 0, ends)
+    ours = _ours(checkpoint, rewriting, Decoding(max_new_tokens=16))
+    theirs = _theirs(checkpoint, rewriting, do_sample=False, max_new_tokens=16)
+    assert ours[-1].ids == _unpadded(theirs, ends)
+    assert ours[-1].finished
+    assert ours[-1].reason == ("end" if ends and ours[-1].ids[-1] in ends else "length")
 
 
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
 @pytest.mark.parametrize("ends", [None, list(range(30, 60))])
 @pytest.mark.parametrize("beams", [2, 4])
 def test_beam_search_finds_the_same_text(name: str, rewriting: bool, ends: list[int] | None, beams: int) -> None:
-    for seed in range(2):
-        checkpoint = random_checkpoint(name, seed, ends)
-        decoding = Decoding(strategy="beam", beams=beams, max_new_tokens=10)
-        ours = _ours(checkpoint, rewriting, decoding)
-        assert ours[-1].ids in _best_of_theirs(checkpoint, rewriting, beams, ends, max_new_tokens=10)
-        assert all(len(step.beams) <= beams for step in ours)
+    checkpoint = random_checkpoint(name, beams, ends)
+    ours = _ours(checkpoint, rewriting, Decoding(strategy="beam", beams=beams, max_new_tokens=10))
+    assert ours[-1].ids in _best_of_theirs(checkpoint, rewriting, beams, ends, max_new_tokens=10)
+    assert all(len(step.beams) <= beams for step in ours)
 
 
 @pytest.mark.parametrize(("name", "rewriting"), CASES)
-@pytest.mark.parametrize("count", [1, 7, 40])
+@pytest.mark.parametrize("count", [7, 40])
 def test_forced_tokens_are_read_as_if_one_by_one(name: str, rewriting: bool, count: int) -> None:
     """A known text is read in parts of 32 tokens; what follows has the same cache."""
     checkpoint = random_checkpoint(name, 0)

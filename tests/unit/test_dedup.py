@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,12 +11,7 @@ from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.settings import settings
 from core.tokenizers.dedup import decoded, exact, found_with, near
 
-
-@pytest.fixture(autouse=True)
-def _fresh_settings() -> Iterator[None]:
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_settings")
 
 
 def brute(words: list[str], length: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
@@ -23,12 +23,7 @@ from core.ui.generation.setup import LENGTH
 from core.ui.links import PageState
 from core.vectors.reading import read
 
-
-@pytest.fixture(autouse=True)
-def fresh_settings() -> Iterator[None]:
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_settings")
 
 
 def one_pass(_: Path) -> None:

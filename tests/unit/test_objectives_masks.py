@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.objectives import epochs, knowledge, masked, replaced, spans, whole_words, word_order
@@ -46,7 +46,6 @@ def made(name: str, lengths: list[int], rng: np.random.Generator, rate: float) -
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32), st.sampled_from([0.05, 0.15, 0.5]))
 def test_nothing_is_lost_and_the_format_stays(name: str, lengths: list[int], seed: int, rate: float) -> None:
     example = made(name, lengths, np.random.default_rng(seed), rate)
@@ -110,7 +109,6 @@ def test_a_text_of_one_token_has_a_target_and_one_without_tokens_has_none() -> N
     assert whole_words.corrupt(["[CLS]"], [-1], WORDS, np.random.default_rng(0), fixed=(0,)).targets == ()
 
 
-@settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32))
 def test_all_tokens_of_a_whole_word_are_targets(lengths: list[int], seed: int) -> None:
     example = made("whole", lengths, np.random.default_rng(seed), 0.15)
@@ -142,7 +140,6 @@ def test_the_lengths_of_spans_are_geometric_and_sum_to_one() -> None:
     assert drawn.mean() == pytest.approx(3.797, abs=0.08)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.integers(1, 3), min_size=5, max_size=60), st.integers(0, 2**32))
 def test_a_span_begins_with_a_word_and_shares_its_fate(lengths: list[int], seed: int) -> None:
     example = made("spans", lengths, np.random.default_rng(seed), 0.15)
@@ -190,7 +187,6 @@ def test_ten_static_masks_are_used_four_times_each_and_dynamic_ones_once() -> No
     assert sorted(counts[None].values()) == [1] * 40
 
 
-quick = settings(max_examples=40, deadline=None)
 TOKENS = st.lists(st.sampled_from([*"abcdef", "##g", "[", "[MASK]x"]), min_size=1, max_size=24)
 SEEDS = st.integers(0, 2**32)
 VOCABULARY = ("v1", "v2", "v3")
@@ -221,7 +217,6 @@ def rebuilt(example: Example) -> bool:
     )
 
 
-@quick
 @given(TOKENS, TOKENS, TOKENS, SEEDS)
 def test_the_segments_are_what_the_answer_says(
     first: list[str], second: list[str], other: list[str], seed: int
@@ -238,7 +233,6 @@ def test_the_segments_are_what_the_answer_says(
     assert label.choices == THREE
 
 
-@quick
 @given(TOKENS, TOKENS, SEEDS)
 def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], second: list[str], seed: int) -> None:
     example = two_orders(first, second, [], rng(seed))
@@ -249,7 +243,6 @@ def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], sec
     assert sorted(cell.origin for cell in example.source if cell.origin is not None) == list(range(len(first + second)))
 
 
-@quick
 @given(TOKENS, SEEDS, st.data())
 def test_the_discriminator_classifies_every_token_and_correct_samples_are_originals(
     tokens: list[str], seed: int, data: st.DataObject
@@ -270,7 +263,6 @@ def test_the_discriminator_classifies_every_token_and_correct_samples_are_origin
             assert (cell.target == replaced.REPLACED) is (cell.token != whole[place])
 
 
-@quick
 @given(TOKENS, TOKENS, SEEDS, st.floats(0.05, 0.6))
 def test_masking_a_pair_keeps_its_special_tokens_and_its_label(
     first: list[str], second: list[str], seed: int, rate: float
@@ -288,7 +280,6 @@ def test_masking_a_pair_keeps_its_special_tokens_and_its_label(
         assert new.token in (old.token, "[MASK]", *VOCABULARY)
 
 
-@quick
 @given(st.integers(3, 30), st.integers(1, 25), st.integers(1, 12), SEEDS)
 def test_static_masks_repeat_with_equally_many_targets_in_each_epoch(
     count: int, many: int, copies: int, seed: int

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core import checkpoints
@@ -183,7 +183,6 @@ def test_no_open_target_can_be_read(name: str) -> None:
     assert [seen.allowed.shape for seen in hidden.visible] == [seen.allowed.shape for seen in example.visible]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 30), st.booleans())
 def test_of_a_row_that_is_asked_throughout_the_first_half_stays(count: int, begun: bool) -> None:
     words = [f"w{number}" for number in range(count + (not begun))]

@@ -155,9 +155,10 @@ def test_each_corruption_of_bart_marks_what_it_did() -> None:
 
 
 def test_a_mask_of_an_empty_span_counts_as_inserted() -> None:
-    row = [Cell(word, origin=i) for i, word in enumerate("abc")]
-    filled = denoising._filled(row, [0, -1, 1, -1])
-    assert [cell.change for cell in filled] == ["none", "inserted", "none", "masked"]
+    draws = (denoising.corrupt([["a", "b", "c"]], np.random.default_rng(seed), ["infill"]) for seed in range(40))
+    rows = {tuple((cell.token, cell.change) for cell in example.source[1:-1]) for example in draws}
+    assert (("a", "none"), ("<mask>", "inserted"), ("b", "none"), ("<mask>", "masked")) in rows
+    assert {change for row in rows for _, change in row} == {"none", "masked", "inserted"}
 
 
 def test_denoising_says_what_it_cannot_do() -> None:

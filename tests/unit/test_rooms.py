@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -11,16 +11,11 @@ from core.rooms import Rooms, View, clean, spelled
 from core.rooms import service as module
 from core.rooms.room import tally
 from core.rooms.store import REST, Memory, Store, _Guarded
-from core.settings import settings
 
 ENCODER = View("encoder", {"text": "<b>A [MASK]</b>", "layer": "3"})
 
 
-@pytest.fixture(autouse=True)
-def fresh_settings() -> Iterator[None]:
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_settings")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from math import exp, isclose, log
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
@@ -55,7 +55,6 @@ def merged(draw: st.DrawFn) -> list[tuple[str, str]]:
     return pairs
 
 
-@settings(max_examples=60)
 @given(merged(), LETTERS)
 def test_bpe_is_the_library_s(pairs: list[tuple[str, str]], word: str) -> None:
     names = dict.fromkeys(["a", "b", "c", *map("".join, pairs)])
@@ -85,7 +84,6 @@ def test_words_past_the_limit_are_unknown_at_once() -> None:
     assert wordpiece.match("", PIECES).pieces == ()
 
 
-@settings(max_examples=60)
 @given(
     st.sets(st.text(alphabet="abc", min_size=1, max_size=4)), st.sets(st.text("abc", min_size=1, max_size=4)), LETTERS
 )
@@ -138,7 +136,6 @@ def test_a_strange_character_costs_ten_more_than_the_rarest_piece() -> None:
     assert unigram.best(found).pieces == ("hu", "x")
 
 
-@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.text("abc", min_size=1, max_size=4), st.floats(-12, -0.5, allow_nan=False), min_size=1, max_size=12
@@ -198,7 +195,6 @@ def test_wordpiece_learns_pieces_that_go_on() -> None:
     assert [one.merged for one in course.merges] == ["ab", "##ab", "abab"]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.text("abcde", min_size=1, max_size=9), min_size=1, max_size=12), st.integers(5, 40))
 def test_merges_are_the_library_s_for_bpe(words: list[str], most: int) -> None:
     import json
