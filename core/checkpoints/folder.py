@@ -41,7 +41,7 @@ _SMALL_FILE = 5_000_000
 _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
 _LARGEST = 1 << 62
 _MAX_PARTS = 1_000
-_MAX_FILES = 10_000
+MAX_FILES = 10_000
 _MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts|depths?|block_sizes|block_repeats|attention_types)$")
 """Settings that state how many modules are built; transformers builds them before it reads the weights."""
 
@@ -233,9 +233,9 @@ def _refuse_strange_files(folder: Path, root: Path) -> None:
     for number, path in enumerate(chain((folder,), folder.rglob("*"))):  # which may be anything, such as a home folder
         if number == 1 and not os.path.lexists(folder / "config.json"):
             return  # what is missing is said by who reads it
-        if number > _MAX_FILES:
+        if number > MAX_FILES:
             raise CheckpointRefused(
-                f"The folder “{folder.name}” holds more than {_MAX_FILES:,} files. Give the model a folder of its own."
+                f"The folder “{folder.name}” holds more than {MAX_FILES:,} files. Give the model a folder of its own."
             )
         if not path.resolve().is_relative_to(limit):
             raise CheckpointRefused(

@@ -38,7 +38,7 @@ from core.turns import turns
 _UNUSED = (".pooler.", "position_ids")
 """Components of a base model that no language-model head reads: they may be missing, or unexpected."""
 
-_MAX_MODULES = 20_000
+MAX_MODULES = 20_000
 """A layer has about 20 modules, and one is built in a tenth of a millisecond."""
 
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -242,7 +242,7 @@ def _quietly() -> Iterator[None]:
 
 @contextmanager
 def _bounded(name: str) -> Iterator[None]:
-    """Refuse an architecture of more than ``_MAX_MODULES`` while it is built, however its configuration says so.
+    """Refuse an architecture of more than ``MAX_MODULES`` while it is built, however its configuration says so.
 
     And one whose tables, such as those of positions, do not fit into the memory of models: no file holds them.
     """
@@ -253,9 +253,9 @@ def _bounded(name: str) -> Iterator[None]:
     def counted(*_: object) -> None:
         nonlocal count
         count += get_ident() == here
-        if count > _MAX_MODULES:
+        if count > MAX_MODULES:
             raise CheckpointRefused(
-                f"The configuration of “{name}” makes a model of more than {_MAX_MODULES:,} parts, and the Atlas "
+                f"The configuration of “{name}” makes a model of more than {MAX_MODULES:,} parts, and the Atlas "
                 "builds no such model. Correct its config.json."
             )
 

@@ -261,7 +261,7 @@ def shape_of(slug: str, size: str | None = None) -> Shape | None:
     """
     chosen = size_of(slug, size)
     key = f"{slug} {chosen.name}"
-    return _stored()[key] if key in _stored() else _live(slug, chosen.name)
+    return stored_shapes()[key] if key in stored_shapes() else _live(slug, chosen.name)
 
 
 @lru_cache(maxsize=256)
@@ -287,7 +287,7 @@ def write_all(path: Path = STORED) -> int:
         for size in system.sizes
     }
     path.write_text(dump(rows), encoding="utf-8")
-    _stored.cache_clear()
+    stored_shapes.cache_clear()
     return sum(shape is not None for shape in rows.values())
 
 
@@ -301,7 +301,7 @@ def dump(shapes: dict[str, Shape | None]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _stored() -> dict[str, Shape | None]:
+def stored_shapes() -> dict[str, Shape | None]:
     if not STORED.is_file():
         return {}
     return TypeAdapter(dict[str, Shape | None]).validate_json(STORED.read_text(encoding="utf-8"))

@@ -86,7 +86,7 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
     if recipe.pruned:
         _prune(_blocks(model), recipe.pruned / 100)
     if recipe.bits < 32:
-        _round(model, recipe.bits)
+        round_weights(model, recipe.bits)
     if recipe.bits == 8:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
@@ -131,7 +131,7 @@ def _prune(blocks: nn.ModuleList, share: float) -> None:
             matrix.mul_(matrix.abs() > threshold)
 
 
-def _round(model: nn.Module, bits: int) -> None:
+def round_weights(model: nn.Module, bits: int) -> None:
     """Round each matrix to the numbers that the bits can express."""
     with torch.no_grad():
         for matrix in _matrices(model):

@@ -79,7 +79,7 @@ def measure(
     """The rows of each length, as soon as it is measured; stop iterating to stop."""
     name, threads = machine(), torch.get_num_threads()
     for tokens in lengths:
-        runs = {kind: _run(kind, tokens) for kind in kinds}
+        runs = {kind: kernel(kind, tokens) for kind in kinds}
         with torch.inference_mode():
             taken = alternated(list(runs.values()), rounds, clock=clock)
             peaks = {kind: measure_peak(run) for kind, run in runs.items() if kind in ("full", "sparse")}
@@ -100,7 +100,7 @@ def measure(
         )
 
 
-def _run(kind: str, tokens: int) -> Callable[[], object]:
+def kernel(kind: str, tokens: int) -> Callable[[], object]:
     from torch.nn.functional import scaled_dot_product_attention
 
     generator = torch.Generator().manual_seed(tokens)

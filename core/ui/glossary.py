@@ -79,7 +79,7 @@ class Linker:
         ``read``: as long as ``text``, with blanks for what names no term.
         """
         done = 0
-        for start, end, term in _mentions(text if read is None else read):
+        for start, end, term in find_mentions(text if read is None else read):
             if term.slug in self._mine or self._linked.get(term.slug, self._owner) != self._owner:
                 continue
             self._linked[term.slug] = self._owner
@@ -115,11 +115,11 @@ def tip(term: Term) -> str:
 
 
 def _markdown(word: str, term: Term) -> str:
-    return f'[{plain(word)}]({href(term)} "{_title(term)}")'
+    return f'[{plain(word)}]({href(term)} "{tooltip(term)}")'
 
 
 @lru_cache(maxsize=512)
-def _title(term: Term) -> str:
+def tooltip(term: Term) -> str:
     """The tooltip without characters that would end it or have a meaning in Markdown."""
     return plain(tip(term).replace('"', "”"))
 
@@ -134,14 +134,14 @@ def _escaped(text: str, read: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _mentions(text: str) -> tuple[tuple[int, int, Term], ...]:
+def find_mentions(text: str) -> tuple[tuple[int, int, Term], ...]:
     """Mentions of terms in ``text``: begin, end and the term. Cached: tables repeat their texts with every run."""
-    pattern, names = _compiled()
-    matches = ((match, _meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
+    pattern, names = names_pattern()
+    matches = ((match, meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
     return tuple((match.start(), match.end(), term) for match, term in matches if term is not None)
 
 
-def _meant(word: str, names: dict[str, Term]) -> Term | None:
+def meant(word: str, names: dict[str, Term]) -> Term | None:
     """The term that ``word`` names, singular or plural. Abbreviations match only with their own case."""
     for name in (word, word.removesuffix("s")):
         if name in names:
@@ -152,7 +152,7 @@ def _meant(word: str, names: dict[str, Term]) -> Term | None:
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> tuple[re.Pattern[str], dict[str, Term]]:
+def names_pattern() -> tuple[re.Pattern[str], dict[str, Term]]:
     """The pattern of what to skip and what to find, and the terms by name (lower case unless an abbreviation)."""
     names: dict[str, Term] = {}
     for term in glossary.terms():

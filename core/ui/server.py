@@ -292,12 +292,12 @@ def return_memory_when_idle() -> None:
         idle_since: float | None = None
         while True:
             time.sleep(_IDLE / 10)
-            idle_since = _drop_if_idle(idle_since)
+            idle_since = drop_if_idle(idle_since)
 
     Thread(target=watch, daemon=True).start()
 
 
-def _drop_if_idle(idle_since: float | None) -> float | None:
+def drop_if_idle(idle_since: float | None) -> float | None:
     """When the server became idle: ``inf`` after its memory was returned, ``None`` while a tab is open."""
     from streamlit.runtime import exists, get_instance
 
@@ -372,7 +372,7 @@ def _registry() -> CollectorRegistry:
         ("waiting_runs", "Runs of pages that wait for a turn to compute", lambda: turns.waiting),
         ("results_bytes", "Memory of stored results", _results_bytes),
         ("media_bytes", "Memory of files to download", _media_bytes),
-        ("pages_bytes", "Memory of pages on their way to a browser", lambda: sum(_waiting_bytes().values())),
+        ("pages_bytes", "Memory of pages on their way to a browser", lambda: sum(waiting_bytes().values())),
         (
             "media_budget_bytes",
             "Memory that files to download may take, and as much for pages",
@@ -428,7 +428,7 @@ def follow_limits() -> None:
         queue = client._send_queue
         if queue.empty() or len(queue._queue[-1]) < _LARGE:  # type: ignore[attr-defined]
             return
-        waiting = _waiting_bytes()
+        waiting = waiting_bytes()
         while sum(waiting.values()) > settings().media_bytes:
             behind = max(waiting, key=waiting.__getitem__)
             if len(waiting) == 1 and behind._send_queue.qsize() <= 1:
@@ -442,7 +442,7 @@ def follow_limits() -> None:
     StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
 
 
-def _waiting_bytes() -> dict[Any, int]:
+def waiting_bytes() -> dict[Any, int]:
     """Bytes of messages that wait to be sent or are being sent, by connection; only connections with any."""
     from streamlit.runtime import get_instance
 

@@ -69,7 +69,7 @@ def spoiled(
     tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A model whose files a test may damage, the only one that there is."""
-    monkeypatch.setattr(loading, "_MAX_MODULES", 2_000)
+    monkeypatch.setattr(loading, "MAX_MODULES", 2_000)
     monkeypatch.setattr(registry, "_bundled", lambda: ())  # a page that falls back to one of them takes longer
     folder = tmp_path / "root" / "tiny-bert"
     shutil.copytree(tiny_root / "tiny-bert", folder)

@@ -11,7 +11,7 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decoding.draft import Drafted, Round, _until, bits, expected, generate_with_draft, plain, speed_up
+from core.language.decoding.draft import Drafted, Round, bits, expected, generate_with_draft, plain, speed_up, until
 from core.language.decoding.reader import Start
 from core.language.decoding.rules import apply
 from core.language.generate import steps_in_batch
@@ -153,11 +153,11 @@ def test_what_is_drafted_behind_a_stop_counts_for_nothing_by_hand() -> None:
             return "".join(words[i] for i in ids)
 
     rounds = [Round((1, 2), 1, (1, 3)), Round((4, 2, 1), 3, (4, 2, 1, 1))]
-    assert _until(rounds, Spelt(), ("cd",)) == Drafted((rounds[0], Round((4,), 1, (4,))), stopped=True)
-    assert _until(rounds, Spelt(), ("c",)) == Drafted((rounds[0],), stopped=True)
-    assert _until(rounds, Spelt(), ("xx", "a")) == Drafted((Round((1,), 1, (1,)),), stopped=True)
-    assert _until(rounds, Spelt(), ("baa",)) == Drafted(tuple(rounds), stopped=True)
-    assert _until(rounds, Spelt(), ("xx",)) == _until(rounds, Spelt(), ()) == Drafted(tuple(rounds))
+    assert until(rounds, Spelt(), ("cd",)) == Drafted((rounds[0], Round((4,), 1, (4,))), stopped=True)
+    assert until(rounds, Spelt(), ("c",)) == Drafted((rounds[0],), stopped=True)
+    assert until(rounds, Spelt(), ("xx", "a")) == Drafted((Round((1,), 1, (1,)),), stopped=True)
+    assert until(rounds, Spelt(), ("baa",)) == Drafted(tuple(rounds), stopped=True)
+    assert until(rounds, Spelt(), ("xx",)) == until(rounds, Spelt(), ()) == Drafted(tuple(rounds))
 
 
 def test_a_draft_like_the_large_model_is_always_accepted() -> None:

@@ -19,7 +19,7 @@ from core.language.generate import steps, steps_along, steps_in_batch
 from core.language.types import Decoding
 from tests import tiny
 from tests.parity.test_generate import CASES as KINDS
-from tests.parity.test_generate import PROMPT, _best_of_theirs, _theirs, _unpadded, random_checkpoint
+from tests.parity.test_generate import PROMPT, library_best, library_ids, random_checkpoint, unpadded
 
 SIZE = 97
 CASES: dict[rules.Rule, list[float]] = {
@@ -98,7 +98,7 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
         "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
     )
     *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
-    assert ours.ids in _best_of_theirs(
+    assert ours.ids in library_best(
         checkpoint,
         rewriting,
         beams,
@@ -116,8 +116,8 @@ def test_length_penalty(alpha: float) -> None:
     for seed in range(4):
         checkpoint = random_checkpoint("gpt2", seed, ends)
         ours = tree(checkpoint, begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
-        theirs = _theirs(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
-        assert ours.ids == _unpadded(theirs, ends)
+        theirs = library_ids(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
+        assert ours.ids == unpadded(theirs, ends)
         found.add(len(ours.ids))
     assert len(found) > 1, "else no length was chosen"
 
@@ -131,7 +131,7 @@ def test_stop_texts(beams: int) -> None:
         stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")
         decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
         *_, ours = steps(checkpoint, begun(checkpoint, False), decoding)
-        theirs = _theirs(
+        theirs = library_ids(
             checkpoint,
             False,
             do_sample=False,
@@ -233,8 +233,8 @@ def test_the_tree_holds_the_search(beams: int) -> None:
     checkpoint = random_checkpoint("gpt2", 1, [7, *range(30, 50)])
     start = begun(checkpoint, False)
     grown = tree(checkpoint, start, Decoding("beam", beams=beams, max_new_tokens=8))
-    theirs = _theirs(checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=8)
-    assert grown.ids == _unpadded(theirs, [7, *range(30, 50)])
+    theirs = library_ids(checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=8)
+    assert grown.ids == unpadded(theirs, [7, *range(30, 50)])
     names = {(): 0.0}
     for number, row in enumerate(grown.rows):
         assert sum(node.fate == "kept" for node in row) <= beams

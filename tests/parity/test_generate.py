@@ -39,14 +39,14 @@ def random_checkpoint(name: str, seed: int, ends: Any = None, **settings: Any) -
     return Checkpoint(model, tiny.bytelevel_tokenizer(), tinyfamilies.spec_of(name, family.kind))
 
 
-def _theirs(checkpoint: Checkpoint, rewriting: bool, **settings: Any) -> list[int]:
+def library_ids(checkpoint: Checkpoint, rewriting: bool, **settings: Any) -> list[int]:
     out = checkpoint.model.generate(
         torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT), dtype=torch.long), **settings
     )[0].tolist()
     return out[1:] if rewriting else out[len(PROMPT) :]
 
 
-def _best_of_theirs(
+def library_best(
     checkpoint: Checkpoint, rewriting: bool, beams: int, ends: list[int] | None, **settings: Any
 ) -> set[tuple[int, ...]]:
     """The best texts of a search: two whose scores differ by less than rounding change places with the processor."""
@@ -62,7 +62,7 @@ def _best_of_theirs(
     )
     scores = [0.0] if beams == 1 else out.sequences_scores.tolist()
     skipped = 1 if rewriting else len(PROMPT)
-    texts = (_unpadded(ids[skipped:], ends) for ids in out.sequences.tolist())
+    texts = (unpadded(ids[skipped:], ends) for ids in out.sequences.tolist())
     return {text for text, score in zip(texts, scores, strict=True) if score >= scores[0] - 1e-6 * abs(scores[0])}
 
 
@@ -73,7 +73,7 @@ def _ours(checkpoint: Checkpoint, rewriting: bool, decoding: Decoding, **setting
     return list(steps(checkpoint, Start(PROMPT), decoding, **settings))
 
 
-def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
+def unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
     for i, token in enumerate(ids):
         if ends and token in ends:
             return tuple(ids[: i + 1])
@@ -85,8 +85,8 @@ def _unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
 def test_greedy_takes_the_same_tokens(name: str, rewriting: bool, ends: list[int] | None) -> None:
     checkpoint = random_checkpoint(name, 0, ends)
     ours = _ours(checkpoint, rewriting, Decoding(max_new_tokens=16))
-    theirs = _theirs(checkpoint, rewriting, do_sample=False, max_new_tokens=16)
-    assert ours[-1].ids == _unpadded(theirs, ends)
+    theirs = library_ids(checkpoint, rewriting, do_sample=False, max_new_tokens=16)
+    assert ours[-1].ids == unpadded(theirs, ends)
     assert ours[-1].finished
     assert ours[-1].reason == ("end" if ends and ours[-1].ids[-1] in ends else "length")
 
@@ -97,7 +97,7 @@ def test_greedy_takes_the_same_tokens(name: str, rewriting: bool, ends: list[int
 def test_beam_search_finds_the_same_text(name: str, rewriting: bool, ends: list[int] | None, beams: int) -> None:
     checkpoint = random_checkpoint(name, beams, ends)
     ours = _ours(checkpoint, rewriting, Decoding(strategy="beam", beams=beams, max_new_tokens=10))
-    assert ours[-1].ids in _best_of_theirs(checkpoint, rewriting, beams, ends, max_new_tokens=10)
+    assert ours[-1].ids in library_best(checkpoint, rewriting, beams, ends, max_new_tokens=10)
     assert all(len(step.beams) <= beams for step in ours)
 
 

@@ -325,7 +325,7 @@ def test_a_large_folder_is_not_walked_through(bert: Path, monkeypatch: pytest.Mo
     begin = time.process_time()
     assert "leads out" in refusal(bert.parent / "everything")
     assert time.process_time() - begin < 5
-    monkeypatch.setattr("core.checkpoints.folder._MAX_FILES", 3)
+    monkeypatch.setattr("core.checkpoints.folder.MAX_FILES", 3)
     assert "more than 3 files" in refusal(bert)
     (bert / "config.json").unlink()
     assert "config.json” is missing" in refusal(bert)

@@ -44,7 +44,7 @@ def test_rounded_weights_are_multiples_of_a_scale(bert: Checkpoint, bits: int, c
     model: Any = bert.model
     weight = model.bert.encoder.layer[0].intermediate.dense.weight.detach()
     copied = torch.nn.ParameterList([torch.nn.Parameter(weight.clone())])
-    compress._round(copied, bits)
+    compress.round_weights(copied, bits)
     rows, rounded = (value.reshape(-1, columns or weight.shape[1]) for value in (weight, copied[0].detach()))
     highest = 2 ** (bits - 1) - 1
     scale = rows.abs().amax(1, keepdim=True) / highest

@@ -154,7 +154,7 @@ def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
         return RelationCounts(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
 
     # 90 of 100 begins at 77%, 27 beyond 50%; 9 of 10 begins at 47%, 37 beyond 10%; "any" has no name of its own.
-    found = everyhead._grammar(
+    found = everyhead.best_relation(
         [counted("obj", 100, 90, 50), counted("det", 10, 9, 1), counted("any", 1000, 990, 1), counted("aux", 4, 4, 4)]
     )
     assert found == {(0, 0): ("det", 0.9, pytest.approx(0.8))}

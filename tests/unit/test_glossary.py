@@ -150,7 +150,7 @@ def test_common_words_are_not_linked() -> None:
 
 def test_tooltips_end_nothing() -> None:
     for term in TERMS:
-        title = ui._title(term)
+        title = ui.tooltip(term)
         assert '"' not in title
         assert "\n" not in title
 
@@ -172,7 +172,7 @@ _DRAWN = {"caption", "markdown", "info", "warning", "error", "success"}
 
 def _unlinked(path: Path) -> list[str]:
     """Calls that draw a literal sentence of ours with a term in it, and do not hand it to the glossary."""
-    pattern, names = ui._compiled()
+    pattern, names = ui.names_pattern()
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DRAWN):
@@ -181,7 +181,7 @@ def _unlinked(path: Path) -> list[str]:
             continue
         parts = (part.value for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Constant))
         for match in pattern.finditer(" ".join(part for part in parts if isinstance(part, str))):
-            if match.group("term") and ui._meant(match.group("term"), names):
+            if match.group("term") and ui.meant(match.group("term"), names):
                 found.append(f"{path.name}:{node.lineno}: {match.group('term')}")
     return found
 

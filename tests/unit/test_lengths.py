@@ -46,8 +46,8 @@ def test_a_measurement_counts_and_takes_the_clock() -> None:
 def test_all_kinds_compute_the_same_attention() -> None:
     import torch
 
-    full, fused = (lengths._run(kind, 256)() for kind in ("full", "fused"))
-    sparse = lengths._run("sparse", 256)()  # four blocks: every block attends to every other
+    full, fused = (lengths.kernel(kind, 256)() for kind in ("full", "fused"))
+    sparse = lengths.kernel("sparse", 256)()  # four blocks: every block attends to every other
     assert torch.allclose(full[0], fused[0, 0], atol=1e-5)  # type: ignore[index]
     assert torch.allclose(full[0], sparse, atol=1e-5)  # type: ignore[index, arg-type]
 

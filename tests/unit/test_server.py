@@ -216,11 +216,11 @@ async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         client.write_forward_msg(page)
     await asyncio.sleep(0)
     assert [client._send_queue.qsize() for client in (lazy, prompt)] == [1, 0], "one is being sent to each"
-    assert sum(server._waiting_bytes().values()) > 3_600_000, "what is within the budget waits"
+    assert sum(server.waiting_bytes().values()) > 3_600_000, "what is within the budget waits"
     prompt.write_forward_msg(page)
     await asyncio.sleep(0)
     assert closed == [1013]
-    assert set(server._waiting_bytes()) == {prompt}
+    assert set(server.waiting_bytes()) == {prompt}
     with pytest.raises(SessionClientDisconnectedError):
         lazy.write_forward_msg(page)
     for client in (lazy, prompt):
@@ -272,19 +272,19 @@ def test_results_and_closed_tabs_leave_once_the_server_is_idle(monkeypatch: pyte
     monkeypatch.setattr(server.time, "monotonic", lambda: moment[0])
     session.results.put("a text's result", 1)
 
-    assert server._drop_if_idle(None) is None
+    assert server.drop_if_idle(None) is None
     open_tabs.clear()
-    since = server._drop_if_idle(None)
+    since = server.drop_if_idle(None)
     moment[0] = server._IDLE - 1
-    assert server._drop_if_idle(since) == since
+    assert server.drop_if_idle(since) == since
     assert session.results.get("a text's result") == 1
     moment[0] = server._IDLE
-    dropped = server._drop_if_idle(since)
+    dropped = server.drop_if_idle(since)
     assert session.results.get("a text's result") is None
     assert expired == [moment[0]]
 
     moment[0] *= 3
-    assert server._drop_if_idle(dropped) == dropped
+    assert server.drop_if_idle(dropped) == dropped
     assert len(expired) == 1
     open_tabs.append(2)
-    assert server._drop_if_idle(dropped) is None
+    assert server.drop_if_idle(dropped) is None

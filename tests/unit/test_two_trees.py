@@ -255,7 +255,7 @@ def test_the_page_of_blocks_agrees(slug: str) -> None:
     compared = 0
     for kind in ("masked-lm", "causal-lm", "seq2seq-lm"):
         try:
-            shown = modules._shown(slug, None, FAMILIES[kind])
+            shown = modules.shown_modules(slug, None, FAMILIES[kind])
         except (KeyError, StopIteration):
             continue
         by_path = {piece.path: piece.part for piece in pieces(tree(slug))}

@@ -64,12 +64,12 @@ def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int 
     Args:
         near: the layer, from 0, for a node of several layers; by default the first of them.
     """
-    by_layer = {} if spec.system is None else _shown(spec.system, size, spec.family).get(node, {})
+    by_layer = {} if spec.system is None else shown_modules(spec.system, size, spec.family).get(node, {})
     return by_layer.get(near, next(iter(by_layer.values()), None))
 
 
 @lru_cache(maxsize=64)
-def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict[int | None, Shown]]:
+def shown_modules(system: str, size: str | None, family: ModelFamily) -> dict[str, dict[int | None, Shown]]:
     """For each node of a system's tree its steps by layer, in order."""
     root, chosen = tree(system, size), size_of(system, size)
     sides = family.sides

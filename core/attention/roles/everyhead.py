@@ -104,7 +104,7 @@ def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
 
 def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     effects = rolefiles.effects(spec.slug)
-    grammar = _grammar(rolefiles.relation_counts(spec.slug))
+    grammar = best_relation(rolefiles.relation_counts(spec.slug))
     own: MapKind = spec.family.streams[0]
     roles = {kind: rolefiles.roles(spec.slug, None if kind == own else kind) for kind in KINDS}
     read = {
@@ -135,7 +135,7 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
         )
 
 
-def _grammar(counted: Sequence[RelationCounts]) -> dict[tuple[int, int], Grammar]:
+def best_relation(counted: Sequence[RelationCounts]) -> dict[tuple[int, int], Grammar]:
     """The best relation by layer and head (from 0), where one exceeds the fixed distance."""
     best: dict[tuple[int, int], tuple[float, str, float, float]] = {}
     for counts in counted:

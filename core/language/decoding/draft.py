@@ -190,7 +190,7 @@ def generate_with_draft(
             generated = tuple(input_ids[0, self.start :].tolist())
             rounds.append(Round(tuple(self.proposed), int(num_matches), generated))
             if on_round is not None:
-                on_round(_until(rounds, wording, common.stop))
+                on_round(until(rounds, wording, common.stop))
 
     # Shallow copies share the weights; generate sets attributes on them, not on the models that all visitors share.
     small: Any = copy.copy(draft.model)
@@ -213,10 +213,10 @@ def generate_with_draft(
     large._get_candidate_generator = recording
     arguments = {**settings(length, temperature, common), "assistant_model": small}
     _generate(checkpoint, large, prompt, arguments, seed, common.stop)
-    return _until(rounds, wording, common.stop)
+    return until(rounds, wording, common.stop)
 
 
-def _until(rounds: Sequence[Round], wording: Wording, stops: Sequence[str]) -> Drafted:
+def until(rounds: Sequence[Round], wording: Wording, stops: Sequence[str]) -> Drafted:
     """The text up to the token that completes one of ``stops``; tokens drafted after it do not count."""
     complete: list[Round] = []
     ids: list[int] = []
