@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention import recipe as attention_recipe
 from core.ui.links import PageState
@@ -20,8 +17,7 @@ from core.ui.section import Section
 from tests.app.test_attention_beside import TINY
 from tests.app.test_attention_page import page
 from tests.downloads import catch_downloads
-from tests.pages import shown, widget
-from tests.words import words
+from tests.pages import shown
 
 
 @pytest.fixture
@@ -65,58 +61,6 @@ def test_a_view_opens_again_from_its_recipe(checkpoint_dir: Path, saved: list[by
     assert "It was made with" not in shown(other)
     assert dict(other.query_params) == url
     assert {box.label: box.value for box in (*other.selectbox, *other.text_input, *other.button_group)} == widgets
-
-
-def test_a_recipe_spells_the_usual_text_out(saved: list[bytes]) -> None:
-    page()
-    settings = json.loads(saved[-1])["settings"]
-    assert settings["text"] == "The cat that the dog chased sat on the mat because it was tired."
-    assert (settings["layer"], settings["head"], settings["view"]) == (3, 1, "heat")
-
-
-def _noise(words: int) -> str:
-    """Words of 60 letters drawn at random, which hardly become shorter when packed."""
-    letters = random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=60 * words)
-    return " ".join("".join(letters[60 * i : 60 * i + 60]) for i in range(words))
-
-
-@pytest.mark.parametrize(("text", "fits"), [("cat " * 700, True), (_noise(160), False)], ids=["packed", "too long"])
-def test_a_long_text_travels_in_a_recipe(checkpoint_dir: Path, saved: list[bytes], text: str, fits: bool) -> None:
-    at = page(model="dir-tiny-bert")
-    widget(at.text_input, "Text").set_value(text).run()
-    data = saved[-1]
-    at = opened_with(page(), data)
-    assert widget(at.text_input, "Text").value == text
-    assert ("text" in at.query_params) == fits
-    if fits:
-        assert links.read("attention", {"text": at.query_params["text"]})[0]["text"] == text
-
-
-def test_other_weights_are_told(checkpoint_dir: Path, saved: list[bytes]) -> None:
-    page(model="dir-tiny-bert", text="The cat sat.")
-    whole = json.loads(saved[-1])
-    whole["model"]["weights"][0]["sha256"] = "0" * 64
-    whole["versions"]["torch"] = "1.0"
-    said = shown(opened_with(page(), json.dumps(whole).encode())).replace("\\", "")
-    assert "made with other weights of this model" in said
-    assert "torch 1.0 (here " in said
-
-
-@pytest.mark.parametrize("data", [b"{}", b"\xff\xfe"], ids=["no recipe", "no text"])
-def test_a_file_that_is_none_loses_nothing(checkpoint_dir: Path, data: bytes) -> None:
-    at = page(model="dir-tiny-bert", text="The cat sat.", layer="2", head="2")
-    before = dict(at.query_params)
-    opened_with(at, data)
-    assert len(at.warning) == 1
-    assert dict(at.query_params) == before
-    assert len(at.get("plotly_chart")) == 1
-
-
-def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[bytes]) -> None:
-    page(model="dir-tiny-bert", text="The cat sat.")
-    data = saved[-1].replace(b"dir-tiny-bert", b"dir-tiny-gone")
-    at = opened_with(page(), data)
-    assert "model “dir-tiny-gone”" in words(at.warning[0].value)
 
 
 def test_the_strongest_links_are_a_table_in_words(checkpoint_dir: Path) -> None:

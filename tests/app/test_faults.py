@@ -19,9 +19,7 @@ import pytest
 from core import checkpoints, session, settings
 from core.checkpoints import loading, registry
 from core.errors import AtlasError
-from tests import tiny
 from tests.pages import ROOT, link, opened, shown
-from tests.unit.test_checkpoints_registry import CARD
 
 TEXT = "The cat [MASK] on the mat."
 
@@ -105,31 +103,6 @@ def test_a_models_files_change_while_a_visitor_reads(spoiled: Path, spoil: Calla
     at.run()
     assert said in shown(at)
     assert str(spoiled.parent) not in shown(at)
-    assert link(at)["text"] == TEXT
-
-
-@pytest.fixture
-def assets(tmp_path: Path, use_assets: Callable[[Path], None]) -> Path:
-    """An empty folder of bundled checkpoints."""
-    use_assets(tmp_path)
-    return tmp_path / "checkpoints"
-
-
-def test_a_base_model_is_deleted_while_a_visitor_reads_its_difference(assets: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    base, folder = tiny.tiny_bert(assets / "atlas-bert"), assets / "atlas-roberta"
-    shutil.copytree(base, folder)
-    bias = load_file(folder / "model.safetensors")["cls.predictions.bias"]
-    save_file({"cls.predictions.bias": bias + 1}, folder / "difference.safetensors")
-    (folder / "model.safetensors").unlink()
-    (base / "card.toml").write_text(CARD.replace('"Test"', '"Base"'))
-    (folder / "card.toml").write_text(f'base = "atlas-bert"\n{CARD}')
-    at = opened("encoder", model="atlas-roberta", text=TEXT)
-    assert not at.warning, shown(at)
-    (base / "model.safetensors").unlink()
-    at.run()
-    assert "can no longer be read" in shown(at)
     assert link(at)["text"] == TEXT
 
 

@@ -19,7 +19,6 @@ from core.language.generate import prompt_ids, steps_in_batch
 from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
-from core.ui.generation import streaming
 from core.ui.generation.setup import PROMPT
 from core.ui.section import pages
 from tests.pages import html_of, protos, shown
@@ -108,32 +107,6 @@ def test_one_step_stays_along_its_text_when_a_rule_before_it_goes() -> None:
     assert remove(at, 1).query_params["along"] == "2"
     remove(at, 2)
     assert "along" not in at.query_params
-
-
-def test_visitors_of_one_link_share_one_generation(monkeypatch: pytest.MonkeyPatch) -> None:
-    session.results.clear()
-    ours: list[Any] = []
-    compute = session.results.get_or_compute
-
-    def recorded(key: Any, *args: Any, **options: Any) -> Any:
-        result = compute(key, *args, **options)
-        if key[0] == "texts":
-            ours.append((key, result))
-        return result
-
-    monkeypatch.setattr(session.results, "get_or_compute", recorded)
-    first = opened()
-    ((key, texts),) = ours
-    session.results.clear()
-    monkeypatch.setattr(
-        session.results,
-        "get_or_compute",
-        lambda at, *args, **options: texts if at == key else compute(at, *args, **options),
-    )
-    monkeypatch.setattr(streaming, "steps_in_batch", None)
-    second = opened()
-    assert not second.exception
-    assert [proto.body for proto in protos(second, "html")] == [proto.body for proto in protos(first, "html")]
 
 
 def test_settings_change_the_texts() -> None:

@@ -52,13 +52,6 @@ def dict_of(query: str) -> dict[str, str]:
     return dict(parse_qsl(query))
 
 
-def test_every_system_is_a_link_on_the_timeline() -> None:
-    queries = {(link.page, link.query_string) for link in protos(opened("timeline"), "page_link")}
-    for system in catalogue.systems():
-        for branch in system.branches:
-            assert (branch, f"system={system.slug}") in queries
-
-
 def test_the_view_that_was_left_is_one_link_until_it_is_forgotten() -> None:
     at = opened("home")
 

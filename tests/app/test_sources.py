@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue
 from core.catalogue.corrections import corrections
 from tests.pages import html_of, opened, shown, widget
 
@@ -59,10 +58,3 @@ def test_documents_and_citations_say_how_they_were_read() -> None:
     assert 10 < rows(at) < every
     at = opened("sources", tab="citations", evidence="from memory, unverified")
     assert rows(at) == 1
-
-
-def test_facts_and_sources_show_the_same_correction() -> None:
-    claims = {entry.claim for entry in ALL}
-    for system in catalogue.systems():
-        for row in system.corrections:
-            assert row.claim in claims or system.slug in ("gpt-2", "gpt-3")

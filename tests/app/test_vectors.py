@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.vectors.occurrences import EXAMPLES
-from tests.pages import html_of, opened, shown
+from tests.pages import html_of, opened, shown, widget
 
 
 def page(**query: str) -> AppTest:
@@ -20,12 +20,8 @@ def charts(at: AppTest) -> int:
     return len(at.get("plotly_chart"))
 
 
-def field(elements: Any, label: str) -> Any:
-    return next(element for element in elements if element.label == label)
-
-
 def say(at: AppTest, kind: str, label: str, value: Any) -> AppTest:
-    field(getattr(at, kind), label).set_value(value).run()
+    widget(getattr(at, kind), label).set_value(value).run()
     return at
 
 
@@ -60,14 +56,14 @@ def test_static_is_one_spot_and_tsne_is_another_map() -> None:
     assert "on one point" in shown(at)
     at = page(map="neighbours", seed="3")
     assert "perplexity 3.7" in shown(at)
-    field(at.button, "New seed").click().run()
+    widget(at.button, "New seed").click().run()
     assert at.query_params["seed"] in ("4", ["4"])
 
 
 def test_a_ready_word_brings_its_sentences() -> None:
     at = page()
-    field(at.button, "spring: season, water, metal, jump").click().run()
-    assert field(at.text_area, "Sentences").value == EXAMPLES["spring"]
+    widget(at.button, "spring: season, water, metal, jump").click().run()
+    assert widget(at.text_area, "Sentences").value == EXAMPLES["spring"]
     assert at.query_params["word"] in ("spring", ["spring"])
     assert "text" not in at.query_params  # they are the ready ones
     assert "9 occurrences" in shown(at)
@@ -79,7 +75,7 @@ def test_a_word_that_is_missing_says_where() -> None:
     assert "2 occurrences" in shown(at)
     at = say(at, "text_input", "Word", "horse")
     assert "occurs in none of the 4 sentences" in shown(at)
-    assert field(at.text_area, "Sentences").value.startswith("a | The cat")  # nothing is lost
+    assert widget(at.text_area, "Sentences").value.startswith("a | The cat")  # nothing is lost
     at = say(at, "text_input", "Word", "cat")
     assert "2 occurrences" in shown(at)
 
@@ -103,7 +99,7 @@ def test_weights_travel_in_the_link() -> None:
     assert "share $s_0$ = 1.00" in " ".join(slider.label for slider in at.slider)
     at = page(tab="mix", model="atlas-bert", weights="80.0")  # of another model: even ones instead
     assert "share $s_0$ = 0.20" in " ".join(slider.label for slider in at.slider)
-    field(at.button, "Learned: position").click().run()
+    widget(at.button, "Learned: position").click().run()
     assert at.query_params["weights"]
     assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)
 
@@ -173,6 +169,6 @@ def test_nonsense_in_a_link_gets_a_sentence(query: dict[str, str], refused: int)
 
 def test_a_link_opens_what_was_left() -> None:
     at = page(model="atlas-bert", layer="2", show="distances", map="neighbours", seed="7", word="bank")
-    assert field(at.select_slider, "Layer").value == 2
-    assert field(at.text_input, "Word").value == "bank"
-    assert field(at.selectbox, "Live model").value == "atlas-bert"
+    assert widget(at.select_slider, "Layer").value == 2
+    assert widget(at.text_input, "Word").value == "bank"
+    assert widget(at.selectbox, "Live model").value == "atlas-bert"

@@ -1,4 +1,4 @@
-"""Inside a block in a browser: walked by keyboard, to the module tree and back; its list alone, without a server."""
+"""The list of a block's steps alone in a browser, walked by keyboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.attention.inside.block import wires
 from core.attention.inside.steps import Step
 from core.ui.attention import block as block_list
-from tests.browser.conftest import MOUNT, WAIT_MS, Visitor
+from tests.browser.conftest import MOUNT
 from tests.unit.test_block_pictures import steps
 
 
@@ -92,29 +92,3 @@ def test_names_are_text(alone: Page) -> None:
     assert alone.locator("img").count() == 0
     assert alone.evaluate("window.hit") is None
     expect(alone.get_by_role("option")).to_contain_text(evil)
-
-
-def test_a_block_is_walked_by_keyboard_and_leads_to_the_tree_and_back(visitor: Visitor) -> None:
-    page = visitor.open("/attention?tab=block&model=atlas-bert&layer=2&text=The+cat+sat&step=attention-weights")
-    title = page.get_by_role("heading", level=3).first
-    expect(title).to_have_text("Weights", timeout=4 * WAIT_MS)
-    box = page.get_by_role("listbox", name="Steps of layer 2 of 4, Atlas BERT, encoder")
-    box.get_by_role("option", selected=True).focus()
-    page.keyboard.press("Home")
-    expect(title).to_have_text("Input")
-    page.keyboard.press("ArrowDown")
-    expect(title).to_have_text("Queries")
-    expect(page).to_have_url(re.compile("step=attention-queries"))
-    page.get_by_role("button", name="Next").press("Enter")
-    expect(title).to_have_text("Keys")
-    expect(box.get_by_role("option", selected=True)).to_contain_text("keys")
-    visitor.settle()
-
-    page.get_by_role("link", name="In the module tree of BERT: encoder.layer.0-11.attention.self.key").press("Enter")
-    expect(page).to_have_url(re.compile(r"/encoder\?.*node=encoder\.layer\.0-11\.attention\.self\.key"))
-    expect(page.get_by_role("treeitem", selected=True)).to_have_attribute("aria-label", re.compile("^key: Linear"))
-    page.get_by_role("link", name="Run it: layer 2 of Atlas BERT").press("Enter")
-    expect(page).to_have_url(re.compile(r"/attention\?.*step=attention-keys"))
-    expect(title).to_have_text("Keys")
-    expect(box.get_by_role("option", selected=True)).to_contain_text("keys")
-    visitor.settle()

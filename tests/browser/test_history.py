@@ -109,24 +109,6 @@ def test_back_and_a_click_that_undoes_another_while_the_address_of_a_click_is_on
     shows(page, "Z")
 
 
-def test_a_link_to_the_page_where_it_stands(traveller: Visitor) -> None:
-    page = traveller.arrive("/glossary?term=sentence-order-prediction")
-    card = page.locator(".st-key-atlas-term")
-    first = card.get_by_role("heading").inner_text()
-    card.get_by_role("link").last.click()
-    expect(page).not_to_have_url(re.compile("sentence-order-prediction"))
-    expect(card.get_by_role("heading")).not_to_have_text(first)
-    second, address = card.get_by_role("heading").inner_text(), page.url
-    assert "go=" not in address
-    letter(page, "B")  # a click keeps what the link has set
-    expect(page).to_have_url(re.compile("letter=B"))
-    expect(card.get_by_role("heading")).to_have_text(second)
-    page.go_back()
-    expect(page).to_have_url(address)
-    page.go_back()
-    expect(card.get_by_role("heading")).to_have_text(first)
-
-
 LEAVES_AS_IT_READS = """() => {
   const read = Storage.prototype.getItem;
   Storage.prototype.getItem = function (name) {

@@ -20,15 +20,3 @@ def test_copy_link_and_reset(visitor: Visitor) -> None:
     page.get_by_role("button", name="Reset").click()
     expect(page.get_by_role("textbox", name="Sentence")).not_to_have_value(TEXT)
     expect(page).not_to_have_url(re.compile("text="))
-
-
-def test_a_long_text_travels_in_the_link(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?model=dir-tiny-bert")
-    text = "the cat sat on a mat, and the dog saw it. " * 60
-    box = page.get_by_role("textbox", name="Sentence")
-    box.fill(text)
-    box.press("Control+Enter")
-    expect(page).to_have_url(re.compile("text=deflate"))
-    assert len(page.url) < 300
-    page.reload()
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(text)

@@ -31,13 +31,3 @@ def test_p_presents_a_section_in_large_type_and_escape_returns(visitor: Visitor)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("present"))
     expect(page.get_by_role("button", name="Present")).to_be_visible()
-
-
-def test_a_section_in_a_frame_stands_alone(visitor: Visitor) -> None:
-    page = visitor.arrive("/calculators?embed=true&tab=parameters")
-    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
-    expect(page.get_by_test_id("stSidebar")).to_have_count(0)
-    expect(page.get_by_role("button", name="Reset")).to_have_count(0)
-    page.get_by_role("spinbutton", name="Layers").first.fill("6")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("embed=true.*layers=6|layers=6.*embed=true"))

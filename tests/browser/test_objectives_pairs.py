@@ -168,18 +168,3 @@ def test_an_order_by_keyboard_changes_the_losses_and_the_link(visitor: Visitor) 
     expect(known).to_contain_text("1. “ring”; 2. “king”")
     visitor.settle()
     expect(page.get_by_role("figure", name=re.compile("^The known tokens are there from the start"))).to_be_visible()
-
-
-def test_a_point_by_keyboard_changes_the_loss_and_the_link(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=points&count=2&angles=0.180.90.180&tau=1")
-    value = page.get_by_text(re.compile("^L = .* nats"))
-    expect(value).to_be_visible()
-    before = value.inner_text()
-    page.get_by_role("slider", name="text 1").focus()
-    press(page, "PageDown", "PageDown", "PageDown")  # from 90 degrees onto its image
-    expect(page).to_have_url(re.compile(r"angles=0\.180\.0\.180"))
-    expect(value).to_contain_text("L = 0.127 nats")
-    assert before != value.inner_text()
-    visitor.settle()
-    page.get_by_role("button", name="Reset the points").click()
-    expect(page).not_to_have_url(re.compile("angles="))

@@ -35,23 +35,6 @@ def test_the_last_of_the_hidden_words_by_keyboard(traveller: Visitor) -> None:
     _asked(page, 0)
 
 
-def test_the_last_of_the_replaced_words_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=rounds&kind=replaced&round=4&question=9")
-    for number, question in list(enumerate(draw("replaced", 4)))[8:]:
-        _asked(page, number)
-        chips = page.locator(".chip")
-        expect(chips).to_have_count(len(question.choices))
-        if number == 8:
-            chips.first.focus()
-        expect(chips.first).to_be_focused()
-        for _ in range(question.correct or 0):
-            page.keyboard.press("ArrowRight")
-        page.keyboard.press("Enter")
-        expect(page.get_by_text(f"Original: {question.answers[0]}, replaced by")).to_be_visible()
-        _on(page, number)
-    expect(page.get_by_role("table", name=re.compile(r"^You 2 and Atlas ELECTRA \d of 2 answered"))).to_be_visible()
-
-
 def _asked(page: Page, number: int) -> None:
     expect(page.get_by_text(re.compile(rf"^{number + 1}\. [A-Z]"))).to_be_visible()
 

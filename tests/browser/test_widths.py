@@ -19,7 +19,7 @@ VIEWS = (
 )
 """What a page shows beside its first view, where it is widest; every section is in ``tests/nightly/test_axe.py``."""
 SECTIONS = [content("branch", section).title for section in ("demo", "tree", "facts")]
-WIDTHS = (853, 400)
+ZOOMED, TELEPHONE = 853, 400
 """CSS pixels: where there is least room beside the sidebar (1,280 at a zoom of 150%), and a telephone."""
 TROUBLE = """
 (names) => {
@@ -50,8 +50,8 @@ TROUBLE = """
 
 
 def fits(visitor: Visitor, *names: str) -> None:
-    """Wait at every width until the page has no trouble."""
-    for width in WIDTHS:
+    """Wait on a telephone, and zoomed where choices have to be whole, until the page has no trouble."""
+    for width in (ZOOMED, TELEPHONE) if names else (TELEPHONE,):
         size: ViewportSize = {"width": width, "height": 800}
         visitor.page.set_viewport_size(size)
         try:

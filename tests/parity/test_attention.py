@@ -112,10 +112,12 @@ def test_nothing_to_read(bert: Checkpoint, text: str) -> None:
         capture(bert, text)
 
 
-def test_too_long_for_the_model_and_for_the_picture(bert: Checkpoint, t5: Checkpoint) -> None:
+def test_too_long_for_the_model_and_for_the_picture(
+    bert: Checkpoint, t5: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(InputTooLong, match="64"):
         capture(bert, "cat " * 100)
-    t5.tokenizer.model_max_length = 10**30
+    monkeypatch.setattr(t5.tokenizer, "model_max_length", 10**30)
     with pytest.raises(InputTooLong, match=r"256.*ATLAS_MAX_ATTENTION_TOKENS"):
         capture(t5, "cat " * 600)
     with pytest.raises(InputTooLong):

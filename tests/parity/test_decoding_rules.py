@@ -109,7 +109,7 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
     )
 
 
-@pytest.mark.parametrize("alpha", [-1.0, 0.0, 0.5, 2.0])
+@pytest.mark.parametrize("alpha", [-1.0, 0.5, 2.0])
 def test_length_penalty(alpha: float) -> None:
     ends = list(range(30, 60))
     found = set()
@@ -125,7 +125,7 @@ def test_length_penalty(alpha: float) -> None:
 @pytest.mark.parametrize("beams", [1, 3])
 def test_stop_texts(beams: int) -> None:
     stopped = 0
-    for seed in range(6):
+    for seed in range(4):
         checkpoint = random_checkpoint("gpt2", seed, None)
         *_, free = steps(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
         stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")

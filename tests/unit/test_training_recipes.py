@@ -27,6 +27,8 @@ INPUTS = {
 DIFFERENCES = {"minilm", "minilm-cut", "minilm-full", "atlas-bigbird", "atlas-longformer"}
 DIFFERENCES |= {"atlas-adapter-bert", "adapter-bert-tuned", "atlas-bert2bert"}
 """Recipes that ship what they add to another model; each has a test of its own."""
+OF_EACH_KIND = sorted({recipes.load(name).kind: name for name in recipes.available()}.values())
+"""All recipes are in tests/nightly."""
 WHOLE = sorted({*recipes.available()} - DIFFERENCES)
 
 
@@ -38,7 +40,7 @@ def inputs(objective: Any, batch: dict[str, torch.Tensor]) -> dict[str, torch.Te
     }
 
 
-@pytest.mark.parametrize("name", recipes.available())
+@pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_a_batch_and_its_loss_follow_from_the_number_of_the_step(name: str, tiny_world: World) -> None:
     first, again = (tinyrecipes.objective(name, *tiny_world) for _ in range(2))
     for step in (3, 0):
