@@ -9,7 +9,8 @@ and require.js come from ``assets/vendor``. Differences from bertviz's own outpu
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.attention.views.page`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
 * heads have the colors of the page's theme;
-* the lines of a token that was clicked stay shown, and a page around the head view can select a token;
+* the lines of a token that was clicked stay shown, and a page around the view can select a token;
+* the head view is as wide as its page;
 * the picture can be downloaded as SVG or PNG.
 
 bertviz's neuron view supports its own old copies of BERT, GPT-2, XLNet and RoBERTa; here it takes any map with queries

@@ -31,6 +31,10 @@ def test_head_view_draws_offline_and_switches(bare: BrowserContext) -> None:
     seen = page.locator("line").evaluate_all("lines => lines.map((line) => +line.getAttribute('stroke-opacity'))")
     assert sum(opacity > 0 for opacity in seen) == 5
     assert seen[2 * 25 + 1] == 1
+    # The lines end at the right tokens, which stand as far to the right as the page allows.
+    end = page.locator("line").first.get_attribute("x2")
+    assert end == str(225 + 480)
+    expect(page.locator("#right")).to_have_attribute("transform", "translate(480)")
     expect(page.locator("svg text").nth(2)).to_have_text("<img src=x …")
     page.get_by_label("Attention").select_option(label="Cross")
     expect(page.locator("line")).to_have_count(3 * 10)
@@ -46,6 +50,14 @@ def test_model_view_draws_offline_and_opens_a_thumbnail(bare: BrowserContext) ->
     expect(page.locator(".attn_background")).to_have_count(6)
     page.locator(".attn_background").nth(5).click(force=True)
     expect(page.locator("text.detail")).to_have_text("Layer 2, Head 3")
+    lines, token = page.locator(".attn-line-group"), page.locator("g.detail").first.locator("> g").nth(1)
+    token.click()
+    page.mouse.move(0, 0)
+    expect(lines.nth(1)).to_have_css("opacity", "1")
+    expect(lines.nth(2)).to_have_css("opacity", "0")
+    token.click()
+    page.mouse.move(0, 0)
+    expect(lines.nth(2)).to_have_css("opacity", "1")
     assert trouble == []
     page.close()
 
@@ -83,6 +95,7 @@ def test_neuron_view_draws_offline_and_shows_a_computation(bare: BrowserContext)
     token.hover()
     token.locator("rect").nth(1).click()
     expect(page.locator("#expanded")).to_have_attribute("visibility", "visible")
+    page.mouse.move(0, 0)  # the token stays selected
     # q · k over the root of the head's width, for the keys up to the query.
     shown = page.locator("#dotproducts rect").evaluate_all(
         "all => all.filter((one) => one.style.opacity === '1').map((one) => +one.dataset.value)"

@@ -45,19 +45,8 @@ function copied(one) {
   return leaf || copy.childNodes.length ? copy : null;
 }
 
-let pointed = null;
-document.getElementById("vis").addEventListener("mouseover", (event) => {
-  pointed = event.target.closest("#expanded #leftText > g") ?? pointed;
-});
-
-/** What is drawn. The neuron view forgets its token on the pointer's way to a button, so that it is pointed at again. */
-function shapes() {
-  const again = pointed?.isConnected && pointed.closest("#expanded").getAttribute("visibility") === "visible";
-  if (again) pointed.dispatchEvent(new MouseEvent("mouseover"));
-  const all = [...document.querySelector("#vis svg").children].map(copied).filter(Boolean);
-  if (again) pointed.dispatchEvent(new MouseEvent("mouseleave"));
-  return all;
-}
+/** What is drawn. */
+const shapes = () => [...document.querySelector("#vis svg").children].map(copied).filter(Boolean);
 
 /** The picture with its name above it, on the page's ground. */
 function standalone() {

@@ -89,6 +89,7 @@ window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
       return parts(map, side)[menu ? menu.selectedIndex : 0];
     };
     cut(map, chosen("rows"), chosen("columns"));
+    params.from = chosen("rows").from; // the first token that is drawn
   }
 
   params.attention.forEach((map, index) => {

@@ -6,8 +6,7 @@ The link and the recipe store the selection inside a view. The numbers of a mess
     model view    layer and head of the picture that is enlarged, or nothing   in the link: open
     neuron view   layer and head                                               in the link: layer, head
 
-The head view shares the selected token with the other sections. In the model view no token can be told apart, and the
-neuron view draws lines only where the pointer is, or all products of the token whose plus sign is pressed.
+All three share the selected token with the other sections; the model view shows it in its enlarged picture.
 """
 
 from __future__ import annotations
@@ -89,15 +88,13 @@ def bertviz_views(view: View) -> None:
 
     drawn = page(first)
     selection = Selection(state, attention_map.query_tokens, tag=f"{spec.slug}.{attention_map.kind}")
-    if drawing == "head":
-        selection.chips(view.words.label("queries"), accent=spec.branch)
+    selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         drawn,
         height=min(bertviz.height(attention_map, drawing, **count), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
     )
-    if drawing == "head":
-        selection.frame()
+    selection.frame()
     _limit(attention_map, drawing, view, **count)
     view.try_and_notice(drawing)
     if attention_map.note:
