@@ -13,6 +13,7 @@ from core.lessons.lesson import Draft, Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout
 from core.ui.lessons.lessons import Collected
+from core.ui.lessons.pictures import picture
 from tests.pages import link, opened, protos, shown, widget
 
 FIRST = "1-what-attention-computes"
@@ -57,10 +58,30 @@ def test_the_handout_has_every_step_and_the_maps() -> None:
     page = handout(lesson, notes=True)
     assert page.count("<section>") == len(lesson.steps)
     assert page.count("<svg") == 4  # three heads and a mask
+    assert page.count('<div class="picture">') == 5  # and a text under a tokenizer
     assert "<script" not in page
     evil = from_text('+++\ntitle = "<b>"\nline = "<i>"\n+++\n## <u>\n<s> **x**\n+++\nview = "/glossary"\n+++\n')
     page = handout(evil, notes=True)
     assert not any(tag in page.partition("<body>")[2].replace("<b></b>", "") for tag in ("<u>", "<s>", "<i>", "<b>"))
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("/tokenizers?text=a+b&shown=atlas-byt5", ">3 tokens<"),
+        ("/objectives?objective=masked&model=atlas-bert&text=a+b+c", ">masked<"),
+        ("/encoder?model=minilm&text=The+cat+sat+on+the+[MASK].", "%</text>"),
+        ("/encoder?system=albert&tab=tree", ">4.00 M<"),
+        ("/compare?tab=trees&left=bert&right=albert", ">109 M<"),
+        ("/results?question=less&case=sharing", ">81.6<"),
+        ("/timeline", ""),
+        ("/attention?model=minilm&text=a&layer=99&head=1", ""),
+    ],
+)
+def test_a_picture_on_paper_is_what_the_view_computes(view: str, shown: str) -> None:
+    drawn = picture(Step(title="A", text="", view=view))
+    assert shown in drawn
+    assert bool(drawn) == bool(shown)
 
 
 def test_what_does_not_fit_is_said() -> None:

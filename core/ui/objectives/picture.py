@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -57,7 +58,7 @@ _STYLE = """<style>
 </style>"""
 
 
-def picture(
+def as_html(
     cells: Sequence[Cell],
     style: Style,
     color: str,
@@ -67,7 +68,7 @@ def picture(
     scale: float = 0.0,
     alt: str,
 ) -> str:
-    """Draw one input with its targets; return the HTML drawn.
+    """One input with its targets, as HTML.
 
     :param color: ``#rrggbb``, a branch's accent.
     :param paid: the loss by index of ``cells``, if a model ran.
@@ -86,7 +87,12 @@ def picture(
         title = escape(_describe(cell, losses.get(index), index, style), quote=True)
         columns.append(f'<span class="{names}" title="{title}">{parts}</span>')
     frame = f'style="--ac:{color};--on:{text_color_on(color)}" role="img" aria-label="{escape(alt)}"'
-    drawn = f'{_STYLE}<div class="ob" {frame}>{"".join(columns)}</div>'
+    return f'{_STYLE}<div class="ob" {frame}>{"".join(columns)}</div>'
+
+
+def picture(cells: Sequence[Cell], style: Style, color: str, **how: Any) -> str:
+    """Draw one input with its targets, as :func:`as_html` takes them; return the HTML drawn."""
+    drawn = as_html(cells, style, color, **how)
     st.html(drawn)
     return drawn
 
