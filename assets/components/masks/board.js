@@ -38,6 +38,8 @@ function draw(state) {
   svg.setAttribute("width", room.width);
   svg.setAttribute("height", room.height);
   let [on, dots, changed, lines] = ["", "", "", ""];
+  svg.style.setProperty("--rows", rows);
+  svg.style.setProperty("--since", `${state.since - performance.now()}ms`);
   const dot = side >= 9 ? Math.max(1.5, side / 8) : 0;
   for (let q = 0; q < rows; q += 1) {
     for (let k = 0; k < cols; k += 1) {
@@ -58,9 +60,9 @@ function draw(state) {
   for (let q = 0; q <= rows; q += 1) lines += `M${left} ${top + q * side}h${cols * side}`;
   const parts = [
     drawn("rect", { class: "ground", x: left - 1, y: top - 1, width: cols * side + 2, height: rows * side + 2 }),
-    drawn("path", { class: "on", d: on }),
+    drawn("path", { class: "on fresh", d: on }),
     drawn("path", { class: "lines", d: side >= 6 ? lines : "" }),
-    drawn("path", { class: "dots", d: dots }),
+    drawn("path", { class: "dots fresh", d: dots }),
     drawn("path", { class: "changed", d: changed }),
   ];
   const [q, k] = state.over || (state.focused ? state.at : [-1, -1]);
@@ -229,6 +231,7 @@ export default function (component) {
     state.sign = sign;
     state.at = [Math.min(state.at[0], data.rows.length - 1), Math.min(state.at[1], data.cols.length - 1)];
     state.said.textContent = "";
+    state.since = performance.now();
   }
   if (first) listen(state);
   draw(state);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from zlib import crc32
 
 import streamlit as st
 
@@ -22,6 +23,10 @@ from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
 BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110, limit="max_beams")
+_GROWS = """<style>@media (prefers-reduced-motion: no-preference) {{
+.st-key-atlas-beam .main-svg {{ animation: {name} {seconds}s steps({rows}); }}
+@keyframes {name} {{ from {{ clip-path: inset(0 0 100% 0); }} }} }}</style>"""
+"""The tree appears step by step, its pruned branches with it. A new name starts the movement anew."""
 DEPTH = Integer(name="depth", label="Steps", default=8, low=1, high=24, width=110)
 
 
@@ -32,8 +37,10 @@ def beam_search(view: View) -> None:
         beams, depth = BEAMS.draw(state), DEPTH.draw(state)
     decoding = replace(chosen.common, strategy="beam", beams=beams, max_new_tokens=depth, seed=0)
     tree = _tree(chosen, decoding)
+    rows, drawn = len(tree.rows) + 1, crc32(repr(tree.rows).encode())
+    st.html(_GROWS.format(name=f"atlas-beam-{drawn}", seconds=min(0.25 * rows, 3), rows=rows))
     left, right = st.columns([3, 2], gap="large")
-    with left:
+    with left, st.container(key="atlas-beam"):
         width = tree_pixels(tree)
         Panel(
             "beam-search",
