@@ -85,7 +85,7 @@ html { font-size: max(32px, 2.5vw) !important; }
 /* the picture first, its controls below */
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(
   .stPlotlyChart, iframe, [data-testid="stDataFrame"], table, [data-testid="stHtml"],
-  [data-testid="stBidiComponentRegular"]) { order: -1; }
+  [data-testid="stBidiComponentRegular"], .st-key-atlas-board) { order: -1; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(> :is(
   .st-key-atlas-title, .st-key-atlas-style)) { order: -2; }
 [data-testid="stHtml"] * { font-size: 28px !important; }

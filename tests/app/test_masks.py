@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import links
 from core.ui.masks.masks import EXAMPLES
+from core.ui.page import MAIN_PICTURE
 from tests.downloads import catch_downloads
 from tests.pages import html_of, link, opened, protos, shown, widget
 
@@ -118,3 +119,8 @@ def test_the_pages_links_are_understood() -> None:
     for word, _, _ in EXAMPLES:
         assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
     assert not page(pattern=EXAMPLES[-1][0]).warning
+
+
+def test_the_board_is_the_main_picture_of_a_presentation() -> None:
+    at = page(present="1")
+    assert at.session_state[MAIN_PICTURE] == "board"  # so that the frame hides all figures

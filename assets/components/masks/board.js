@@ -18,7 +18,8 @@ function measure(data, room, least) {
   const longest = (labels) => Math.max(1, ...labels.map(wide)) * size * LETTER;
   const [left, slant] = [longest(data.rows) + size + 16, longest(data.cols)];
   const [top, right] = [slant * Math.sin(TURN) + size + 18, Math.max(6, slant * Math.cos(TURN))];
-  const side = Math.max(3, Math.min(44, Math.floor((Math.min(room, 54 * size) - left - right) / data.cols.length)));
+  const most = least ? Math.floor((window.innerHeight - top - 4 * size) / data.rows.length) : 44; // a screen's height
+  const side = Math.max(3, Math.min(most, Math.floor((Math.min(room, 54 * size) - left - right) / data.cols.length)));
   return {
     size, left, top, side, width: left + side * data.cols.length + right, height: top + side * data.rows.length + 4,
     every: Math.max(1, Math.ceil((size + 1) / side)), // labels that would stand on each other are thinned out

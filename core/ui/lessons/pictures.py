@@ -75,11 +75,9 @@ def _bars(shown: Iterable[tuple[str, float, str]], title: str) -> str:
     """Bars: a label, a value that is not negative, and how it is printed; labels without what all begin with."""
     shown = list(shown)[:_MOST_BARS]
     widest = max((value for _, value, _ in shown), default=0) or 1.0
-    labels = [label for label, _, _ in shown]
-    while all(", " in label for label in labels) and len({label.partition(", ")[0] for label in labels}) == 1 < len(
-        labels
-    ):
-        labels = [label.partition(", ")[2] for label in labels]
+    heads = {label.partition(", ")[::2] for label, _, _ in shown}
+    alike = len(heads) > 1 and all(rest for _, rest in heads) and len({head for head, _ in heads}) == 1
+    labels = [label.partition(", ")[2] if alike else label for label, _, _ in shown]
     drawn = "".join(
         f'<text x="146" y="{15 * at + 11}" text-anchor="end">{escape(label[:24])}</text>'
         f'<rect x="150" y="{15 * at + 1}" width="{120 * value / widest:.1f}" height="12" fill="{LIGHT.primary}"/>'

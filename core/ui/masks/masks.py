@@ -34,7 +34,7 @@ from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
-from core.ui.page import base_path, plain, presenting, theme
+from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -90,7 +90,8 @@ def masks(view: View) -> None:
     board = build_board(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
     state.set(flips=board.flips)
     if presenting():  # the board has the whole screen
-        left, right = st.container(), st.container(key="atlas-rest")
+        st.session_state.setdefault(MAIN_PICTURE, "board")
+        left, right = st.container(key="atlas-board"), st.container(key="atlas-rest")
     else:
         left, right = st.columns([1.15, 1], gap="large")
     with left:
