@@ -260,6 +260,22 @@ class Draft(_Strict):
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
 
 
+def read_draft(text: str) -> Draft:
+    """A draft as a browser stores it, in JSON.
+
+    Raises:
+        ContentUnusable: it is none, or a step does not fit; the message names it.
+    """
+    name = "Your lesson"
+    try:
+        fields = json.loads(text)
+        every = [step if isinstance(step, dict) else {} for step in fields["steps"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ContentUnusable(f"{name}, as this browser stores it, cannot be read.") from error
+    steps = [_checked(Step, step, f"{name}, step {number}") for number, step in enumerate(every, 1)]
+    return _checked(Draft, {"title": fields.get("title"), "steps": steps}, name)
+
+
 def collected(draft: Draft) -> Lesson:
     """The lesson that a draft becomes once it is written and read again.
 

@@ -115,8 +115,8 @@ def test_settings_change_the_texts() -> None:
     stopped = opened(rules="greedy", length="60", stop="she")
     assert "It generated a stop string." in shown(stopped)
     banned = opened(rules="greedy", length="60", norepeat="2")
-    assert "repeated 2-grams 0%" in shown(banned)
-    assert "repeated 2-grams 0%" not in shown(free)
+    assert "repeated 2-grams 0.0%" in shown(banned)
+    assert "repeated 2-grams 0.0%" not in shown(free)
     assert menus(banned)[0] == "Settings (2 changed)"
     step = opened(tab="step", first="top_k-40", along="2", rule="top_p")
     assert menus(step)[0] == "Settings (2 changed)"

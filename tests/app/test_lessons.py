@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import get_args
 
@@ -9,7 +10,7 @@ import pytest
 
 from core.content import content
 from core.lessons.checks import AnyCheck, Probability, Replaced
-from core.lessons.lesson import Draft, Lesson, Step, from_text, lessons
+from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout
 from core.ui.lessons.lessons import Collected
@@ -98,13 +99,16 @@ def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_
     one["view"] = "/glossary"
 
     def collect() -> None:
-        draft = Draft.model_validate({"title": "Mine", "steps": [one, two]})
+        draft = json.dumps({"title": "Mine", "steps": [one, two]}, separators=(",", ":"))
         at.session_state["lessons.1.collection--sent"] = Collected(draft=draft)
         at.run()
 
     collect()
     assert "Your lesson, step 2 “Two”: there is no page “nowhere”" in shown(at)
     assert at.get("download_button") == []
+    two.pop("view")  # what an older version, or another program, left in the browser
+    collect()
+    assert "Your lesson, step 2: view: Field required." in shown(at)
     two["view"] = "/timeline"
     collect()
     assert [button.proto.label for button in at.get("download_button")] == ["Download Markdown"]

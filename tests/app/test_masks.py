@@ -27,7 +27,7 @@ def board(at: AppTest) -> dict[str, Any]:
 
 def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
     at = page()
-    assert "**Causal** · 45 of 81 pairs, 56%" in shown(at)
+    assert "**Causal** · 45 of 81 pairs, 55.6%" in shown(at)
     assert "Two masks define" in shown(at)
     assert board(at)["bits"][:18] == "100000000110000000"
     assert not at.warning

@@ -144,7 +144,8 @@ def test_curves_open_with_the_measure_that_most_models_have() -> None:
 
     at = opened("zoo", tab="curves")
     chosen = at.multiselect[0]
-    assert set(chosen.value) >= {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"}
+    assert chosen.value == ["atlas-bert", "atlas-albert", "atlas-roberta"]  # few lines, which can be told apart
+    assert len(chosen.options) > 20
     (chart,) = protos(at, "plotly_chart")
     assert len(json.loads(chart.spec)["data"]) == len(chosen.value)
     chosen.set_value(["minilm", "atlas-t5"]).run()

@@ -21,7 +21,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "alignment": {"selected": 2},
     "block": {"step": "attention-weights", "count": 1},
     "chips": {"selected": [0, 3], "count": 2},
-    "collection": {"draft": {"title": "A", "steps": [{"title": "B", "text": "<b>", "view": "/glossary"}]}, "count": 1},
+    "collection": {"draft": '{"title":"A","steps":[{"title":"B","text":"<b>","view":"/glossary"}]}', "count": 1},
     "frame": {"open": [1, 12]},
     "lesson": {"step": 2, "count": 2},
     "last": {"page": "attention", "tab": "heads", "query": "layer=3&text=a+b%3F"},

@@ -77,7 +77,7 @@ function save(state, pause) {
   state.timer = setTimeout(() => {
     const steps = state.draft.steps.map((step, at) => ({ ...step, title: step.title.trim() || `Step ${at + 1}` }));
     state.count += 1;
-    state.send("sent", { count: state.count, draft: { title: state.draft.title, steps } });
+    state.send("sent", { count: state.count, draft: JSON.stringify({ title: state.draft.title, steps }) });
   }, pause);
 }
 

@@ -5,8 +5,9 @@ const DRAFT = "atlas.lesson";
 function readDraft() {
   try {
     const { title, steps } = JSON.parse(localStorage.getItem(DRAFT));
-    const whole = (step) => [step.title, step.text, step.view].every((part) => typeof part === "string");
-    if (typeof title === "string" && steps.every(whole)) return { title, steps };
+    const text = (value) => (typeof value === "string" ? value : "");
+    const whole = (step) => ({ ...step, title: text(step.title), text: text(step.text), view: text(step.view) });
+    return { title: text(title), steps: steps.map((step) => whole(Object(step))) }; // the server says what does not fit
   } catch { /* nothing stored, or something else under this name */ }
   return { title: "", steps: [] };
 }

@@ -18,6 +18,7 @@ from core.attention.trace import Floats
 from core.attention.views.export import matrix_table, step_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
+from core.figures.labels import percent
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD
@@ -202,7 +203,7 @@ def _legend(shown: Shown, view: View) -> str:
 def _numbers(shown: Shown, view: View) -> None:
     """Mean, standard deviation, extremes; of vectors, the longest and the shortest."""
     if shown.step.name == "mask":
-        st.markdown(view.words.part("Allowed", share=f"{float(np.isfinite(shown.values).mean()):.0%}"))
+        st.markdown(view.words.part("Allowed", share=percent(float(np.isfinite(shown.values).mean()))))
         return
     stats = figures.numbers(shown.values if shown.computed is None else np.where(shown.computed, shown.values, np.nan))
     parts = [

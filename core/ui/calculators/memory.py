@@ -36,6 +36,7 @@ from core.ui.calculators.setup import (
     device_sources,
 )
 from core.ui.formulas import formula
+from core.ui.links import page_link
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu
@@ -78,12 +79,21 @@ def training(view: View) -> None:
         Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
     _by_devices(view, chosen, plan)
     view.try_and_notice()
+    _other(view, "fit")
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
     headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "Total")
     text_table(TextTable(headings, rows, title, (15, 17, 17, 17, 17, 17), (1, 2, 3, 4, 5)))
     for key in ("states", "zero", "activations"):
         formula(key)
     view.note("Left out")
+
+
+def _other(view: View, tab: str) -> None:
+    """Link to the other section about memory, with the same network: one divides it, the other compares it."""
+    query = {"tab": tab} | {param.name: view.state.text(param.name) for param in (SYSTEM, SIZE)}
+    query |= {"use": "train"} if tab == "fit" else {}
+    label = view.words.label("other")
+    page_link("calculators", label, {name: word for name, word in query.items() if word}, icon=":material/memory:")
 
 
 def _by_devices(view: View, chosen: Chosen, plan: Plan) -> None:
@@ -166,6 +176,7 @@ def will_it_fit(view: View) -> None:
             Table.from_records(rows),
         ).draw(state)
     view.try_and_notice()
+    _other(view, "training")
     for key in ("cache",) if use == "run" else ("states", "activations"):
         formula(key)
     st.caption(f"{view.words.part('Memories')} {device_sources()}")

@@ -12,6 +12,7 @@ from core.efficiency import buckets, samples
 from core.efficiency.buckets import Buckets
 from core.efficiency.reversible import stored_by_depth
 from core.figures import sparse as figures
+from core.figures.labels import percent
 from core.sparse import hashing
 from core.sparse.reformer import by_context, inversion_error, shape_of
 from core.table import Table
@@ -62,7 +63,7 @@ def hashing_demo(view: DemoView) -> None:
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
     covered = hashing.rows[0].covered
     right_share = _SHARES[min(int(4 * covered), 3)]
-    judge = choice_judge((right_share,), view.words.part("Guess: kept", share=f"{100 * covered:.0f}%"))
+    judge = choice_judge((right_share,), view.words.part("Guess: kept", share=percent(covered)))
     if view.uncovered(view.words.label("guess"), judge, text, layer, head, seed, choices=_SHARES, on=cover):
         _weight_kept(view, hashing, rounds)
     view.try_and_notice()
@@ -111,7 +112,7 @@ def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
             Table(("rounds", "weight kept", "largest key found", "pairs computed"), rows),
             alt="; ".join(
                 view.words.part(
-                    "Alt: rounds", rounds=count, kept=f"{kept:.0%}", largest=f"{largest:.0%}", pairs=f"{pairs:.0%}"
+                    "Alt: rounds", rounds=count, kept=percent(kept), largest=percent(largest), pairs=percent(pairs)
                 )
                 for count, kept, largest, pairs in rows
             ),
@@ -121,9 +122,9 @@ def _weight_kept(view: DemoView, result: Buckets, rounds: int) -> None:
         view.say(
             "Kept",
             rounds=rounds,
-            pairs=f"{100 * now.expected:.0f}",
-            kept=f"{100 * now.covered:.0f}",
-            largest=f"{100 * now.strongest_covered:.0f}",
+            pairs=percent(now.expected),
+            kept=percent(now.covered),
+            largest=percent(now.strongest_covered),
         )
 
 
@@ -131,7 +132,7 @@ def _recall(view: DemoView, ids: tuple[int, ...], layer: int, head: int, seed: i
     rows = view.computed("hashing", buckets.recalls, ids, layer, head, seed)
     best = max((row for row in rows if row.work <= 0.5), key=lambda row: row.recall)
     values: dict[str, Any] = {"buckets": best.buckets, "rounds": best.rounds, "top": buckets.TOP}
-    values |= {"recall": f"{100 * best.recall:.0f}", "work": f"{100 * best.work:.0f}"}
+    values |= {"recall": percent(best.recall), "work": percent(best.work)}
     drawn = [(row.buckets, row.rounds, row.recall, row.work) for row in rows]
     view.picture(
         "recall",

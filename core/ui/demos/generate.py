@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import engine
 from core.errors import OutOfRange
+from core.figures.labels import percent
 from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
@@ -142,7 +143,7 @@ def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
     beams_table(run.steps, step)
     view.try_and_notice()
     greedy = decoding.strategy == "greedy"
-    repeated = f"{100 * repetition([s.token.id for s in path]):.0f}"
+    repeated = percent(repetition([s.token.id for s in path]))
     view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
     steps_table(path, f"{key}.table", step, partial(keep_clicked, slot))
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import session
 from core.efficiency.compare import Comparison, LongText, MaskedWord, compare
+from core.figures.labels import percent
 from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.theme import PURPLE
 from core.ui.demos.demo import Demo, DemoView, Menu
@@ -92,7 +93,7 @@ def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, hea
         full=f"{scores.full:,}",
         layer=layer + 1,
         head=head + 1,
-        share=f"{100 * scores.share:.0f}",
+        share=percent(scores.share),
     )
 
 
@@ -101,7 +102,7 @@ def _comment(view: DemoView, word: MaskedWord) -> str:
     sparse, full = (max(word.answers, key=lambda answer: answer.probabilities[attention]).text for attention in (0, 1))
     alike = f"Both have the top prediction “{full}”."
     tops = alike if full == sparse else f"Full attention predicts “{full}”, sparse attention “{sparse}”."
-    return f"{tops} {view.words.part('Moved', share=f'{100 * word.distance:.0f}%')}"
+    return f"{tops} {view.words.part('Moved', share=percent(word.distance))}"
 
 
 def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import session
 from core.efficiency.compare import VARIANTS, Comparison, LongText, MaskedWord, compare_windows, global_positions
+from core.figures.labels import percent as share_of
 from core.figures.predictions import percent
 from core.sparse import windowed as layout
 from core.sparse.longformer import shape_of, sides_of
@@ -97,7 +98,7 @@ def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ..
         globals=len(global_at),
         sparse=f"{scores.sparse:,}",
         full=f"{scores.full:,}",
-        share=f"{100 * scores.share:.1f}",
+        share=share_of(scores.share),
         cell=cell,
     )
 
@@ -117,7 +118,7 @@ def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...]
 
 def _comment(view: DemoView, mask: MaskedWord) -> str:
     best = max(mask.answers, key=lambda answer: answer.probabilities[0])
-    moved = view.words.part("Moved", share=f"{100 * mask.distance:.0f}%")
+    moved = view.words.part("Moved", share=share_of(mask.distance))
     return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.figures.labels import percent
 from core.language.decoding.cards import (
     DEFAULTS,
     MOST,
@@ -172,8 +173,8 @@ def _numbers(view: View, measures: Summary) -> str:
         tokens=measures.tokens,
         mean=minus(measures.mean_log),
         perplexity=f"{measures.perplexity:.3g}",
-        two=f"{100 * measures.repeated[1]:.0f}",
-        three=f"{100 * measures.repeated[2]:.0f}",
+        two=percent(measures.repeated[1]),
+        three=percent(measures.repeated[2]),
     )
 
 
@@ -188,7 +189,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
             "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
             "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
             "–" if measures.remaining is None or card.kind == "beam" else f"{measures.remaining:,.0f}",
-            *(f"{100 * share:.0f}%" for share in measures.repeated),
+            *map(percent, measures.repeated),
         )
         for card, measures in zip(cards, summaries, strict=True)
     ]

@@ -14,6 +14,7 @@ from core.errors import ContentUnusable
 from core.lessons.checks import Answer, AnyCheck
 from core.lessons.lesson import (
     FOLDER,
+    MOST_CHARS,
     MOST_STEPS,
     Draft,
     Lesson,
@@ -22,6 +23,7 @@ from core.lessons.lesson import (
     collected,
     from_text,
     lessons,
+    read_draft,
     refuse_missing_views,
     write,
 )
@@ -46,9 +48,9 @@ class Opened(Message):
 
 
 class Collected(Message):
-    """The lesson that the visitor collects, as it is now."""
+    """The lesson that the visitor collects, as it is now: JSON, which :func:`read_draft` checks."""
 
-    draft: Draft
+    draft: Annotated[str, Field(pattern=r'^\{"title":"', max_length=2 * MOST_CHARS)]
 
 
 COLLECTION: Component[Collected] = Component("collection", Collected, uses=("dom", "draft"))
@@ -132,19 +134,20 @@ def _yours(view: View) -> None:
     if (sent := COLLECTION.sent(key)) is not None:
         st.session_state[_DRAFT] = sent.draft
         st.session_state.pop(_ADDED, None)
-    draft: Draft | None = st.session_state.get(_DRAFT)
+    stored: str | None = st.session_state.get(_DRAFT)
     COLLECTION.draw(
         key,
         {
             "none": view.words.part("Nothing collected"),
             "most": MOST_STEPS,
-            "known": draft is not None,
+            "known": stored is not None,
             "add": st.session_state.get(_ADDED),
         },
     )
     with st.container(horizontal=True), sentences():
         with st.popover(view.words.label("file"), icon=":material/upload_file:"):
             _open_file(view)
+        draft = None if stored is None else read_draft(stored)
         if draft is not None and draft.steps:
             lesson = collected(draft)
             check(lesson)

@@ -174,7 +174,7 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     """Draw the text beside the board."""
     edits = len(board.flips)
     by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
-    share = f"{100 * board.share:.0f}%"
+    share = percent(board.share)
     st.markdown(f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {share}{by_hand}")
     alone = len(choice.terms) == 1
     for number, term in enumerate(choice.terms, start=1):

@@ -8,6 +8,7 @@ import streamlit as st
 from core import session
 from core.attention.tokens import label, short
 from core.checkpoints.spec import CheckpointSpec
+from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
@@ -75,7 +76,7 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
     # a token may occur twice, so its number stands beside it
     rows = [f"{short(label(token), _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
     shares = zip(sums.parts, sums.shares.mean(axis=1), strict=True)
-    average = view.words.part("Average", means=", ".join(f"{part} {100 * share:.0f}%" for part, share in shares))
+    average = view.words.part("Average", means=", ".join(f"{part} {percent(share)}" for part, share in shares))
     records = []
     for i, token in enumerate(sums.tokens):
         record: dict[str, str | int | float] = {"position": i, "token": token.piece}

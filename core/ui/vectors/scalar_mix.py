@@ -8,6 +8,7 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.figures import vectors as pictures
+from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.links.parameters import Integers
 from core.table import Table
@@ -128,7 +129,7 @@ def _points(
     around = mix_layers(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
     first, second = plane.shares or (0.0, 0.0)
-    titles = (f"component 1: {100 * first:.0f}%", f"component 2: {100 * second:.0f}%")
+    titles = (f"component 1: {percent(first)}", f"component 2: {percent(second)}")
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     now = sense_separation(own, senses, anisotropy_baseline(around, vectors.around.lines))
     layers = normed(vectors.own.vectors) if norm else vectors.own.vectors
@@ -144,7 +145,7 @@ def _points(
     if now.nearest is not None and hits:
         best, at = max(hits, key=lambda pair: (pair[0], -pair[1]))
         layer = "the embeddings" if at == 0 else f"layer {at}"
-        measures.append(part("Nearest", share=f"{100 * now.nearest:.0f}", layer=layer, best=f"{100 * best:.0f}"))
+        measures.append(part("Nearest", share=percent(now.nearest), layer=layer, best=percent(best)))
     Panel(
         f"{spec.slug}-mixed",
         view.words.label("plane"),
@@ -203,9 +204,9 @@ def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str]
     where = "emb." if best == 0 else f"layer {best}"
     return (
         (name, question),
-        f"{100 * learned.accuracy:.0f}%",
-        f"{100 * learned.alone[best]:.0f}% ({where})",
-        f"{100 * learned.commonest:.0f}%",
+        percent(learned.accuracy),
+        f"{percent(learned.alone[best])} ({where})",
+        percent(learned.commonest),
     )
 
 

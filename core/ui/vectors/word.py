@@ -11,6 +11,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import vectors as pictures
+from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
 from core.ui.export import download_csv
@@ -104,9 +105,7 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
     plane = planes[stop + 1]
     titles = ("", "")
     if plane.shares is not None and sum(plane.shares) > 0:
-        first, second = (
-            f"component {i + 1}: {100 * share:.0f}% of the variance" for i, share in enumerate(plane.shares)
-        )
+        first, second = (f"component {i + 1}: {percent(share)} of the variance" for i, share in enumerate(plane.shares))
         titles = (first, second)
     Panel(
         f"{spec.slug}-points",
@@ -130,7 +129,7 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
     if count == 1:
         return part("One occurrence")
     if plane.shares is not None:
-        share = f"{100 * sum(plane.shares):.0f}"
+        share = percent(sum(plane.shares))
         return part("Components", count=count, dimension=vectors.own.vectors.shape[-1], share=share)
     return part("t-SNE", count=count, perplexity=f"{perplexity_for(count):.1f}")
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core import checkpoints
 from core.checkpoints.listing import Curve, curves, lower_is_better
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
@@ -24,6 +25,7 @@ from core.ui.text_table import Row, TextTable, text_table
 
 HELD_OUT = "held-out"
 _STEP = 0.1
+_OPENING = 3
 _MILLION = 1e6
 MEASURE = Choice(name="measure", label="Measure", options={}, width=260, resets=("models", "at"))
 SCALE = Choice(name="scale", label="Token axis", options={"log": "Logarithmic", "linear": "Linear"}, style="row")
@@ -99,8 +101,10 @@ def lines_of(learning_curves: Sequence[Curve], name: str) -> dict[str, Line]:
 
 
 def _chosen(lines: dict[str, Line], name: str, state: PageState) -> list[Line]:
-    """The models to draw: by default all that have the measure."""
-    param = MODELS.with_(options={slug: line.name for slug, line in lines.items()}, default=tuple(lines))
+    """The models to draw: by default three of those that have the measure."""
+    usual = [slug for slug in (*checkpoints.first("curves"), *lines) if slug in lines]
+    default = tuple(dict.fromkeys(usual))[:_OPENING]
+    param = MODELS.with_(options={slug: line.name for slug, line in lines.items()}, default=default)
     count = len(param.value(state))
     with st.popover(f"Models: {count} of {len(lines)}" if count < len(lines) else f"Models: all {count}"):
         return [lines[slug] for slug in param.draw(state, tag=name)]
