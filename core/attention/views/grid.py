@@ -93,9 +93,9 @@ def render(
 
 
 def height(attention_map: AttentionMap) -> int:
-    """How many pixels the page needs in a frame about 1,000 pixels wide; on a phone it scrolls."""
+    """How many pixels the page needs in a frame about 700 pixels wide; on a phone it scrolls."""
     cell = min(130, 600 // attention_map.heads)
-    return max(670, min(1_200, 230 + attention_map.layers * (cell + 5)))
+    return max(710, min(1_200, 270 + attention_map.layers * (cell + 5)))
 
 
 def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:

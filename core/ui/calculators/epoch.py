@@ -49,10 +49,8 @@ def one_epoch(view: View) -> None:
         power = WATTS.with_(default=device.watts if device else None)
         known = (rate,) if rate.default is not None else ()  # what only the visitor knows is no setting
         teraflops = None if known else rate.draw(state, tag=name)
-        first, second = st.columns(2)
-        with first:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
             tokens = TOKENS.draw(state)
-        with second:
             count = DEVICES.draw(state)
         settings: tuple[Control[Any], ...] = (power, chosen.length, UTILIZATION, RECOMPUTATION, PRICE)
         with menu:

@@ -116,11 +116,9 @@ def choose_system(state: PageState) -> tuple[str, str]:
     """Draw menus for a system and its size, side by side; settings of another size are dropped."""
     unbuilt()
     systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda s: s.name.lower())
-    left, right = st.columns([1.7, 1])
-    with left:
+    with st.container(horizontal=True):  # where the column is narrow, one below the other
         slug = SYSTEM.with_(options={s.slug: f"{s.name} ({s.year})" for s in systems}).draw(state)
-    system = catalogue.get(slug)
-    with right:
+        system = catalogue.get(slug)
         sizes = {size.name: size.name for size in system.sizes}
         return slug, SIZE.with_(options=sizes, default=system.default_size.name).draw(state, tag=slug)
 
@@ -141,10 +139,8 @@ def choose_plan(
     state: PageState, chosen: Chosen, menu: DeltaGenerator, *more: Control[Any], tag: str
 ) -> tuple[Plan, dict[str, Any]]:
     """Draw the controls of a training run, most as settings in ``menu`` beside ``more``; return all settings too."""
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = BATCH.with_(label="Micro-batch size").draw(state)
-    with right:
         stage = _STAGE.draw(state)
     fields: dict[str, Control[Any]] = {
         "length": chosen.length,
