@@ -22,7 +22,7 @@ from core.ui.demos.masking import FIRST, ONE
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
-from core.ui.text_table import Row, TextTable, text_table
+from core.ui.text_table import Cell, Row, TextTable, text_table
 
 OWN = "own"
 SAMPLE = Choice(name="sample", label="Text", options={**samples.SAMPLES, OWN: "Your own text"}, width=260)
@@ -137,14 +137,14 @@ def filled_masks(
 
 def costs_of(view: DemoView, name: str, measured: AttentionCost, full: AttentionCost) -> None:
     """Draw scores, time and memory of the attention called ``name`` and of full attention."""
-    rows: tuple[tuple[str, Callable[..., str], float, float], ...] = (
-        ("Scores computed", short, measured.scores, full.scores),
-        ("Time in attention", _seconds, measured.attention_seconds, full.attention_seconds),
-        ("Memory, one head", _megabytes, measured.peak_bytes, full.peak_bytes),
+    rows: tuple[tuple[Cell, Callable[..., str], float, float], ...] = (
+        (("Scores", "computed"), short, measured.scores, full.scores),
+        (("Time", "in attention"), _seconds, measured.attention_seconds, full.attention_seconds),
+        (("Memory", "of one head"), _megabytes, measured.peak_bytes, full.peak_bytes),
     )
     cells: list[Row] = [(label, shown(a), shown(b), _ratio(a, b)) for label, shown, a, b in rows]
     title = view.words.label(f"{name}-measured")
-    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (31, 25, 20, 24), (1, 2)))
+    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (24, 26, 24, 26), (1, 2)))
     records = [
         {
             "Attention": of,
@@ -180,7 +180,7 @@ def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callabl
 def _ratio(cost: float, full: float) -> str:
     if not cost or not full:
         return ""
-    return f"{full / cost:.1f} × less" if full >= cost else f"{cost / full:.1f} × more"
+    return f"{full / cost:.1f}× less" if full >= cost else f"{cost / full:.1f}× more"
 
 
 def _seconds(seconds: float) -> str:
