@@ -56,6 +56,7 @@ _STYLE = """<style>
     position: sticky; top: 0; z-index: 5; background: var(--atlas-ground); padding-inline: 2.2rem; }
   .st-key-atlas-answer [data-testid="stCaptionContainer"] { display: none; }
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
+  [data-testid="stElementContainer"][class*="-chips"] { min-width: 100%; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
 """Beside what is served with the page itself, so that nothing moves when this arrives (:mod:`core.ui.server`): a focus
