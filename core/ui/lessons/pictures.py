@@ -11,7 +11,7 @@ from html import escape
 
 from numpy import argwhere
 
-from core import anatomy, catalogue, session
+from core import anatomy, catalogue, checkpoints, session
 from core.anatomy.compare import compare
 from core.anatomy.roles import by_role
 from core.attention.masks.axes import MOST, Axes
@@ -133,8 +133,8 @@ def _example(query: Query) -> str:
 
 def _tokens(query: Query) -> str:
     """A text, or a word, under some tokenizers."""
-    slugs = query.get("shown") or query.get("by") or "atlas-gpt-2"
-    blocks = [tokenizer_block(tokenized(info, query.get("text") or query["word"])) for info in infos(slugs.split(","))]
+    slugs = (query.get("shown") or query.get("by") or ",".join(checkpoints.first("generation"))).split(",")
+    blocks = [tokenizer_block(tokenized(info, query.get("text") or query["word"])) for info in infos(slugs)]
     return STYLE + "".join(blocks) if blocks else ""
 
 
