@@ -46,7 +46,10 @@ function copied(one) {
 }
 
 /** What is drawn. */
-const shapes = () => [...document.querySelector("#vis svg").children].map(copied).filter(Boolean);
+function shapes() {
+  showKept();
+  return [...document.querySelector("#vis svg").children].map(copied).filter(Boolean);
+}
 
 /** The picture with its name above it, on the page's ground. */
 function standalone() {

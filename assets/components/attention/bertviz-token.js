@@ -1,6 +1,7 @@
 // The lines of one token stay shown: of the one that was clicked, or that a page around this one has selected. A second
 // click shows those of all. bertviz shows a token's lines while the pointer is on it; here the pointer is said to have come
 // back. In the model view, the enlarged picture has tokens. And the head view is drawn as wide as the page.
+let showKept; // at once, for a picture that is saved as soon as the pointer has left
 {
   const view = document.body.className;
   const picture = document.getElementById("vis");
@@ -17,6 +18,7 @@
     if (token) token.dispatchEvent(new MouseEvent("mouseover"));
     else (view === "head" ? picture.querySelector("#left") : drawn[0])?.dispatchEvent(new MouseEvent("mouseleave"));
   };
+  showKept = show;
   const tell = (message) => window.parent !== window && window.parent.postMessage({ atlas: "token", ...message }, "*");
   picture.addEventListener("click", ({ target }) => {
     // In the neuron view, a click on a plus or minus sign has drawn the tokens elsewhere: it is found among its siblings.
