@@ -335,7 +335,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     assert len(first) == 4
     caught = next(chart.alt for chart in first if "of the weight" in chart.alt)
     assert re.findall(r"rounds (\d+)", caught) == ["1", "2", "4", "8"]
-    shares = [int(share) for share in re.findall(r"(\d+)% of the weight", caught)]
+    shares = [float(share) for share in re.findall(r"([\d.]+)% of the weight", caught)]
     assert shares[0] < shares[-1]  # each number of rounds samples its own rotations
     assert f"{len(SAMPLE)} bytes" in first[0].alt
     widget(at.selectbox, "Rounds").set_value(4).run()
