@@ -65,7 +65,7 @@ STYLE = """
 .atlas-table tr:has(+.below)>*{border-bottom:0;padding-bottom:0}
 .atlas-table .below td{padding:.1rem 0 .6rem}
 .atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
-@media (min-width:641px) and (max-width:1100px){
+@media (min-width:1000px) and (max-width:1100px){
   .atlas-table{table-layout:auto;font-size:.86rem}
   .atlas-table th,.atlas-table .n{overflow-wrap:normal;padding-right:.2rem}
   .atlas-table thead th{font-size:.72rem}
