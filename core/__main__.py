@@ -115,6 +115,14 @@ def vocabulary(
 
 
 @app.command()
+def clip() -> None:
+    """Train and measure the tiny CLIP of assets/clip on shapes that it draws."""
+    from core.training.clip import cli_clip
+
+    cli_clip()
+
+
+@app.command()
 def evaluate(
     slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
     corpus: Annotated[

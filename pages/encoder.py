@@ -3,12 +3,13 @@
 from core.ui.branch import branch_page
 from core.ui.demos.adapters import TASKS
 from core.ui.demos.fill_mask import MASKS
+from core.ui.demos.images import IMAGES
 from core.ui.demos.pairs import PAIRS
 from core.ui.demos.replaced import REPLACED
 from core.ui.demos.variants import BESIDE, PARTS, PASSES, TRANSLATION
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, BESIDE, REPLACED, TASKS)
-PAGE = branch_page("encoder", *DEMOS)
+PAGE = branch_page("encoder", *DEMOS, own={"clip": IMAGES})
 
 if __name__ == "__main__":
     PAGE.run()

@@ -5,12 +5,15 @@ Senses differ by color and symbol, and each point carries its line's name. Visit
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import label, sentence
@@ -215,6 +218,7 @@ def pair_matrix(
     wanted: NDArray[np.bool_],
     *,
     cosines: bool,
+    images: NDArray[np.uint8] | None = None,
     theme: Theme,
 ) -> go.Figure:
     """The matrix of a contrastive loss with its values in the cells; positive pairs have a frame.
@@ -222,7 +226,9 @@ def pair_matrix(
     :param values: (rows, columns) cosines from -1 to 1, or probabilities from 0 to 1.
     :param wanted: (rows, columns) True for positive pairs.
     :param cosines: which of the two scales.
+    :param images: (columns, height, width, 3) pictures over the columns.
     """
+    pictures = [] if images is None else [_over(i, image) for i, image in enumerate(images)]
     frames = [
         box(x - 0.47, x + 0.47, y - 0.47, y + 0.47, color=theme.ink if cosines else theme.secondary, width=3)
         for y, x in np.argwhere(wanted).tolist()
@@ -239,9 +245,18 @@ def pair_matrix(
         customdata=[[f"{label(row)} and {label(column)}" for column in columns] for row in rows],
         hovertemplate=f"%{{customdata}}<br>{'cosine' if cosines else 'probability'} %{{z:.3f}}<extra></extra>",
         texts=[[f"{value:.2f}" for value in row] for row in values],
-        height=70 + 40 * len(rows),
-        layout={"shapes": frames, "margin": {"l": 0, "r": 0, "t": 30, "b": 0}},
+        height=70 + 40 * len(rows) + 40 * bool(pictures),
+        layout={"shapes": frames, "images": pictures, "margin": {"l": 0, "r": 0, "t": 70 if pictures else 30, "b": 0}},
     )
+
+
+def _over(column: int, image: NDArray[np.uint8]) -> Json:
+    """A picture over a column of a map, above the column's name."""
+    file = BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    source = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    place = {"xref": "x", "x": column, "xanchor": "center", "yref": "paper", "y": 1.07, "yanchor": "bottom"}
+    return {"source": source, "sizex": 0.9, "sizey": 0.17, **place}
 
 
 def pair_table(

@@ -67,14 +67,23 @@ class BranchView(View):
     """The row of menus above the sections."""
 
 
-def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more: Sequence[Section] = ()) -> Page:
+def branch_page(
+    branch: Branch,
+    *demos: Demo,
+    lead: Section | None = None,
+    more: Sequence[Section] = (),
+    own: Mapping[str, Section] | None = None,
+) -> Page:
     """The page of a branch; the first of the demos that fit a model is its default.
 
     Args:
         lead: a section before the demo. A link opens it if it sets nothing of the demo.
         more: sections at the end.
+        own: by system, the demo of a model that is no language model, which opens in place of a live model's.
     """
-    params: dict[str, Param[Any]] = {param.name: param for demo in demos for param in demo.params}
+    own = own or {}
+    every: list[Demo | Section] = [*demos, *own.values()]
+    params: dict[str, Param[Any]] = {param.name: param for demo in every for param in demo.params}
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
 
     def opens(state: PageState) -> str:
@@ -86,7 +95,7 @@ def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more:
         branch,
         (
             *([lead] if lead else []),
-            Section("demo", partial(_live, demos), (choice, *params.values()), folder="branch"),
+            Section("demo", partial(_live, demos, own), (choice, *params.values()), folder="branch"),
             Section("tree", _tree, TREE, folder="branch"),
             Section("facts", _facts, folder="branch"),
             *more,
@@ -94,14 +103,19 @@ def branch_page(branch: Branch, *demos: Demo, lead: Section | None = None, more:
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,
         opens=opens,
-        above=partial(_choose, opens),
+        above=partial(_choose, opens, own),
         titled=True,
     )
 
 
-def _live(demos: Sequence[Demo], view: BranchView) -> None:
+def _live(demos: Sequence[Demo], own: Mapping[str, Section], view: BranchView) -> None:
     """Draw the demo of the live model, or say why there is none; the model's card follows."""
-    if view.spec is None:
+    if view.spec is None and (section := own.get(view.system.slug)):
+        with sentences():
+            words = section.words(view.state.page)
+            view.state.helps = words.front.get("help", {})
+            section.draw(View(view.state, words, view.later))
+    elif view.spec is None:
         _no_model(view)
     else:
         if note := _stand_in(view.system, view.spec):
@@ -113,7 +127,7 @@ def _live(demos: Sequence[Demo], view: BranchView) -> None:
     _foot(view, view.spec)
 
 
-def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
+def _choose(opens: Callable[[PageState], str], own: Mapping[str, Section], view: View) -> BranchView:
     """Draw the menus of systems and live models, and the title, which names the system."""
     state = view.state
     if not state.text("tab"):  # before the menus drop what a link need not state
@@ -133,7 +147,8 @@ def _choose(opens: Callable[[PageState], str], view: View) -> BranchView:
         }
         menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=350 if saving else 260)
         system = systems[menu.draw(state)]
-        spec = _model(system, specs, state)
+        section = own.get(system.slug)
+        spec = _model(system, specs, state, section.words(branch).label("model") if section else "")
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
     with view.heading or st.container():
         st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
@@ -161,10 +176,11 @@ def _elsewhere(slug: str, systems: Mapping[str, System]) -> None:
         )
 
 
-def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
+def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState, own: str) -> CheckpointSpec | None:
     """Choose the live model: the record's own choice first, then the system's others, its relatives, the branch's.
 
-    A system whose own model runs on another branch's page opens with none.
+    A system whose own model runs on another branch's page opens with none, and so does one with a demo of its ``own``
+    model, of that name.
     """
     live, home = system.live, _home(system)
     order = sorted(
@@ -178,6 +194,7 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
     )
     guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
     names = {"": "None on this page" if order else "none installed"} if guest or not order else {}
+    names |= {"": own} if own else {}
     names |= {spec.slug: f"{spec.name} · {SOURCES[spec.source]}" for spec in order}
     return specs.get(MODEL.with_(options=names, help=_words("Live model")).draw(state, tag=system.slug))
 

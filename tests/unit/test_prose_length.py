@@ -34,6 +34,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "compare/trees": ("Matched",),
     "demos/beside": ("Costs",),
     "demos/hashing": ("Sorted", "Shared", "Kept", "Growth"),
+    "demos/images": ("Matrix", "Baselines"),
     "demos/memory": ("Result", "Reach", "Trained"),
     "demos/orders": ("Masks",),
     "demos/parts": ("Scale",),

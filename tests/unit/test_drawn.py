@@ -1,0 +1,93 @@
+"""Drawn shapes and captions, and the tiny CLIP on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+from core.checkpoints.spec import read_card
+from core.errors import InputEmpty, InputTooLong, InputUnusable
+from core.training import clip as training
+from core.training import recipe as recipes
+from core.vectors import drawn, image_text
+from core.vectors.drawn import COLORS, HELD_OUT, SEEN, SHAPES, SIDES, Scene
+
+
+@pytest.fixture(scope="module")
+def objective() -> training.ImageTextObjective:
+    return training.ImageTextObjective(recipes.load("recipe", image_text.FOLDER), Path(), Path("a/b/c"))
+
+
+def test_each_color_and_each_shape_is_held_out_once_and_in_no_batch(objective: training.ImageTextObjective) -> None:
+    assert len(SEEN) + len(HELD_OUT) == 36
+    assert sorted(color for color, _ in HELD_OUT) == sorted(COLORS)
+    assert sorted(shape for _, shape in HELD_OUT) == sorted(SHAPES)
+    names = {number + 2: word for number, word in enumerate(drawn.WORDS)}
+    rows = [[names.get(token, "") for token in row] for row in objective.batch(3)["ids"].tolist()]
+    assert not [row for row in rows if any(color in row and shape in row for color, shape in HELD_OUT)]
+    assert any("green" in row and "circle" in row for row in rows)
+
+
+def test_a_shape_has_its_color_and_stands_on_its_side() -> None:
+    for side, (across, down) in SIDES.items():
+        image = drawn.draw(Scene("blue", "square", "small", side), np.random.default_rng(1)).astype(int)
+        rows, columns = np.nonzero(image[..., 2] - image[..., 0] > 80)
+        assert 60 < len(rows) < 250  # a square of about 12 by 12 pixels
+        assert np.sign(round((columns.mean() - 24) / 10)) == np.sign(across)
+        assert np.sign(round((rows.mean() - 24) / 10)) == np.sign(down)
+    first, again = (drawn.sample("seen", 1, 5) for _ in range(2))
+    assert first[0] == again[0]
+    assert np.array_equal(first[1], again[1])
+
+
+def test_texts_are_words_of_the_captions_and_an_end() -> None:
+    ids = image_text.tokenize(["a RED circle,", "a"])
+    assert ids.tolist() == [[*(drawn.WORDS.index(word) + 2 for word in ("a", "red", "circle")), 1], [2, 1, 0, 0]]
+    with pytest.raises(InputUnusable, match=r"the word “dog”. It knows: a, at, blue"):
+        image_text.tokenize(["a dog"])
+    with pytest.raises(InputEmpty):
+        image_text.tokenize(["a", " . "])
+    with pytest.raises(InputTooLong, match="16 words"):
+        image_text.tokenize(["a " * 16])
+    with pytest.raises(InputUnusable, match=r"no \{\}"):
+        image_text.fill("a picture", "ring")
+
+
+def test_probabilities_are_those_of_the_library() -> None:
+    clip, (_, images) = image_text.model(), drawn.sample("held out", 1, 4)
+    classes = ["a red circle", "a ring", "a picture of a blue shape on the left"]
+    ids = image_text.tokenize(classes)
+    given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": image_text.pixels(images)}
+    with torch.inference_mode():
+        wanted = clip(**given).logits_per_image.softmax(-1).numpy()
+    assert image_text.zero_shot(clip, images, classes, ["{}"]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_recipe_builds_the_committed_model(objective: training.ImageTextObjective) -> None:
+    with safe_open(image_text.FOLDER / "model.safetensors", "pt") as file:
+        stored = {name: (file.get_slice(name).get_shape(), file.get_slice(name).get_dtype()) for name in file.keys()}  # noqa: SIM118
+    made = {name: [*value.shape] for name, value in objective.model.state_dict().items() if "position_ids" not in name}
+    assert {name: shape for name, (shape, _) in stored.items()} == made
+    assert {kind for _, kind in stored.values()} == {"F16"}
+    batch = objective.batch(2)
+    assert all(torch.equal(value, objective.batch(2)[name]) for name, value in batch.items())
+    assert float(objective.loss(batch).detach()) == pytest.approx(
+        np.log(len(batch["ids"])), rel=0.15
+    )  # of random guessing
+
+
+def test_the_card_states_what_the_weights_give_and_the_baselines() -> None:
+    stated = {
+        (measure.name, measure.on): measure.value for measure in read_card(image_text.FOLDER / "card.toml").measures
+    }
+    for kind, (each, seed, on) in training.MEASURED.items():
+        images = drawn.sample(kind, each, seed)
+        for prompt in image_text.PROMPTS:
+            found = training.accuracy(image_text.model(), *images, [prompt])
+            assert found == pytest.approx(stated[prompt, on], abs=0.5)
+            assert found > 5 * stated["chance", on]
+        assert stated["{}", on] < stated["a {}", on]  # no caption of the training is so short
