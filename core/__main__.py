@@ -244,6 +244,16 @@ def lengths(
 
 
 @app.command()
+def duplication(
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 3,
+) -> None:
+    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what assets/measured lacks."""
+    from core.training.duplication import cli_duplication
+
+    cli_duplication(seeds)
+
+
+@app.command()
 def sweep(
     name: Annotated[str, typer.Argument(help="distillation, widths, scaling, batches or noise.")],
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.heatmap import Labels, heat_map
+from core.figures.heatmap import Labels, heat_map, names
 from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
@@ -301,6 +301,22 @@ def stored_by_depth(
         xaxis={"tickvals": list(depths)},
         yaxis={"rangemode": "tozero"},
         theme=theme,
+    )
+
+
+def duplication(
+    shares: Sequence[Sequence[float]], trained: Sequence[str], evaluated: Sequence[str], *, theme: Theme
+) -> go.Figure:
+    """Accuracies of models (rows) by the attention of their evaluation (columns), from 0 to 1."""
+    return heat_map(
+        np.array(shares),
+        names([f"trained: {name}" for name in trained]),
+        names(evaluated),
+        theme,
+        ends=(0.0, 1.0),
+        texts=[[f"{100 * share:.1f}%" for share in row] for row in shares],
+        hovertemplate="%{z:.1%}<extra></extra>",
+        height=80 + 40 * len(trained),
     )
 
 

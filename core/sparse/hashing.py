@@ -78,12 +78,12 @@ def full_weights(vectors: Tensor) -> Tensor:
     Keys are scaled to unit mean square and divided by the square root of d; a token's own score is :data:`SELF_SCORE`.
     """
     n = len(vectors)
-    scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), SELF_SCORE)
+    scores = key_scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), SELF_SCORE)
     return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
 
 
-def _scores(vectors: Tensor) -> Tensor:
-    """(..., n, d) to (..., n, n)."""
+def key_scores(vectors: Tensor) -> Tensor:
+    """(..., n, d) shared query-key vectors to (..., n, n) scores with the normalized keys."""
     keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[-1] ** 0.5
     scores: Tensor = vectors @ keys.mT
     return scores

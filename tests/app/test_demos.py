@@ -332,7 +332,8 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     at = page("atlas-reformer")
     assert not at.warning
     first = charts(at)
-    assert len(first) == 4
+    assert len(first) == 5
+    assert any("8, 4, 2 and 1 rounds (columns)" in chart.alt for chart in first)
     caught = next(chart.alt for chart in first if "of the weight" in chart.alt)
     assert re.findall(r"rounds (\d+)", caught) == ["1", "2", "4", "8"]
     shares = [float(share) for share in re.findall(r"([\d.]+)% of the weight", caught)]
@@ -346,7 +347,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
     for name in ("recall", "stored"):  # computed when they are opened
         at.session_state[f"efficient.{at.session_state['links.epoch']}.{name}.box"] = True
     at.run()
-    assert len(charts(at)) == 6
+    assert len(charts(at)) == 7
     assert "Best within half the cost" in shown(at)
     assert "Reversible layers keep two streams" in shown(at)
 
