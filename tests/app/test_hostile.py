@@ -21,7 +21,7 @@ PAGES = (
     *("attention", "vectors", "generation", "objectives", "transformer", "fine-tuning"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
-NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}}
+NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}, "fine-tuning-learn": {"format"}}
 """Menus that these sections draw only for some choices; that of tasks is drawn for models that have some."""
 
 
