@@ -36,7 +36,7 @@ from _harness import compare, goal, report
 from core import checkpoints
 from core.attention import bertviz, capture
 from core.attention.architectures.recording import twin
-from core.attention.architectures.shapes import read_from_scores
+from core.attention.capture import read_from_scores
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
 from core.checkpoints.spec import Checkpoint
@@ -138,7 +138,7 @@ def bare_forward(checkpoint: Checkpoint, text: str, task: str | None = None) -> 
     from bertviz.util import format_attention
     from torch.nn.functional import pad
 
-    from core.attention.architectures.shapes import stream_inputs
+    from core.attention.capture import stream_inputs
     from core.language.tokens import own_language
 
     tokenizer, kind = checkpoint.tokenizer, checkpoint.spec.kind

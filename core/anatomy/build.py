@@ -168,8 +168,6 @@ def _describe(module: nn.Module | None, name: str, path: str, owners: dict[int, 
 
 def _printed(module: nn.Module) -> tuple[str, str]:
     """What torch prints for the module itself: (class, text in parentheses)."""
-    from torch import nn
-
     if type(module).__repr__ is not nn.Module.__repr__:  # transformers' Conv1D prints itself its own way
         own = _ONE_LINE.fullmatch(repr(module))
         if own and not module._modules:

@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
 from core.content import content
-from core.ui.home import LAST, LastView
-from core.ui.masked_word import SENTENCE
+from core.ui.home import LAST, SENTENCE, LastView
 from core.ui.page import plain
 from tests.pages import opened, protos, shown, widget
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.figures.lineage import Entry, family, line_of
-from core.ui.timeline import picture
+from core.ui.timeline.family import PICTURE, component_data
 from tests.browser.conftest import MOUNT, Visitor
 
 FAMILY = family()
@@ -33,7 +33,7 @@ MEETING = """
 
 def data_of(shown: tuple[Entry, ...] = FAMILY, axis: str = "branch", **more: Any) -> dict[str, Any]:
     usual = {"until": LAST, "chosen": None, "play": True, "count": 0}
-    return picture.component_data(shown, axis, "The family") | usual | more
+    return component_data(shown, axis, "The family") | usual | more
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def alone(empty: Page) -> Page:
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:
-    page.evaluate(MOUNT, [*picture.FAMILY.files, data])
+    page.evaluate(MOUNT, [*PICTURE.files, data])
 
 
 def focused(page: Page) -> str:

@@ -10,8 +10,7 @@ from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections, documents
 from core.links.parameters import Choice
-from core.search import MAX_QUERY, Hit, find, fitting
-from core.search_entries import Entry, entries, models
+from core.search import MAX_QUERY, Entry, Hit, entries, find, fitting, models
 from core.ui.section import pages
 
 HOSTILE = [

@@ -23,7 +23,7 @@ from core.anatomy.sheet import (
     sheet,
     sheet_table,
 )
-from core.ui.compare.sheet import pins_table, sheet_html
+from core.ui.compare.table import pins_table, sheet_html
 from core.ui.glossary import Linker
 from core.ui.text_table import html as table_html
 

@@ -34,7 +34,7 @@ from core.settings import ROOT, settings
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
 SEED = 0
-"""The seed of random blocks and buckets on this page (`core.attention.architectures.shapes`)."""
+"""The seed of random blocks and buckets on this page (`core.attention.capture`)."""
 NAMED = ("torch", "transformers")
 _OUTSIDE = ("tab", "model")
 _COMPARED = ("transformer-atlas", *NAMED)

@@ -1,9 +1,11 @@
-"""Two live models on one sentence, each on its own task, on one scale."""
+"""Two live models on one sentence, each on its own task: text, chips and bars on one scale, and a table of both."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, zip_longest
 
 import streamlit as st
 
@@ -12,23 +14,225 @@ from core.checkpoints.listing import live
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
-from core.figures.predictions import percent
+from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
 from core.language.replaced import Detection
-from core.language.side_by_side import MAX_CHARS, Answer, Continued, Filled, Word, carry_over, default_mask, split
+from core.language.side_by_side import (
+    CONTINUES,
+    MAX_CHARS,
+    TOP,
+    Answer,
+    Continued,
+    Filled,
+    Rewritten,
+    Word,
+    carry_over,
+    default_mask,
+    split,
+)
 from core.language.side_by_side import answer as answer_of
 from core.language.tasks import tasks
 from core.language.text import clean
+from core.language.tokens import visible
+from core.language.types import Token
 from core.links import parameters as link
+from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, words_shared
 from core.ui.links import PageState
-from core.ui.notices import info
-from core.ui.page import plain
+from core.ui.notices import info, warning
+from core.ui.page import accent, plain, theme
+from core.ui.panel import chart, table_menu
 from core.ui.param import Carried, Choice, Text
 from core.ui.section import Section, View
-from core.ui.zoo.answers import draw_answers, pictures
+
+Pair = Sequence[CheckpointSpec]
+_MOST_PICTURES = 6
+_MOST_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A set of bars."""
+
+    caption: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+def draw_answers(
+    view: View, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], masked: Sequence[int]
+) -> None:
+    """Draw both answers; a string is the reason why there is none."""
+    key = view.state.key("answers")
+    columns = st.columns(2, gap="large")
+    for column, spec, answer, side in zip(columns, pair, answers, ("left", "right"), strict=True):
+        with column:
+            _title(spec)
+            if isinstance(answer, str):
+                warning(answer, icon=":material/info:")
+            else:
+                _sentence(view, spec, answer, f"{key}.{side}")
+    sides = [() if isinstance(answer, str) else pictures(answer, words, masked) for answer in answers]
+    scale = max((max(p.probabilities) for side in sides for p in side if p.probabilities), default=1.0)
+    for number, row in enumerate(zip_longest(*(side[:_MOST_PICTURES] for side in sides))):
+        for column, spec, picture, side in zip(st.columns(2, gap="large"), pair, row, ("left", "right"), strict=True):
+            if picture is not None:
+                with column:
+                    _bars(spec, picture, scale, f"{key}.{side}.{number}")
+    if max(map(len, sides)) > _MOST_PICTURES:
+        view.note("First masks", most=_MOST_PICTURES)
+    table = _table(pair, sides)
+    if table.rows:
+        title = "Predictions of both models"
+        table_menu(table, title, view.state.key("answers.table"), "answers-beside")
+    view.try_and_notice(_lesson(answers))
+
+
+def pictures(answer: Answer, words: Sequence[Word], masked: Sequence[int]) -> tuple[Picture, ...]:
+    """The bars of one answer: a figure for each mask; of a text, its first token's candidates or each token."""
+    if isinstance(answer, Filled):
+        positions = [i for i, word in enumerate(words) if word.mask or i in masked]
+        return tuple(
+            Picture(_mask_name(number, words[at] if at is not None else None), guess.tokens, guess.probabilities)
+            for number, (at, guess) in enumerate(
+                zip_longest(positions[: len(answer.predictions)], answer.predictions), 1
+            )
+        )
+    if isinstance(answer, Continued):
+        first = answer.steps[0].alternatives[:TOP] if answer.steps else ()
+        return (Picture("Next token", tuple(visible(a.text) for a in first), _chances(first)),) if first else ()
+    if isinstance(answer, Detection):
+        read = [i for i, token in enumerate(answer.after) if not token.special]
+        labels = tuple(visible(answer.after[i].text) for i in read)
+        verdicts = tuple(answer.probabilities[i] for i in read)
+        return (Picture("Probability that a token was replaced", labels, verdicts),)
+    steps = answer.steps
+    labels = tuple(visible(step.token.text) or "∅" for step in steps)
+    return (Picture("Generated tokens, in order", labels, tuple(step.token.probability for step in steps)),)
+
+
+def _chances(options: Sequence[object]) -> tuple[float, ...]:
+    return tuple(float(getattr(option, "probability", 0.0)) for option in options)
+
+
+def _mask_name(number: int, word: Word | None) -> str:
+    return f"Mask {number}" if word is None or word.mask else f"Mask {number}, in place of “{word.text}”"
+
+
+def _title(spec: CheckpointSpec) -> None:
+    # the color comes from the branch, never from a visitor
+    line = f"border-left:.35rem solid {accent(spec.branch)};padding-left:.6rem;margin:.4rem 0 0;font-weight:600"
+    does = spec.family.does
+    st.html(f'<p style="{line}">{html.escape(spec.name)}<br><small style="font-weight:400">{does}</small></p>')
+
+
+def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> None:
+    """Draw the answer as a text, and its tokens as chips."""
+    color = accent(spec.branch)
+    if isinstance(answer, Filled):
+        shown = [
+            html.escape(p.text) if p.position is None else _underlined(p.text.removeprefix("␣"), color)
+            for p in answer.filled
+        ]
+        _text("".join(shown))
+        tokens, bars, label = answer.sentence.tokens, None, f"Input tokens of {spec.name}, masks marked"
+        _chips(spec, tokens, key, label, bars, held=answer.sentence.positions)
+        for note in answer.sentence.notes:
+            st.caption(plain(note))
+        return
+    if isinstance(answer, Detection):
+        tokens, label = answer.after, f"Tokens classified by {spec.name}"
+        notes = [f"replaced: {percent(verdict)}" for verdict in answer.probabilities]
+        _chips(spec, tokens, key, label, answer.probabilities, notes=notes)
+        view.note("Nothing masked")
+        return
+    steps = answer.steps
+    before = answer.prompt if isinstance(answer, Continued) else ""
+    _text(html.escape(before) + _underlined(steps[-1].text if steps else "", color))
+    chances = [step.token.probability for step in steps]
+    label = f"Tokens generated by {spec.name}"
+    _chips(spec, answer.output, key, label, chances, notes=[f"probability {percent(chance)}" for chance in chances])
+    if isinstance(answer, Continued):
+        if answer.truncated:
+            view.note("Left only")
+        view.note("Continued" if len(steps) == CONTINUES else "Continued: ended", tokens=len(steps))
+        if answer.bits_per_byte is not None:
+            view.say("Cost", bits=f"{answer.bits_per_byte:.2f}")
+    else:
+        view.note("Rewritten", task=answer.task.label, tokens=len(steps))
+
+
+def _underlined(text: str, color: str) -> str:
+    line = f"text-decoration:underline 2px {color};text-underline-offset:.28em"
+    return f'<span style="{line}">{html.escape(text)}</span>'
+
+
+def _text(inner: str) -> None:
+    """``inner`` is escaped already."""
+    st.html(f'<p dir="auto" style="font-size:1.15rem;line-height:1.6;margin:0;overflow-wrap:anywhere">{inner}</p>')
+
+
+def _chips(
+    spec: CheckpointSpec,
+    tokens: Sequence[Token],
+    key: str,
+    label: str,
+    bars: Sequence[float] | None,
+    *,
+    held: Sequence[int] = (),
+    notes: Sequence[str] | None = None,
+) -> None:
+    if tokens:
+        token_chips(
+            tokens,
+            key=f"{key}.chips",
+            multi=True,
+            accent=spec.branch,
+            label=label,
+            disabled=range(len(tokens)),
+            held=held,
+            bars=bars,
+            notes=notes,
+        )
+
+
+def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> None:
+    labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
+    most = content("zoo", "compare").part("First rows", shown=_MOST_ROWS, count=len(picture.labels))
+    more = f" ({most})" if len(picture.labels) > _MOST_ROWS else ""
+    st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
+    chart(
+        prediction_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
+        key=f"{key}.bars",
+        alt=bars_alt(labels, chances, f"{spec.name}, {picture.caption}"),
+    )
+
+
+def _lesson(answers: Sequence[Answer | str]) -> str:
+    """The variant of Try and Notice for the kinds of the two models."""
+    kinds = {type(answer) for answer in answers if not isinstance(answer, str)}
+    alike = {Filled: "fill", Continued: "continue", Rewritten: "rewrite"}
+    if len(kinds) == 1 and (kind := kinds.copy().pop()) in alike:
+        return alike[kind]
+    return "one side" if Filled in kinds else "different"
+
+
+def _table(pair: Pair, sides: Sequence[tuple[Picture, ...]]) -> Table:
+    rows = []
+    for row in zip_longest(*sides):
+        ranks = max(len(picture.labels) for picture in row if picture is not None)
+        what = next(picture.caption for picture in row if picture is not None)
+        for rank in range(ranks):
+            cells: dict[str, object] = {"what": what, "rank": rank + 1}
+            for side, spec, picture in zip(("one", "other"), pair, row, strict=True):
+                there = picture is not None and rank < len(picture.labels)
+                cells[f"{side}: {spec.name}"] = picture.labels[rank] if there and picture else ""
+                cells[f"{side}: probability"] = picture.probabilities[rank] if there and picture else None
+            rows.append(cells)
+    return Table.from_records(rows)
+
 
 SAMPLES = {
     "Tired children": "The children were tired, so they went to bed.",
