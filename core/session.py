@@ -1,7 +1,6 @@
 """Cached results of pure functions, shared by all visitors, keyed by value and bounded in bytes.
 
-Loaded models are held by ``core.checkpoints`` under one memory budget. Every function imports what it calls inside its
-body, so that a page without a live model does not import torch.
+Loaded models are held by ``core.checkpoints`` under one memory budget.
 """
 
 from __future__ import annotations
@@ -10,27 +9,29 @@ import threading
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
 from core import checkpoints, engine
+from core.attention.capture import capture, rewritten
+from core.attention.trace import AttentionTrace
 from core.cache import HOUR, Cache
+from core.checkpoints.folder import State
+from core.checkpoints.loading import fingerprint
+from core.checkpoints.spec import Checkpoint
 from core.content import content
+from core.efficiency.timing import Timing
+from core.efficiency.timing import measure as time_pass
 from core.engine import checkpoint as checkpoint
-from core.errors import MeasuringOff, OutOfRange
+from core.errors import AtlasError, MeasuringOff, OutOfRange
 from core.settings import raised_with, settings
 from core.turns import turns
-
-if TYPE_CHECKING:
-    from core.attention.trace import AttentionTrace
-    from core.checkpoints.folder import State
-    from core.checkpoints.spec import Checkpoint
-    from core.efficiency.timing import Timing
-    from core.vectors.contextual import ContextualMeasures
-    from core.vectors.occurrences import WordVectors
-    from core.vectors.plane import Plane
-    from core.vectors.reading import Reading
+from core.vectors import occurrences, plane
+from core.vectors.contextual import ContextualMeasures, measure
+from core.vectors.occurrences import WordVectors
+from core.vectors.plane import Plane
+from core.vectors.reading import Reading, read
 
 results = Cache(lambda: settings().result_bytes)
 """The cache of all visitors, with a share of the memory budget.
@@ -45,9 +46,6 @@ def files(slug: str) -> State:
 
     Empty where there are none; the computation then raises the reason.
     """
-    from core.checkpoints.loading import fingerprint
-    from core.errors import AtlasError
-
     try:
         return fingerprint(checkpoints.get(slug))
     except (AtlasError, OSError):
@@ -107,8 +105,6 @@ def trace(
     slug: str, text: str, text_b: str | None = None, *, vectors: bool = False, adapters: str | None = None
 ) -> AttentionTrace:
     """Attention of ``slug`` over ``text``, with a second sentence for an encoder, through the adapters of a task."""
-    from core.attention.capture import capture
-
     return engine.run(capture, slug, text, text_b, vectors=vectors, adapters=adapters)
 
 
@@ -117,42 +113,31 @@ def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and its output for ``task``, or that for the text ``like``."""
-    from core.attention.capture import rewritten
-
     return engine.run(rewritten, slug, text, task, like=like, vectors=vectors)
 
 
 @cached()
 def reading(slug: str, text: str) -> Reading:
     """Every token's vector after every layer of ``slug`` over ``text``: up to 0.5 MB for a short sentence."""
-    from core.vectors.reading import read
-
     return engine.run(read, slug, text)
 
 
 @cached()
 def word_vectors(slug: str, word: str, text: str) -> WordVectors:
     """The contextual vectors of ``word``, and of the other words, in the lines of ``text``."""
-    from core.vectors.occurrences import word_vectors
-
-    return word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
+    return occurrences.word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
 
 
 @cached()
 def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ...]:
     """The points of :func:`word_vectors`, layer by layer: by t-SNE from a ``seed``, or principal components."""
-    from core.vectors.plane import planes
-
-    return planes(word_vectors(slug, word, text).stops, seed)
+    return plane.planes(word_vectors(slug, word, text).stops, seed)
 
 
 @cached()
 def contextual(slug: str, text: str, fewest: int) -> ContextualMeasures:
     """How contextual each layer of ``slug`` is over the lines of ``text``."""
-    from core.vectors.contextual import measure
-    from core.vectors.occurrences import parse, words
-
-    return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
+    return measure(occurrences.words(occurrences.parse(text), lambda line: reading(slug, line)), fewest)
 
 
 Progress = Callable[[float, str], object]
@@ -215,10 +200,8 @@ def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again
 
 def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
     """The time of one forward pass, measured once per state of the files: see :mod:`core.efficiency.timing`."""
-    from core.efficiency.timing import measure
-
     key = ("timing", slug, files(slug))
-    return measured(key, lambda: measure(checkpoint(slug), progress), progress, again=again)
+    return measured(key, lambda: time_pass(checkpoint(slug), progress), progress, again=again)
 
 
 def timed(slug: str) -> Timing | None:

@@ -12,11 +12,25 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core import checkpoints, engine
-from core.attention.trace import AttentionMap
+from core import checkpoints, engine, patterns
+from core.anatomy.store import tree
+from core.attention.ablation.ablate import Head, ablate_heads
+from core.attention.capture import capture
+from core.attention.masks.axes import Axes
+from core.attention.masks.kinds import read
+from core.attention.roles.everyhead import rows
+from core.attention.trace import AttentionMap, check_head
+from core.catalogue.results import tables
 from core.checkpoints.spec import Part
 from core.errors import InputUnusable, OutOfRange
-from core.language.types import MaskPrediction
+from core.language.fill_mask import predict, prepare
+from core.language.generate import generate, repetition
+from core.language.pairs import score_pair
+from core.language.replaced import detect
+from core.language.translate import rewrite
+from core.language.types import Decoding, MaskPrediction
+from core.tokenizers.cut import cut
+from core.tokenizers.known import known
 
 Answer = str | int | float
 Short = Annotated[str, Field(max_length=2_000)]
@@ -54,8 +68,6 @@ class ModelCheck(Check, ABC):
 class _Masked(ModelCheck, ABC):
     def best(self, k: int) -> MaskPrediction:
         """The ``k`` most probable tokens at the first mask."""
-        from core.language.fill_mask import predict, prepare
-
         return engine.run(predict, self.model, prepare(engine.checkpoint(self.model), self.text), k)[0]
 
 
@@ -90,9 +102,6 @@ class Continuation(ModelCheck):
     """The control code, for a model that has some."""
 
     def answer(self) -> str:
-        from core.language.generate import generate
-        from core.language.types import Decoding
-
         decoding = Decoding(strategy=self.strategy, beams=self.beams, max_new_tokens=self.tokens)
         steps = list(engine.stream(generate, self.model, self.text, decoding, code=self.code))
         return steps[-1].text.strip() if steps else ""
@@ -107,9 +116,6 @@ class Repetition(ModelCheck):
     no_repeat: Annotated[int, Field(ge=0, le=10)] = 0
 
     def answer(self) -> float:
-        from core.language.generate import generate, repetition
-        from core.language.types import Decoding
-
         decoding = Decoding(strategy=self.strategy, max_new_tokens=self.tokens, no_repeat=self.no_repeat)
         *_, last = engine.stream(generate, self.model, self.text, decoding)
         return repetition(last.ids)
@@ -122,9 +128,6 @@ class Rewrite(ModelCheck):
     task: Short
 
     def answer(self) -> str:
-        from core.language.translate import rewrite
-        from core.language.types import Decoding
-
         steps = list(engine.stream(rewrite, self.model, self.text, self.task, Decoding(max_new_tokens=64)))
         return steps[-1].text.strip() if steps else ""
 
@@ -139,9 +142,6 @@ class _Attention(ModelCheck, ABC):
 
     def row(self) -> tuple[AttentionMap, list[float]]:
         """The map, and the weights of the row."""
-        from core.attention.capture import capture
-        from core.attention.trace import check_head
-
         own = engine.run(capture, self.model, self.text).own
         check_head(own, self.layer - 1, self.head - 1)
         return own, own.weights[self.layer - 1, self.head - 1, _position(own.query_tokens, self.query)].tolist()
@@ -175,8 +175,6 @@ class Ablated(ModelCheck):
     heads: Annotated[list[Annotated[list[Count], Field(min_length=2, max_length=2)]], Field(max_length=200)]
 
     def answer(self) -> str:
-        from core.attention.ablation.ablate import Head, ablate_heads
-
         off = [Head("encoder", layer - 1, head - 1) for layer, head in self.heads]
         return engine.run(ablate_heads, self.model, self.text, off).after.tokens[0].strip()
 
@@ -187,8 +185,6 @@ class Replaced(ModelCheck):
     kind: Literal["replaced"]
 
     def answer(self) -> str:
-        from core.language.replaced import detect
-
         found = engine.run(detect, self.model, self.text)
         ordinary = [i for i, token in enumerate(found.after) if not token.special]
         return found.after[max(ordinary, key=found.probabilities.__getitem__)].text.strip()
@@ -206,8 +202,6 @@ class Follows(Check):
         return (self.model,)
 
     def answer(self) -> float:
-        from core.language.pairs import score_pair
-
         pairs: tuple[str, Part] = (self.model, "pairs")
         return engine.run(score_pair, pairs, self.first, self.second).probability
 
@@ -220,9 +214,6 @@ class Tokens(Check):
     text: Short
 
     def answer(self) -> int:
-        from core.tokenizers.cut import cut
-        from core.tokenizers.known import known
-
         info = next((info for info in known() if info.slug == self.tokenizer), None)
         if info is None:
             raise OutOfRange(f"There is no tokenizer “{self.tokenizer[:40]}” here.")
@@ -237,8 +228,6 @@ class Parameters(Check):
     size: Short | None = None
 
     def answer(self) -> int:
-        from core.anatomy.store import tree
-
         return tree(self.system, self.size).parameters
 
 
@@ -250,10 +239,6 @@ class Scores(Check):
     tokens: Count
 
     def answer(self) -> int:
-        from core import patterns
-        from core.attention.masks.axes import Axes
-        from core.attention.masks.kinds import read
-
         names = ("",) * self.tokens
         return patterns.count(read(self.pattern).pattern(Axes("text", names, names, 0)), self.tokens)
 
@@ -271,8 +256,6 @@ class BestHead(Check):
         return (self.model,)
 
     def answer(self) -> str:
-        from core.attention.roles.everyhead import rows
-
         scored = {
             f"{row.layer}-{row.head}": (row.right if self.relation else row.score(self.score))
             for row in rows((checkpoints.get(self.model),))
@@ -294,8 +277,6 @@ class Published(Check):
     system: Short | None = None
 
     def answer(self) -> float:
-        from core.catalogue.results import tables
-
         found = [
             row.value
             for row in tables().get(self.table, ())

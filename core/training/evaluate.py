@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from core import checkpoints
 from core.checkpoints.registry import part_of
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
@@ -93,8 +94,6 @@ def measured() -> list[str]:
 
 def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
     """The measures of a bundled checkpoint."""
-    from core import checkpoints
-
     if slug not in measured():
         raise UnknownCheckpoint(f"No measures exist for {slug!r}. Choose one of: {', '.join(measured())}.")
     recipe = recipes.load(slug)
@@ -104,8 +103,6 @@ def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
 
 def cli_evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
     """Print all measures beside the card's values; returns the measures."""
-    from core import checkpoints
-
     results = evaluate(slug, corpus)
     location: Any = recipes.load(slug).location
     spec = checkpoints.get(location[0])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError
 from core.language import segments
@@ -58,8 +59,6 @@ def draft_prompts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 
 def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers:
     """Acceptance rate of a draft model, and passes of the target model per token; the text is unchanged."""
-    from core import checkpoints
-
     large = checkpoints.load(small.spec.slug.partition(":")[0])
     accepted = checked = passes = generated = 0
     for ids in prompts:

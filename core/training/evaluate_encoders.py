@@ -16,11 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core import checkpoints
 from core.attention.architectures.disentangled import COMPONENTS, read, supported
 from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
+from core.lazy import transformers
 from core.objectives import masked as masks
 from core.sparse import bigbird
 from core.sparse.layout import Sparsity
@@ -117,9 +119,7 @@ def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 
 def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
     """Accuracy on masked tokens and, where there is a head, on sentence pairs."""
-    from transformers import AutoModelForPreTraining
-
-    full = AutoModelForPreTraining.from_pretrained(
+    full = transformers.AutoModelForPreTraining.from_pretrained(
         checkpoint.spec.location, attn_implementation="eager", dtype=checkpoint.model.dtype, local_files_only=True
     )
     shares = masked_tokens(EncoderModel(full).eval(), held)
@@ -138,8 +138,6 @@ def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Ex
 
 def replaced(checkpoint: Checkpoint, side: Examples) -> Numbers:
     """Replaced tokens, at the threshold that the card states."""
-    from core import checkpoints
-
     generator = checkpoints.load(checkpoint.spec.slug, "generator")
     threshold = float(checkpoint.spec.card.extra.get("threshold", 0.5)) if checkpoint.spec.card else 0.5
     return replaced_tokens(ElectraModel(checkpoint.model, generator.model).eval(), side, threshold)
@@ -350,8 +348,6 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 @torch.inference_mode()
 def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     """Top-1 and top-5 in percent on the same masked words: whole text, chunks of `SHORT`, and chunks by the base."""
-    from core import checkpoints
-
     card, model = checkpoint.spec.card, checkpoint.model
     hits = {"": Hits(), "in pieces": Hits()}
     base = checkpoints.load(str(card.base)) if card and card.base else None

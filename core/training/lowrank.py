@@ -30,6 +30,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrize
 
+from core.lazy import transformers
+
 _DAMPING = 0.03
 """Share of the mean eigenvalue that is added to all, since few batches estimate the small ones badly."""
 
@@ -210,11 +212,9 @@ class MaskedModel(nn.Module):
         rows: Tensor | None = None,
     ) -> None:
         super().__init__()
-        from transformers import BertForMaskedLM
-
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
         config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-        full = BertForMaskedLM(config)
+        full = transformers.BertForMaskedLM(config)
         nn.init.eye_(full.cls.predictions.transform.dense.weight)
         nn.init.zeros_(full.cls.predictions.bias)
         full.load_state_dict(state, strict=False)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sacrebleu
 import torch
 
 from core.checkpoints.spec import Checkpoint
@@ -175,8 +176,6 @@ def rewrite(
 
 def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Numbers:
     """BLEU and chrF; sentences may have different numbers of references."""
-    import sacrebleu
-
     most = max(map(len, references))
     streams = [[row[i] if i < len(row) else None for row in references] for i in range(most)]
     return {
@@ -192,8 +191,6 @@ def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
 
 def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str]) -> Numbers:
     """chrF and exact matches (percent) of the corrupted texts and of the outputs."""
-    import sacrebleu
-
     return {
         "chrF before": sacrebleu.corpus_chrf(list(corrupted), [list(clean)]).score,
         "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,

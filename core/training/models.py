@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from core.checkpoints.bundled import apply
+from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
 from core.lazy import transformers
 from core.training.recipe import RecipeError
@@ -26,11 +30,9 @@ def new_config(settings: dict[str, Any], **overrides: Any) -> Any:
     Raises:
         RecipeError: there is no such type.
     """
-    from transformers import AutoConfig
-
     fields = {name: value for name, value in settings.items() if name not in ("type", "attn_implementation")}
     try:
-        config = AutoConfig.for_model(settings["type"], **fields | overrides)
+        config = transformers.AutoConfig.for_model(settings["type"], **fields | overrides)
     except ValueError as error:
         raise RecipeError(f"There is no model of the type {settings['type']!r} in transformers.") from error
     for name in _dropouts(config):
@@ -72,8 +74,6 @@ def ship_model(model: Any, folder: Path) -> None:
 
 def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     """Saves tensors in float16; integers are unchanged."""
-    from safetensors.torch import save_file
-
     shipped = {
         name: (value.detach().to(torch.float16) if value.is_floating_point() else value).contiguous().cpu()
         for name, value in tensors.items()
@@ -84,8 +84,6 @@ def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
     """The folder of a finished model with ``file``: among the training states ``stages``, else the bundled one."""
-    from core.checkpoints.registry import bundled_root
-
     for folder in (stages / name / "out", bundled_root() / name):
         if (folder / file).is_file():
             return folder
@@ -94,9 +92,7 @@ def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
 
 def finished_bert(name: str, stages: Path) -> Any:
     """The BertForPreTraining of that name in float32, with eager attention, the fastest on short rows."""
-    from transformers import BertForPreTraining
-
-    return BertForPreTraining.from_pretrained(
+    return transformers.BertForPreTraining.from_pretrained(
         finished(name, stages), attn_implementation="eager", dtype=torch.float32, local_files_only=True
     )
 
@@ -111,18 +107,12 @@ def backbone_folder(package: str) -> Path:
 
 def backbone_state(folder: Path) -> dict[str, Tensor]:
     """The backbone's weights under the names of BertForMaskedLM, without the pooler."""
-    from safetensors.torch import load_file
-
     state = load_file(folder / WHOLE)
     return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
 
 
 def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
     """The weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
-    from safetensors.torch import load_file
-
-    from core.checkpoints.bundled import apply
-
     whole = stages / name / "out" / WHOLE
     if whole.is_file():
         return load_file(whole)
@@ -131,8 +121,6 @@ def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[st
 
 def backbone_tokenizer(folder: Path) -> Any:
     """The backbone's WordPiece tokenizer, without truncation or padding."""
-    from tokenizers import Tokenizer
-
     tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -141,9 +129,7 @@ def backbone_tokenizer(folder: Path) -> Any:
 
 def ship_backbone(config: Any, backbone: Path, folder: Path, positions: int | None = None) -> None:
     """Writes a configuration and the backbone's tokenizer, for weights that are a difference to it."""
-    from transformers import AutoTokenizer
-
     config.save_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(backbone)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(backbone)
     tokenizer.model_max_length = positions or tokenizer.model_max_length
     tokenizer.save_pretrained(folder)

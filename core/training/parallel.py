@@ -24,6 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from core.language.noise import EVERYDAY, RATES, noisy
 from core.training.corpus import held_out, lines, normalized
 
 Pair = tuple[str, str]
@@ -144,8 +145,6 @@ def corrupted(text: str, index: int) -> str:
 
     The kind is uniform over the everyday noise of `core.language.noise`, the rate uniform from 0 to twice its default.
     """
-    from core.language.noise import EVERYDAY, RATES, noisy
-
     random = Random(index)
     kind = EVERYDAY[random.randrange(len(EVERYDAY))]
     rate = min(1.0, random.uniform(0.0, 2.0) * RATES[kind])

@@ -11,6 +11,8 @@ from typing import Any
 from unicodedata import normalize
 
 import numpy as np
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from core.lazy import transformers
 from core.tokenizers.known import PLAIN_BPE
@@ -64,8 +66,6 @@ class Vocabulary:
 
 def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
     """The tokenizer, with a template of special tokens for a text, and for a pair of texts."""
-    from tokenizers import processors
-
     names = {part.partition(":")[0] for part in f"{single} {pair}".split() if not part.startswith("$")}
     special = [(name, tokenizer.token_to_id(name)) for name in sorted(names)]
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -76,8 +76,6 @@ def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
 
 def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT) -> Any:
     """Uncased WordPiece (Schuster & Nakajima, 2012) with the normalization and template of BERT, or of XLM."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
     tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
     accents = None if special is BERT else False  # XLM keeps those of French
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=accents)
@@ -94,8 +92,6 @@ def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT
 
 def byte_bpe(texts: Iterable[str], size: int, special: Sequence[str] = (), *, bart: bool = False) -> Any:
     """Byte-level BPE (Radford et al., 2019) with `END` and further ``special`` tokens, or with BART's template."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
     tokenizer: Any = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bart)
     tokenizer.decoder = decoders.ByteLevel()
@@ -128,9 +124,6 @@ def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
 
 def single_bytes(special: Sequence[str], close: str = "") -> Any:
     """One token per byte, in order, after the ``special`` ones; ``close`` ends each text."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers.convert_slow_tokenizer import bytes_to_unicode
-
     letters = bytes_to_unicode()
     vocabulary = [*special, *(letters[byte] for byte in range(256))]
     tokenizer: Any = Tokenizer(models.BPE(vocab={piece: i for i, piece in enumerate(vocabulary)}, merges=[]))
@@ -148,8 +141,6 @@ def unigram(
     Args:
         decoded: whether decoding without special tokens outputs the added tokens.
     """
-    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
     tokenizer: Any = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
@@ -192,8 +183,6 @@ def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
     Args:
         texts: returns an iterator over all texts.
     """
-    from tokenizers import models
-
     counts = Counter(letter for text in texts() for letter in normalize("NFC", text) if not letter.isspace())
     letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:LETTERS]
     ends = sorted(piece for piece in _learn(texts(), 1, letters, ())["vocab"] if piece.endswith(WORD_END))
@@ -204,8 +193,6 @@ def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
 
 def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequence[str]) -> dict[str, Any]:
     """``vocab`` and ``merges``; a size of 1 learns no merge."""
-    from tokenizers import models, trainers
-
     tokenizer = _plain(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
     trainer = trainers.BpeTrainer(
         vocab_size=size,
@@ -222,8 +209,6 @@ def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequen
 
 def _plain(model: Any) -> Any:
     """A tokenizer of ``model`` with NFC normalization and BERT's pre-tokenizer."""
-    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
-
     tokenizer: Any = Tokenizer(model)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from tokenizers import Tokenizer
 
 from core.training import corpus
 from core.training.files import replacing_folder
@@ -99,8 +100,6 @@ def _save(value: Any, stem: Path) -> None:
 
 def _load(path: Path) -> Any:
     if path.name.endswith(".tokenizer.json"):
-        from tokenizers import Tokenizer
-
         return Tokenizer.from_file(str(path))
     if path.suffix == ".json":
         return json.loads(path.read_text("utf-8"))

@@ -195,7 +195,7 @@ def test_times_are_kept_for_the_same_files_and_measured_again_on_request(
         calls.append(checkpoint.spec.slug)
         return timing.Timing(len(calls), 1, 1, 1, 32, 1)
 
-    monkeypatch.setattr(timing, "measure", measured)
+    monkeypatch.setattr(session, "time_pass", measured)
     session.results.clear()
     spec = checkpoints.get("dir-tiny-bert")
 
@@ -206,6 +206,6 @@ def test_times_are_kept_for_the_same_files_and_measured_again_on_request(
     assert session.timing(spec.slug, quiet) is first
     assert session.timed(spec.slug) is first
     assert session.timing(spec.slug, quiet, again=True).seconds == 2
-    monkeypatch.setattr("core.checkpoints.loading.fingerprint", lambda spec: (("other", 1, 1),))
+    monkeypatch.setattr("core.session.fingerprint", lambda spec: (("other", 1, 1),))
     assert session.timed(spec.slug) is None
     assert session.timing(spec.slug, quiet).seconds == 3

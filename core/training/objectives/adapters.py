@@ -42,6 +42,7 @@ from torch.nn import functional
 
 from core.checkpoints.adapters import ARCHITECTURE, AdapterBert
 from core.errors import AtlasError
+from core.lazy import transformers
 from core.training import batches, corpus, models
 from core.training.batches import Epochs
 from core.training.objective import Batch, Objective
@@ -56,12 +57,10 @@ DROPOUT = 0.1
 
 def encoder(folder: Path) -> Any:
     """The published encoder as a BertModel without pooler and dropout."""
-    from transformers import BertConfig, BertModel
-
-    config = BertConfig.from_pretrained(folder)
+    config = transformers.BertConfig.from_pretrained(folder)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-    backbone = BertModel(config, add_pooling_layer=False)
+    backbone = transformers.BertModel(config, add_pooling_layer=False)
     backbone.load_state_dict(
         {name.removeprefix("bert."): value for name, value in models.backbone_state(folder).items()}
     )

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
+from core.lazy import transformers
 from core.objectives.replaced import WEIGHT
 from core.training import models
 from core.training.documents import Examples
@@ -61,8 +63,6 @@ def start_from(electra: Any, folder: Path) -> None:
     From scratch, the discriminator learns its task only once its states encode which words fit together, and its
     gradients dominate the shared embeddings of the generator: both would need far more text.
     """
-    from safetensors.torch import load_file
-
     state = load_file(folder / models.WHOLE)
     own = {name: value.float() for name, value in state.items() if name.startswith("bert.") and "pooler" not in name}
     electra.load_state_dict({name.removeprefix("bert."): value for name, value in own.items()})
@@ -74,13 +74,11 @@ class ElectraObjective(EncoderObjective):
     """Single texts with the masks of masked language modeling; every chosen token becomes the mask token."""
 
     def new_model(self) -> Any:
-        from transformers import ElectraForMaskedLM
-
         settings, vocabulary = dict(self.recipe.model), self.tokenizer.get_vocab_size()
         start = settings.pop("start", None)
         smaller = {name: value for name, value in settings.items() if name != "generator"} | settings.pop("generator")
         full = new_encoder(settings, vocabulary)
-        model = ElectraModel(full, ElectraForMaskedLM(new_encoder(smaller, vocabulary).config))
+        model = ElectraModel(full, transformers.ElectraForMaskedLM(new_encoder(smaller, vocabulary).config))
         if start is not None:
             start_from(full.electra, models.finished(str(start), self.stages))
         return model

@@ -31,11 +31,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.bundled import apply, as_longformer
+from core.lazy import transformers
 from core.objectives import masked
+from core.sparse.layout import Sparsity
 from core.sparse.longformer import states
 from core.training import batches, corpus, masking, models
 from core.training.lowrank import MaskedModel, add_updates, shipped_update
@@ -84,8 +87,6 @@ class TiledPositions(nn.Module):
 
 def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
     """BigBird's attention mask (length, length), True where a query attends to a key."""
-    from core.sparse.layout import Sparsity
-
     kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
     allowed = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)
     return allowed[:length, :length]
@@ -117,14 +118,13 @@ class LongObjective(Objective):
         self.lengths = [int(length) for length in recipe.data["lengths"]]
 
     def new_model(self) -> MaskedModel:
-        from safetensors.torch import load_file
-        from transformers import BertConfig
-
         settings = self.recipe.model
         base = models.finished(str(self.recipe.card["base"]), self.stages, models.DIFFERENCE)
         state = apply(models.backbone_state(self.folder), load_file(base / models.DIFFERENCE))
         table = state.pop(POSITIONS)
-        config = BertConfig.from_pretrained(self.folder, max_position_embeddings=int(settings["positions"]))
+        config = transformers.BertConfig.from_pretrained(
+            self.folder, max_position_embeddings=int(settings["positions"])
+        )
         model = MaskedModel(config, state, int(settings["rank"]), int(settings["embedding_rank"]))
         model.words.lora_A.requires_grad_(False)
         model.words.lora_B.requires_grad_(False)
@@ -168,8 +168,6 @@ class LongObjective(Objective):
 
     def export(self, folder: Path) -> None:
         """Write the difference to the short-text model, with the new rows of the position table."""
-        from transformers import BigBirdConfig
-
         out = self.model.difference()
         del out[POSITIONS], out[COARSE]
         every = torch.arange(int(self.recipe.model["positions"]), device=self.device)
@@ -177,7 +175,7 @@ class LongObjective(Objective):
             out[f"{POSITIONS}.rows.0"] = self.model.bert.embeddings.position_embeddings(every)
         models.ship_tensors(out, folder / models.DIFFERENCE)
         short = self.model.config
-        config = BigBirdConfig(
+        config = transformers.BigBirdConfig(
             **{name: getattr(short, name) for name in SHAPE},
             attention_type="block_sparse",
             block_size=int(self.recipe.model["block"]),
@@ -200,10 +198,8 @@ LONGFORMER_POSITIONS = "longformer.embeddings.position_embeddings.weight"
 
 def long_config(short: Any, positions: int, window: int) -> Any:
     """A LongformerConfig in the shape of a RobertaConfig; ``window`` counts both sides."""
-    from transformers import LongformerConfig
-
     shape = {name: getattr(short, name) for name in SHAPE if name != "max_position_embeddings"}
-    return LongformerConfig(
+    return transformers.LongformerConfig(
         **shape,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
@@ -225,9 +221,7 @@ def tiled(table: Tensor, padding: int, positions: int) -> Tensor:
 
 def longformer_from(short: Any, positions: int, window: int) -> Any:
     """A LongformerForMaskedLM initialized from a RobertaForMaskedLM."""
-    from transformers import LongformerForMaskedLM
-
-    model = LongformerForMaskedLM(long_config(short.config, positions, window))
+    model = transformers.LongformerForMaskedLM(long_config(short.config, positions, window))
     state = as_longformer(short.state_dict())
     state[LONGFORMER_POSITIONS] = tiled(state[LONGFORMER_POSITIONS], short.config.pad_token_id + 1, positions)
     for name in list(state):
@@ -267,11 +261,11 @@ class WindowObjective(Objective):
     """Spans of books, of a length sampled for each step."""
 
     def read(self) -> None:
-        from transformers import PreTrainedTokenizerFast
-
         recipe = self.recipe
         self.base = models.finished(str(recipe.card["base"]), self.stages)
-        self.full_tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(self.base, local_files_only=True)
+        self.full_tokenizer: Any = transformers.PreTrainedTokenizerFast.from_pretrained(
+            self.base, local_files_only=True
+        )
         self.tokenizer = self.full_tokenizer.backend_tokenizer
         self.words = Vocabulary(self.tokenizer)
         self.lengths = [int(length) for length in recipe.data["lengths"]]
@@ -291,9 +285,7 @@ class WindowObjective(Objective):
         self.train, self.test = data["train"], data["test"]
 
     def new_model(self) -> LongModel:
-        from transformers import RobertaForMaskedLM
-
-        short = RobertaForMaskedLM.from_pretrained(self.base, dtype=torch.float32, local_files_only=True)
+        short = transformers.RobertaForMaskedLM.from_pretrained(self.base, dtype=torch.float32, local_files_only=True)
         torch.manual_seed(self.recipe.seed)
         settings = self.recipe.model
         model = longformer_from(short, int(settings["positions"]), int(settings["window"]))

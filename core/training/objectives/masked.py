@@ -27,10 +27,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.sentence_head import SentenceHead
+from core.lazy import transformers
 from core.training import batches, masking, models, optimizers, tokens
 from core.training.lowrank import MaskedModel
 from core.training.objective import Batch, Hits, Objective
@@ -131,8 +133,6 @@ class MaskedObjective(Objective):
         self.rare = masking.rarer(self.counts, float(data["rare"]))
 
     def new_model(self) -> Any:
-        from transformers import BertConfig
-
         settings = self.recipe.model
         backbone = models.backbone_state(self.folder)
         start = models.start_state(str(settings["start"]), backbone, self.stages) if "start" in settings else None
@@ -142,7 +142,7 @@ class MaskedObjective(Objective):
             rows = torch.from_numpy(np.sort(often))
 
         def model(rank: int, cut: dict[str, Tensor] | None = None) -> MaskedModel:
-            config = BertConfig.from_pretrained(self.folder)
+            config = transformers.BertConfig.from_pretrained(self.folder)
             updated = rows if rank else None  # the free model and the teacher keep all rows
             return MaskedModel(config, backbone, rank, int(settings["embedding_rank"]), start, cut, updated)
 
@@ -156,15 +156,11 @@ class MaskedObjective(Objective):
         return masked_model
 
     def new_nearness(self) -> Nearness:
-        from transformers import BertModel
-
-        encoder = BertModel.from_pretrained(self.folder, use_safetensors=True)
+        encoder = transformers.BertModel.from_pretrained(self.folder, use_safetensors=True)
         return Nearness(encoder, len(self.pieces.special), self.pieces.begin, self.pieces.end)
 
     def _cut(self, free: MaskedModel, backbone: dict[str, Tensor]) -> dict[str, Tensor]:
         """The updates of ``free``, truncated where the recipe's loss increases least; cached beside the data."""
-        from safetensors.torch import load_file, save_file
-
         rank, count = int(self.recipe.model["rank"]), int(self.recipe.model["cut"])
         digest = hashlib.blake2b(repr((rank, count)).encode(), digest_size=6)
         for value in free.whole().values():
@@ -224,8 +220,6 @@ class MaskedObjective(Objective):
         return hits.shares()
 
     def export(self, folder: Path) -> None:
-        from safetensors.torch import save_file
-
         if not self.recipe.model["rank"]:
             folder.mkdir(parents=True, exist_ok=True)
             save_file(self.model.whole(), folder / models.WHOLE, metadata={"format": "pt"})
@@ -303,8 +297,6 @@ class SentenceObjective(MaskedObjective):
         return loss
 
     def export(self, folder: Path) -> None:
-        from safetensors.torch import load_file
-
         own = {name: value for name, value in self.model.head.named_parameters() if value.requires_grad}
         before = models.finished(str(self.recipe.model["start"]), self.stages, models.DIFFERENCE)
         learned = load_file(before / models.DIFFERENCE) | {f"sentence.{name}": value for name, value in own.items()}

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.lazy import transformers
 from core.training import batches, corpus, models, parallel
 from core.training.objective import IGNORE, Batch, Objective, linear_cross_entropy
 from core.training.parallel import LANGUAGES, Fusion, Pair, examples, fusions, prefix
@@ -248,18 +249,17 @@ class ManyObjective(Seq2SeqObjective):
 
 def join(base: Any) -> Any:
     """An EncoderDecoderModel with encoder and decoder from a BertForPreTraining; cross-attention is random."""
-    from transformers import BertLMHeadModel, BertModel, EncoderDecoderConfig, EncoderDecoderModel
-
     plain = base.config.to_dict() | {"architectures": None}
-    config = EncoderDecoderConfig.from_encoder_decoder_configs(
+    config = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(
         type(base.config)(**plain), type(base.config)(**plain | {"is_decoder": True, "add_cross_attention": True})
     )
-    encoder, decoder = BertModel(config.encoder, add_pooling_layer=False), BertLMHeadModel(config.decoder)
+    encoder = transformers.BertModel(config.encoder, add_pooling_layer=False)
+    decoder = transformers.BertLMHeadModel(config.decoder)
     state = base.state_dict()
     own = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
     encoder.load_state_dict(own, strict=False)
     decoder.load_state_dict(state, strict=False)
-    model = EncoderDecoderModel(encoder=encoder, decoder=decoder)
+    model = transformers.EncoderDecoderModel(encoder=encoder, decoder=decoder)
     config = model.config
     config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 2, 3, 0  # [CLS], [SEP], [PAD]
     config.tie_encoder_decoder = False
@@ -299,11 +299,9 @@ class JoinedObjective(PairsObjective):
     pad, start = 0, 2
 
     def read(self) -> None:
-        from transformers import PreTrainedTokenizerFast
-
         self.base = str(self.recipe.model["base"])
         folder = models.finished(self.base, self.stages)
-        self.full_tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+        self.full_tokenizer: Any = transformers.PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
         self.tokenizer = self.full_tokenizer.backend_tokenizer
         longest = int(self.recipe.data["longest"])
 
