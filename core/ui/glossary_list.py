@@ -12,7 +12,7 @@ from core.catalogue.glossary import Term, TryLink
 from core.ui.glossary import href
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info
-from core.ui.page import base_path, plain
+from core.ui.page import base_path, css, plain
 from core.ui.param import Choice, Text
 from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
@@ -20,12 +20,7 @@ from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 ALL = "All"
 _INDEX = 60
 """Rows of which a phone shows only the terms: a tap on one opens it. With all texts it would be 50 screens high."""
-_STYLE = """<style>
-@media (max-width: 640px) {
-  .st-key-atlas-index :is(td, small) { display: none !important; }
-  .st-key-atlas-index tbody { display: block; columns: 2; }
-  .st-key-atlas-index tr { break-inside: avoid; } }
-</style>"""
+_STYLE = css("glossary")
 TERM = Choice(name="term", label="Term", options={})
 """Without a widget: set by the rows of the table and by links from other pages."""
 LETTER = Choice(name="letter", label="Letter", options={}, style="pills", hide_label=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from core.settings import ASSETS
 from core.theme import Theme
 from core.theme import theme as theme_of
 
@@ -34,6 +36,12 @@ def theme() -> Theme:
     """The theme of the visitor's page."""
     own = theme_of(st.context.theme.type == "dark")
     return own.strong if presenting() else own
+
+
+@cache
+def css(name: str) -> str:
+    """A style sheet of ``assets/styles``, as an element."""
+    return f"<style>\n{(ASSETS / 'styles' / f'{name}.css').read_text(encoding='utf-8')}</style>"
 
 
 def bare() -> bool:

@@ -27,7 +27,7 @@ from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
 from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, Question, Room, View, clean, rooms, spelled
 from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
-from core.ui.page import base_path, plain
+from core.ui.page import base_path, css, plain
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
@@ -37,17 +37,7 @@ GRACE = 60.0
 MOST_ROWS = 10
 """Different free answers that are shown; the others are counted together."""
 _KINDS = ("masked", "head", "other")
-_STYLE = """<style>
-.st-key-atlas-room { border-bottom: 1px solid var(--atlas-line); padding-bottom: .5rem; }
-.atlas-code { font-weight: 700; letter-spacing: .12em; }
-.atlas-room-show { text-align: center; } .atlas-room-show .atlas-code { font-size: 4rem; line-height: 1.2; }
-.atlas-room-show img { width: min(22rem, 70vw); }
-.atlas-question { font-size: 1.25rem; margin: 0; }
-.atlas-bars { width: 100%; border-collapse: collapse; } .atlas-bars :is(th, td) { padding: .15rem .5rem .15rem 0; }
-.atlas-bars th { text-align: left; font-weight: 400; width: 35%; overflow-wrap: anywhere; }
-.atlas-bars td:nth-child(2) { width: 45%; } .atlas-bars td:last-child { white-space: nowrap; }
-.atlas-bars span { display: block; height: 1.2rem; background: var(--atlas-primary); min-width: 1px; }
-</style>"""
+_STYLE = css("room")
 
 
 class Kept(Message):

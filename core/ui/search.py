@@ -16,7 +16,7 @@ from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
 from core.ui.links import page_link
 from core.ui.notices import info
-from core.ui.page import plain
+from core.ui.page import css, plain
 from core.ui.param import Text
 from core.ui.section import Section, View
 
@@ -40,19 +40,7 @@ QUERY = Text(
     most=MAX_QUERY,
     icon=":material/search:",
 )
-_STYLE = """<style>
-.st-key-atlas-hits, .st-key-atlas-found { padding-bottom: .25rem; }
-.st-key-atlas-hits p, .st-key-atlas-found p, .st-key-atlas-hits [data-testid="stCaptionContainer"],
-.st-key-atlas-found [data-testid="stCaptionContainer"] { margin: 0; }
-.st-key-atlas-hits [data-testid="stCaptionContainer"] p { display: -webkit-box; -webkit-line-clamp: 2;
-  -webkit-box-orient: vertical; overflow: hidden; font-size: .78rem; }
-[data-testid="stSidebarUserContent"] [data-testid="InputInstructions"] { display: none; }
-.st-key-atlas-hits [data-testid="stCaptionContainer"], .st-key-atlas-found [data-testid="stCaptionContainer"] {
-  padding: 0 .5rem .3rem; }
-[class*="st-key-atlas-"] [data-testid="stPageLink"] a:not(:hover):not(:focus-visible) { background: transparent; }
-[class*="st-key-atlas-"] [data-testid="stPageLink"] a p { font-weight: 600; line-height: 1.3;
-  text-decoration: underline; text-underline-offset: .2em; text-decoration-thickness: 1px; }
-</style>"""
+_STYLE = css("search")
 
 
 def search_box(page: str) -> None:

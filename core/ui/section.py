@@ -29,82 +29,12 @@ from core.settings import ROOT, settings
 from core.ui.glossary import begin_page, markdown, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
 from core.ui.notices import error, sentences
-from core.ui.page import accent, bare, presenting, theme, through_page_table
+from core.ui.page import accent, bare, css, presenting, theme, through_page_table
 from core.ui.param import Param
 
-_STYLE = """<style>
-:root { VARIABLES }
-.stApp [data-testid="stMain"] h1 { BAR }
-.st-key-atlas-tall { min-height: 34rem; }
-[data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
-[data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
-:is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
-[data-testid="stPageLink-NavLink"] :is(span, div, p):not([data-testid="stIconMaterial"]) {
-  white-space: normal; overflow-wrap: anywhere; }
-[data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; }
-[data-testid="stButtonGroup"] [role="radiogroup"]:has(> :nth-child(8)) > * { padding-inline: .4rem; }
-[data-testid="stColumn"]:has([data-testid="stMarkdownContainer"] table) { min-width: min(100%, 19rem); }
-[data-testid="stMarkdownContainer"]:has(> table) { overflow-x: auto; }
-[data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
-:is(a, button, summary, [tabindex]):focus-visible {
-  outline: 2px solid var(--atlas-primary) !important; outline-offset: 2px; }
-[data-testid="stMain"] .katex-display { padding: 4px; }
-@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
-@media (max-width: 640px) {
-  [data-testid="stTooltipIcon"] > [data-testid="stTooltipHoverTarget"] { padding: 10px; margin: -10px; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-atlas-answer) {
-    position: sticky; top: 0; z-index: 5; background: var(--atlas-ground); padding-inline: 2.2rem; }
-  .st-key-atlas-answer [data-testid="stCaptionContainer"] { display: none; }
-  [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
-  [data-testid="stElementContainer"][class*="-chips"] { min-width: 100%; }
-  .katex-display > .katex { white-space: normal; } }
-</style>"""
-"""Beside what is served with the page itself, so that nothing moves when this arrives (:mod:`core.ui.server`): a focus
-that one sees; small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue of
-the dark theme, room for a picture that draws itself in the browser, and page links, formulas and rows of choices that
-break where the screen ends. A column that holds a table goes below the one before it rather than become narrower than
-the table. On a phone, a help has the size of a fingertip, and a calculator's answer stays on screen while its boxes
-are used. The file of a table's own toolbar is not offered: it keeps formulas, which that of
-:mod:`core.ui.data_table` makes text."""
-_BARE = """<style>
-[data-testid="stMain"] :is(h1, [data-testid="stElementContainer"]:has(h1)) {
-  position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
-[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-above) { display: none; }
-</style>"""
-"""A section in another page's frame: the title is there for screen readers, the choices above keep their values."""
-_PRESENTED = """<style>
-html { font-size: max(32px, 2.5vw) !important; }
-:root { --atlas-least: 28px; --atlas-zoom: 2.25; --atlas-tall: 30rem; --atlas-saves: none; }
-.stApp.stApp [data-testid="stMainBlockContainer"] { padding: .3rem 1.25rem 1rem; max-width: none; }
-.stApp [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .5rem; }
-:is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"]),
-[data-testid="stMain"] :is([data-testid="stCaptionContainer"], [data-testid="stPageLink"], [data-testid="stExpander"],
-  [data-testid="stDownloadButton"], [data-testid="stTooltipIcon"], [data-testid="stTabs"], hr),
-[data-testid="stHorizontalBlock"]:has(.stPlotlyChart)
-  > [data-testid="stColumn"]:has([data-testid="stDataFrame"], table):not(:has(.stPlotlyChart)),
-[class*="st-key-atlas-rest"] { display: none !important; }
-/* the picture first, its controls below */
-[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(
-  .stPlotlyChart, iframe, [data-testid="stDataFrame"], table, [data-testid="stHtml"],
-  [data-testid="stBidiComponentRegular"], .st-key-atlas-board) { order: -1; }
-[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] > :has(> :is(
-  .st-key-atlas-title, .st-key-atlas-style)) { order: -2; }
-[data-testid="stHtml"] * { font-size: 28px !important; }
-[data-testid="stColumn"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
-[data-testid="stColumn"] [data-testid="stColumn"] { min-width: 100%; }
-[data-testid="stMain"] :is(button, [role="radio"], [role="slider"]) { min-height: 44px; min-width: 44px; }
-[data-testid="stMain"] [data-testid="stElementContainer"]:has(> :is(.stSelectbox, .stNumberInput, .stTextInput)) {
-  width: auto !important; flex: 1 1 8rem; max-width: 20rem; }
-[data-testid="stElementContainer"]:has(> iframe) { height: 560px; overflow: hidden; }
-[data-testid="stMain"] iframe { width: calc(100% / 2.2) !important; height: 254px !important; max-width: none;
-  transform: scale(2.2); transform-origin: 0 0; }
-.st-key-atlas-present { position: fixed; top: .3rem; right: .6rem; width: auto; z-index: 99; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
-  position: static; width: auto; min-height: 48px; overflow: visible; clip-path: none; }
-[data-testid="stMain"] h2 { margin: 0; padding: 0; font-size: 1.1rem; line-height: 1.2; }
-.st-key-atlas-line p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-</style>"""
-"""A section in a lecture hall: its picture, then its controls, in type of 28 pixels or more at 1280 by 720."""
+_STYLE = css("page")
+_BARE = css("bare")
+_PRESENTED = css("presented")
 
 
 def header(title: str, sentence: str, branch: str | None = None, *, later: bool = False) -> DeltaGenerator:

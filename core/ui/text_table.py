@@ -11,6 +11,8 @@ from html import escape
 
 import streamlit as st
 
+from core.ui.page import css
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -48,42 +50,7 @@ Cell = Part | tuple[Part, ...]
 """A text, or a text and smaller remarks below it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
 
-STYLE = """
-<style>
-.atlas-table{width:100%;border-collapse:collapse;table-layout:fixed;font-size:.92rem;line-height:1.45;margin:0 0 .6rem}
-.atlas-table caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.atlas-table th,.atlas-table td{text-align:left;vertical-align:top;padding:.45rem .6rem .45rem 0;
-  border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);overflow-wrap:anywhere}
-.atlas-table th{font-weight:600}
-.atlas-table thead th{font-size:.78rem}
-.atlas-table small{display:block;font-size:.82rem;opacity:.78}
-.atlas-table th small{font-weight:400}
-.atlas-table code{font-size:.9em;overflow-wrap:anywhere}
-.atlas-table a{color:inherit;text-decoration:underline;text-underline-offset:.2em}
-.atlas-table mark{color:inherit;background:color-mix(in srgb,var(--atlas-orange) 24%,transparent);
-  text-decoration:underline 2px;text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
-.atlas-table tr:has(+.below)>*{border-bottom:0;padding-bottom:0}
-.atlas-table .below td{padding:.1rem 0 .6rem}
-.atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
-@media (min-width:1000px) and (max-width:1100px){
-  .atlas-table{table-layout:auto;font-size:.86rem}
-  .atlas-table th,.atlas-table .n{overflow-wrap:normal;padding-right:.2rem}
-  .atlas-table thead th{font-size:.72rem}
-}
-@media (max-width:640px){
-  .atlas-table thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-  .atlas-table,.atlas-table tbody{display:block}
-  .atlas-table colgroup{display:none}
-  .atlas-table tr{display:block;padding:.5rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-  .atlas-table th,.atlas-table td{display:block;border:0;padding:.08rem 0;width:auto!important}
-  .atlas-table td[data-h]:not([data-h=""])::before{content:attr(data-h) ": ";opacity:.78}
-  .atlas-table .n{text-align:left}
-  .atlas-table td:empty{display:none}
-  .atlas-table tr:has(+.below){border-bottom:0;padding-bottom:0}
-  .atlas-table .below{padding-top:0}
-}
-</style>
-"""
+STYLE = css("text-table")
 
 
 @dataclass(frozen=True, slots=True)

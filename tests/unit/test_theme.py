@@ -43,7 +43,7 @@ def test_streamlit_has_the_same_colors(look: Theme) -> None:
 def test_no_other_module_holds_a_color() -> None:
     found = {
         f"{path.relative_to(ROOT)}:{number}"
-        for path in (ROOT / "core").rglob("*.py")
+        for path in (*(ROOT / "core").rglob("*.py"), *(ROOT / "assets" / "styles").glob("*.css"))
         if path != ROOT / "core" / "theme.py"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if re.search(r"(?<![\w&])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", line)

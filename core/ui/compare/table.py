@@ -33,7 +33,7 @@ from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import Linker
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info, unbuilt
-from core.ui.page import BRANCH_TITLES, accent, base_path, plain
+from core.ui.page import BRANCH_TITLES, accent, base_path, css, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words, differing, settings_popover
 from core.ui.section import Section, View
 from core.ui.text_table import Mark, Part, Rich, Row, TextTable, inline, text_table
@@ -45,43 +45,7 @@ _MOST_MARKED = 0.6
 _IN_CARD = 4
 """Cells that a closed card shows, including the name."""
 
-STYLE = """<style>
-.atlas-sheet{overflow:auto;max-height:78vh;border:1px solid color-mix(in srgb,currentColor 22%,transparent);
-  border-radius:.5rem;overscroll-behavior-x:contain}
-.atlas-sheet:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px}
-.atlas-sheet table{border-collapse:separate;border-spacing:0;table-layout:fixed;
-  font-size:.86rem;line-height:1.42;width:max(100%,WIDTHrem)}
-.atlas-sheet caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.atlas-sheet th,.atlas-sheet td{text-align:left;vertical-align:top;padding:.5rem .7rem;overflow-wrap:anywhere;
-  border-bottom:1px solid color-mix(in srgb,currentColor 14%,transparent)}
-.atlas-sheet thead th{position:sticky;top:0;z-index:2;background:var(--atlas-ground);font-weight:600}
-.atlas-sheet tbody th{position:sticky;left:0;z-index:1;background:var(--atlas-ground);font-weight:600;
-  border-right:1px solid color-mix(in srgb,currentColor 22%,transparent)}
-.atlas-sheet thead th:first-child{left:0;z-index:3;
-  border-right:1px solid color-mix(in srgb,currentColor 22%,transparent)}
-.atlas-sheet small{display:block;font-size:.78rem;font-weight:400;opacity:.8}
-.atlas-sheet .none{opacity:.7;font-style:italic}
-.atlas-sheet .src{display:none;margin-top:.35rem;padding-left:.5rem;border-left:2px solid currentColor}
-.atlas-sheet tr:has(.s:checked) .src{display:block}
-.atlas-sheet tr:has(.s:checked) .ev{display:none}
-.atlas-sheet label{display:flex;gap:.35rem;align-items:center;font-size:.78rem;font-weight:400;margin-top:.3rem;
-  cursor:pointer;min-height:1.5rem}
-.atlas-sheet .card{display:none}
-.atlas-sheet a{color:inherit;text-decoration:underline;text-underline-offset:.2em}
-.atlas-sheet .dot{display:inline-block;width:.6rem;height:.6rem;border-radius:50%;margin-right:.4rem}
-@media (max-width:640px){
-  .atlas-sheet{max-height:none;border:0;overflow:visible}
-  .atlas-sheet table{width:auto;display:block}
-  .atlas-sheet colgroup,.atlas-sheet thead{display:none}
-  .atlas-sheet tbody{display:block}
-  .atlas-sheet tr{display:block;border:1px solid color-mix(in srgb,currentColor 22%,transparent);border-radius:.5rem;
-    margin:0 0 .7rem;padding:.4rem 0}
-  .atlas-sheet th,.atlas-sheet td{display:block;position:static!important;border:0!important;padding:.25rem .8rem}
-  .atlas-sheet td::before{content:attr(data-h);display:block;font-size:.78rem;opacity:.8}
-  .atlas-sheet label,.atlas-sheet .card{display:inline-flex;margin-right:1rem}
-  .atlas-sheet tr:not(:has(.c:checked)) td:nth-child(n+CARD){display:none}
-}
-</style>"""
+STYLE = css("sheet")
 
 
 def sheet_html(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker) -> str:

@@ -23,7 +23,7 @@ from core.table import Table
 from core.ui.glossary import plain_terms
 from core.ui.links import page_link
 from core.ui.notices import info, unbuilt
-from core.ui.page import plain, theme
+from core.ui.page import css, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
@@ -130,16 +130,7 @@ def _record(system: System) -> None:
 
 _MOST = 2
 """Modules of one side that are named; the rest are counted."""
-_STYLE = """<style>
-.atlas-two details{border:1px solid color-mix(in srgb,currentColor 22%,transparent);
-  border-radius:.5rem;margin:0 0 .6rem;padding:0 .8rem}
-.atlas-two summary{cursor:pointer;padding:.55rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
-.atlas-two summary::before{content:"▸";width:.7rem}
-.atlas-two details[open]>summary::before{content:"▾"}
-.atlas-two summary:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px;border-radius:.5rem}
-.atlas-two summary b{flex:1 1 14rem}
-.atlas-two summary span{font-size:.84rem}
-</style>"""
+_STYLE = css("two-trees")
 
 
 def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> str:

@@ -8,19 +8,9 @@ from html import escape
 from core.lessons.lesson import Lesson, Step
 from core.ui.export import heading, html_page
 from core.ui.lessons.pictures import picture
+from core.ui.page import css
 
-_STYLE = """<style>
-@page { size: A4; margin: 1cm; }
-@media print { body { margin: 0; padding: 0; max-width: none; } }
-main { columns: 2; column-gap: 1.4rem; font-size: 10.5px; line-height: 1.3; }
-section { break-inside: avoid; margin-bottom: .6rem; }
-h1 { margin: 0; } h2 { font-size: 12px; margin: 0 0 .2rem; } p, ul { margin: .2rem 0; }
-body > p { font-size: 11px; } ul { padding: 0; display: flex; flex-wrap: wrap; gap: 0 1rem; }
-li { list-style: none; } li::before { content: "\\2610\\00a0"; }
-svg { max-width: 100%; max-height: 32mm; height: auto; }
-.picture > :not(svg) { zoom: .62; } .blank { border-bottom: 1px solid; height: 1rem; width: 8rem; }
-@media (max-width: 640px) { main { columns: 1; } }
-</style>"""
+_STYLE = css("handout")
 
 
 def handout(lesson: Lesson, *, notes: bool) -> str:

@@ -18,6 +18,7 @@ from core.language.losses import BITS, Losses, PositionLoss
 from core.language.tokens import Style, read_piece, visible
 from core.objectives.example import Cell, Change, Label
 from core.ui.chips import text_color_on
+from core.ui.page import css
 
 DONE: dict[Change, str] = {
     "none": "",
@@ -31,31 +32,7 @@ DONE: dict[Change, str] = {
 }
 """The word under a token for what was done to it."""
 
-_STYLE = """<style>
-.ob{--line:color-mix(in srgb,currentColor 24%,transparent);display:flex;flex-wrap:wrap;gap:.7rem .3rem;
-  align-items:flex-start;margin:.2rem 0;line-height:1.3}
-.ob .c{display:flex;flex-direction:column;align-items:center;min-width:2.1rem;max-width:100%}
-.ob .j{margin-inline-start:-.3rem}
-.ob .t,.ob .a{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92rem;padding:.16em .5em;border-radius:.7em;
-  white-space:pre;max-width:13rem;overflow:hidden;text-overflow:ellipsis;border:1.5px solid var(--line)}
-.ob .t{background:color-mix(in srgb,currentColor 6%,transparent)}
-.ob .j>.t{border-start-start-radius:.1em;border-end-start-radius:.1em}
-.ob .masked>.t,.ob .inserted>.t{background:var(--ac);border-color:var(--ac);color:var(--on);font-weight:600}
-.ob .inserted>.t{border-radius:.1em}
-.ob .random>.t,.ob .replaced>.t{border:2px dashed var(--ac);background:none}
-.ob .unchanged>.t{border:4px double var(--ac);padding:.02em .4em;background:none}
-.ob .moved>.t{border:2px solid var(--ac);border-radius:.1em;background:none}
-.ob .special>.t{border:1.5px dashed var(--atlas-muted);background:none;opacity:.85}
-.ob .d{font-size:.72rem;height:1.1rem;opacity:.85;white-space:nowrap}
-.ob .a{border-color:var(--ac)}
-.ob .o{border-color:transparent;opacity:.5;font-family:inherit}
-.ob .b{height:2.8rem;width:1.1rem;margin-top:.25rem;border-top:2px solid var(--line)}
-.ob .b i{display:block;background:var(--ac);opacity:.85;border-radius:0 0 .2rem .2rem}
-.ob .n{font-size:.74rem;font-variant-numeric:tabular-nums;white-space:nowrap}
-.ob .g{font-size:.72rem;opacity:.85;white-space:nowrap;max-width:9rem;overflow:hidden;text-overflow:ellipsis}
-.ob .p{font-size:.68rem;opacity:.75;white-space:nowrap}
-.ob .s1>.t{box-shadow:inset 0 -.22em 0 color-mix(in srgb,var(--ac) 45%,transparent)}
-</style>"""
+_STYLE = css("objective")
 
 
 def as_html(
@@ -142,15 +119,7 @@ def _describe(cell: Cell, loss: PositionLoss | None, index: int, style: Style) -
     return ", ".join(parts)
 
 
-_QUESTION_STYLE = """<style>
-.obq{display:grid;grid-template-columns:max-content minmax(4rem,22rem) max-content;gap:.3rem .8rem;align-items:center;
-  margin:.3rem 0;font-size:.95rem}
-.obq .k{padding:.1em .5em;border:1.5px solid transparent;border-radius:.5em}
-.obq .y{border-color:var(--ac);font-weight:600}
-.obq .b{height:.9rem;background:color-mix(in srgb,currentColor 8%,transparent);border-radius:.2rem}
-.obq .b i{display:block;height:100%;background:var(--ac);border-radius:.2rem}
-@media (max-width:640px){.obq{grid-template-columns:1fr max-content}.obq .k{grid-column:1/-1}}
-</style>"""
+_QUESTION_STYLE = css("question")
 
 
 def answer_bars(

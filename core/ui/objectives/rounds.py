@@ -40,7 +40,7 @@ from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.objectives.objective import MODEL
-from core.ui.page import accent, plain, theme
+from core.ui.page import accent, css, plain, theme
 from core.ui.panel import chart
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -68,19 +68,7 @@ _CELLS = {
     False: '<td aria-label="wrong" style="opacity:.75">✗</td>',
 }
 _MARKS = {True: "✓", False: "✗"}
-_TABLE = """<style>
-.rs{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.2rem 0}
-.rs th{font-weight:600;text-align:start;padding:.1rem .8rem .1rem 0;white-space:nowrap;max-width:9rem;overflow:hidden;
-  text-overflow:ellipsis}
-.rs td{width:1.6rem;height:1.6rem;text-align:center;border:1px solid color-mix(in srgb,currentColor 22%,transparent)}
-.rs thead td{border:0;font-size:.8rem;opacity:.75}
-.rs thead td.at{opacity:1;font-weight:700;border-bottom:3px solid currentColor}
-.rs thead td.r{width:auto;text-align:start;padding-inline-end:.8rem}
-.rs td.n{border:0;width:auto;padding-inline-start:.7rem;white-space:nowrap}
-@media (max-width:640px){.rs td{width:1.25rem}.rs th{padding-inline-end:.4rem;max-width:5.4rem;font-size:.85rem;
-  white-space:normal;line-height:1.15}
-  .rs td.n{padding-inline-start:.35rem;font-size:.85rem}}
-</style>"""
+_TABLE = css("rounds")
 KIND = Choice(
     name="kind",
     label="Guess",

@@ -18,34 +18,13 @@ from core.tokenizers.cut import Tokenization
 from core.tokenizers.known import FAMILIES
 from core.tokenizers.lost import lost
 from core.ui.export import download_html, html_page
+from core.ui.page import css
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400
 """The most tokens drawn; counts include all."""
 
-STYLE = """
-<style>
-.tk{margin:0 0 .85rem}
-.tk-head{display:flex;flex-wrap:wrap;gap:.1rem .8rem;align-items:baseline;font-size:.9rem;margin:0 0 .2rem}
-.tk-head b{font-weight:650;font-size:1rem}
-.tk-head span{opacity:.8}
-.tk-head .n{margin-inline-start:auto;font-variant-numeric:tabular-nums;opacity:1}
-.tk-run{margin:0;display:flex;flex-wrap:wrap;gap:3px 2px;font-family:var(--st-code-font,ui-monospace,Menlo,Consolas,
-  'DejaVu Sans Mono',monospace);font-size:.88rem;line-height:1.5}
-.tk-run .p{padding:0 .32em;border-radius:.5em;white-space:pre-wrap;overflow-wrap:anywhere;max-width:100%;
-  border:1px solid transparent}
-.tk-run .p.e{margin-inline-end:.35em}
-.tk-run .a{background:color-mix(in srgb,var(--atlas-blue) 24%,transparent);
-  border-color:color-mix(in srgb,var(--atlas-blue) 55%,transparent)}
-.tk-run .b{background:color-mix(in srgb,var(--atlas-orange) 26%,transparent);
-  border-color:color-mix(in srgb,var(--atlas-orange) 65%,transparent)}
-.tk-run .u{background:transparent;border:2px dotted var(--atlas-vermilion);font-weight:600}
-.tk-run .s{background:transparent;border:1px dashed var(--atlas-muted);opacity:.85}
-.tk-run .new{text-decoration:underline 2px;text-underline-offset:.22em}
-.tk-run i{font-style:normal;opacity:.55;user-select:none}
-.tk-foot{margin:.15rem 0 0;font-size:.83rem;opacity:.85;overflow-wrap:anywhere}
-</style>
-"""
+STYLE = css("token-rows")
 
 
 def draw_rows(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
