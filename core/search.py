@@ -28,6 +28,7 @@ from core.catalogue import glossary
 from core.catalogue.corrections import corrections
 from core.catalogue.questions import questions
 from core.catalogue.results import results
+from core.catalogue.schema import System
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content, names
 from core.errors import AtlasError
@@ -92,7 +93,7 @@ def _systems() -> Iterator[Entry]:
         )
 
 
-def _versions(system: catalogue.System) -> tuple[str, ...]:
+def _versions(system: System) -> tuple[str, ...]:
     """Names of published checkpoints, such as bert-base-uncased."""
     return tuple(checkpoint.short_name for checkpoint in system.hub)
 

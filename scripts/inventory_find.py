@@ -32,7 +32,7 @@ class Finder:
 
     def find(self) -> list[str]:
         """Links first, sorted; then steps, since what they compute stays in the caches of the process."""
-        from core.links import Choice
+        from core.links.parameters import Choice
 
         tab = self.parameters.get("tab")
         sections = tab.allowed if isinstance(tab, Choice) else ()
@@ -53,8 +53,9 @@ class Finder:
     def _branch(self, sections: Sequence[str]) -> Iterator[str]:
         """Every system and every model of a branch in every section."""
         from core import catalogue, places
+        from core.catalogue.schema import BRANCHES
 
-        if self.page not in catalogue.BRANCHES:
+        if self.page not in BRANCHES:
             return
         for section in sections:
             for system in catalogue.by_branch(self.page):
@@ -65,7 +66,7 @@ class Finder:
 
     def _table(self) -> Iterator[str]:
         """Each parameter at values that it takes, and at one that it refuses, which names all that it takes."""
-        from core.links import Choice, Integer, Integers, Real, Text
+        from core.links.parameters import Choice, Integer, Integers, Real, Text
 
         yield f"{self.page}?unheard=of"
         for name, parameter in self.parameters.items():

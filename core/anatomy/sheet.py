@@ -16,8 +16,8 @@ from functools import lru_cache
 from core import catalogue
 from core.anatomy.meaning import Piece, pieces, stacks
 from core.anatomy.store import counts, tree
-from core.catalogue import Citation, Statement, System
 from core.catalogue.load import shared
+from core.catalogue.schema import Citation, Statement, System
 from core.errors import AtlasError
 from core.table import Table, escape_markdown
 

@@ -8,48 +8,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from core.catalogue.load import load_all, moved_sizes, moved_views, shared
-from core.catalogue.schema import (
-    BRANCHES,
-    EVIDENCE,
-    UNVERIFIED,
-    Ancestor,
-    Branch,
-    Citation,
-    Correction,
-    Fact,
-    HubCheckpoint,
-    Live,
-    Paper,
-    Size,
-    Statement,
-    System,
-)
+from core.catalogue.load import load_all, shared
+from core.catalogue.load import moved_sizes as moved_sizes
+from core.catalogue.load import moved_views as moved_views
+from core.catalogue.schema import Ancestor, Citation, System
 from core.errors import UnknownSystem
-
-__all__ = [
-    "BRANCHES",
-    "EVIDENCE",
-    "UNVERIFIED",
-    "Ancestor",
-    "Branch",
-    "Citation",
-    "Correction",
-    "Fact",
-    "HubCheckpoint",
-    "Live",
-    "Paper",
-    "Size",
-    "Statement",
-    "System",
-    "ancestors",
-    "by_branch",
-    "citations",
-    "get",
-    "moved_sizes",
-    "moved_views",
-    "systems",
-]
 
 
 def systems() -> tuple[System, ...]:

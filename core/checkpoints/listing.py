@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.catalogue import BRANCHES
+from core.catalogue.schema import BRANCHES
 from core.checkpoints import registry
 from core.checkpoints.sizes import Size, size_of
 from core.checkpoints.spec import CheckpointSpec, Measure

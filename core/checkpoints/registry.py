@@ -12,20 +12,16 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core import catalogue
 from core import settings as configuration
+from core.catalogue.schema import HubCheckpoint, System
 from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
 from core.checkpoints.folder import Inspected, inspect_cached, read_json, signature
 from core.checkpoints.spec import WHOLE, Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
-
-if TYPE_CHECKING:
-    from core.catalogue import HubCheckpoint, System
-
 
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}

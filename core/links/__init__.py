@@ -17,40 +17,8 @@ from urllib.parse import urlencode
 from core import catalogue
 from core.catalogue import moved_sizes
 from core.links.packed import carried
-from core.links.parameters import (
-    Choice,
-    Integer,
-    Integers,
-    Parameter,
-    Real,
-    Text,
-    Value,
-    Words,
-    parse,
-    plain,
-    short,
-)
+from core.links.parameters import Parameter, Value, parse, plain, short
 from core.settings import ROOT
-
-__all__ = [
-    "PAGES",
-    "Choice",
-    "Integer",
-    "Integers",
-    "Parameter",
-    "Real",
-    "Refusal",
-    "Text",
-    "Value",
-    "Words",
-    "current",
-    "defaults",
-    "exists",
-    "read",
-    "register",
-    "url",
-    "write",
-]
 
 PAGES: dict[str, dict[str, Parameter]] = {}
 """The parameters of each page, known once its sections are imported; layers and heads count from 1."""

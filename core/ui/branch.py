@@ -15,8 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links
 from core.attention.inside.modules import step_of
-from core.catalogue import Branch, System
-from core.catalogue.schema import SAVINGS
+from core.catalogue.schema import SAVINGS, Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.finetuning import trainable

@@ -25,6 +25,7 @@ from core.costs.special import (
     word_work,
 )
 from core.figures.labels import in_bytes, in_operations, percent, short
+from core.links.parameters import Value
 from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path
@@ -137,7 +138,7 @@ def computed_table(system: System, size: str) -> None:
         (linker.rich(line.what), (line.value, linker.rich(line.note)), formulas()[line.formula].name)
         for line in computed
     ]
-    wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
+    wanted: dict[str, Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
     if not no_editor(system.slug, size):
         rows.append(("With other numbers", Link("open the calculators", href), ""))

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from core import anatomy, catalogue, checkpoints
-from core.catalogue import Citation, Size, System
 from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
+from core.catalogue.schema import Citation, Size, System
 from core.content import Content, content
 from core.errors import AtlasError
 from core.figures.labels import with_unit

@@ -9,6 +9,7 @@ import streamlit as st
 from core import links, search
 from core.catalogue import glossary
 from core.catalogue.glossary import Term, TryLink
+from core.links.parameters import Value
 from core.ui.glossary import href
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import info
@@ -96,7 +97,7 @@ def _links_of(entry: Term) -> Cell:
     link = entry.try_link
     if link is None or not links.exists(link.page):
         return Rich(tuple(parts))
-    values: dict[str, links.Value] = dict(link.query)
+    values: dict[str, Value] = dict(link.query)
     try_link = Link(link.label, base_path() + links.url(link.page, values))
     return (Rich(tuple(parts)), Rich(("Try: ", try_link)))
 

@@ -34,7 +34,7 @@ from core import links
 from core.content import content, page_title
 from core.errors import ContentUnusable
 from core.lessons.lesson import FOLDER, MOST_STEPS, MOST_VIEW
-from core.links import Value
+from core.links.parameters import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
 

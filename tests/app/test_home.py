@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
+from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.ui.home import LAST, SENTENCE, LastView
 from core.ui.page import plain
@@ -28,7 +29,7 @@ def test_home_opens_with_a_prediction_and_three_doors() -> None:
     pages = [link.page for link in protos(at, "page_link")]
     doors = [to["page"] for door in content("home", "home").front["doors"] for to in door["links"]]
     assert {page for page in doors if links.exists(page)} <= set(pages)
-    assert {*catalogue.BRANCHES, "timeline", "results", "glossary"} <= set(doors)
+    assert {*BRANCHES, "timeline", "results", "glossary"} <= set(doors)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from core import catalogue, checkpoints, links
 from core.catalogue.corrections import corrections
 from core.catalogue.questions import questions
 from core.catalogue.results import names
+from core.catalogue.schema import BRANCHES
 from core.ui.objectives.objective import ENTRIES
 from core.ui.section import pages
 from tests.pages import html_of, opened, protos
@@ -38,11 +39,11 @@ def understood(href: str) -> bool:
     parts = urlsplit(href)
     page = parts.path.strip("/")
     slugs = [spec.slug for spec in checkpoints.available()]
-    here = catalogue.by_branch(page) if page in catalogue.BRANCHES else catalogue.systems()
+    here = catalogue.by_branch(page) if page in BRANCHES else catalogue.systems()
     choices: dict[str, Any] = {
         "system": {system.slug for system in here},
         **dict.fromkeys(("model", "left", "right"), [system.slug for system in here] if page == "compare" else slugs),
-        "branch": catalogue.BRANCHES,
+        "branch": BRANCHES,
         "objective": set(ENTRIES),
         "correction": {entry.id for entry in corrections()},
         "source": {f"00{number}" for number in range(5)},

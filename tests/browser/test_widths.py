@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import TimeoutError, ViewportSize, expect
 
-from core.catalogue import BRANCHES
+from core.catalogue.schema import BRANCHES
 from core.content import content, page_title
 from tests.browser.axe import findings
 from tests.browser.conftest import ROOT, Visitor

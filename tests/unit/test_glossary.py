@@ -12,6 +12,7 @@ import streamlit as st
 from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.load import BadData
+from core.catalogue.schema import BRANCHES
 from core.ui import glossary as ui
 from core.ui.glossary import Linker, plain_terms, rich_terms, terms
 from core.ui.section import pages
@@ -50,7 +51,7 @@ def test_a_place_to_try_is_one_that_its_page_understands() -> None:
 
 
 def choices(page: str) -> dict[str, set[str]]:
-    if page in catalogue.BRANCHES:
+    if page in BRANCHES:
         systems = catalogue.by_branch(page)
         return {
             "system": {system.slug for system in systems},

@@ -11,23 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue, links
-from core.links import packed
+from core.links import packed, parameters
 from core.settings import MAX_LINK_CHARS
 from core.ui.section import pages
 
 pages()  # what their links carry is known from here on
 
 DESK = {
-    "text": links.Text(),
-    "system": links.Choice(),
-    "strategy": links.Choice("greedy", ("greedy", "sample")),
-    "temperature": links.Real(0.5, 0.1, 3.0),
-    "top_k": links.Integer(0, 0, 1000),
-    "beams": links.Integer(4, 1, 8),
-    "seed": links.Integer(0, 0, 2**31 - 1),
-    "layer": links.Integer(None, 1, 200),
-    "mask": links.Integers(high=511, most=64),
-    "forced": links.Integers(high=10**6, most=200),
+    "text": parameters.Text(),
+    "system": parameters.Choice(),
+    "strategy": parameters.Choice("greedy", ("greedy", "sample")),
+    "temperature": parameters.Real(0.5, 0.1, 3.0),
+    "top_k": parameters.Integer(0, 0, 1000),
+    "beams": parameters.Integer(4, 1, 8),
+    "seed": parameters.Integer(0, 0, 2**31 - 1),
+    "layer": parameters.Integer(None, 1, 200),
+    "mask": parameters.Integers(high=511, most=64),
+    "forced": parameters.Integers(high=10**6, most=200),
 }
 
 

@@ -15,7 +15,7 @@ from core import checkpoints
 from core.attention.views import recipe
 from core.attention.views.recipe import RecipeRefused, differences, read, write
 from core.checkpoints.sizes import Weights, revision_of, weights_of
-from core.links import Value
+from core.links.parameters import Value
 from core.ui.section import pages
 
 pages()  # their parameters are known from here on

@@ -9,6 +9,7 @@ import pytest
 from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections, documents
+from core.catalogue.schema import BRANCHES
 from core.links.parameters import Choice
 from core.search import MAX_QUERY, Entry, Hit, entries, find, fitting, models
 from core.ui.section import pages
@@ -125,7 +126,7 @@ pages()  # each says what its links can carry
 
 
 def choices(page: str) -> dict[str, set[str]]:
-    if page in catalogue.BRANCHES:
+    if page in BRANCHES:
         return {
             "system": {system.slug for system in catalogue.by_branch(page)},
             "model": {spec.slug for spec in checkpoints.for_branch(page)},  # type: ignore[arg-type]
@@ -158,7 +159,7 @@ def test_every_page_can_be_found_by_its_name() -> None:
         assert any(entry.page == page for entry in ENTRIES), f"no content file has a search row for {page}"
 
 
-BRANCHES = frozenset(catalogue.BRANCHES)
+BRANCHES = frozenset(BRANCHES)
 
 
 def sections() -> list[tuple[str, str]]:

@@ -28,8 +28,9 @@ from core.checkpoints.sizes import Weights
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
-from core.links import Value
+from core.links import parameters
 from core.links.packed import MARK, carried
+from core.links.parameters import Value
 from core.settings import ROOT, settings
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
@@ -191,15 +192,15 @@ def _parse(data: bytes) -> _File:
 def _as_in_a_link(name: str, value: str | int | float | list[str | int]) -> str:
     """A setting as a link would carry it."""
     kind = links.PAGES[PAGE].get(name)
-    number = isinstance(kind, links.Integer | links.Integers | links.Real)
-    several = isinstance(kind, links.Words | links.Integers)
+    number = isinstance(kind, parameters.Integer | parameters.Integers | parameters.Real)
+    several = isinstance(kind, parameters.Words | parameters.Integers)
     parts = value if isinstance(value, list) else [value]
     if kind and (isinstance(value, list) != several or any(isinstance(part, str) == number for part in parts)):
         raise RecipeRefused(f"The recipe's “{_short(name)}” is of another kind than this page takes.")
-    if isinstance(kind, links.Words) and any("," in str(part) for part in parts):
+    if isinstance(kind, parameters.Words) and any("," in str(part) for part in parts):
         raise RecipeRefused(f"The recipe's “{_short(name)}” has a comma in a word.")
-    raw = ("," if isinstance(kind, links.Words) else ".").join(map(str, parts))
-    looks_packed = isinstance(kind, links.Text) and raw.startswith(MARK)
+    raw = ("," if isinstance(kind, parameters.Words) else ".").join(map(str, parts))
+    looks_packed = isinstance(kind, parameters.Text) and raw.startswith(MARK)
     return (carried(raw) or raw) if looks_packed else raw
 
 

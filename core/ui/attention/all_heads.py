@@ -15,6 +15,7 @@ from core import links
 from core.attention.heads import LABELS, SCORES, meaning
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, SORTED_BY, HeadRow, heads_table, rows, select_rows
 from core.figures.heads import SHAPES, Dots, depth_dots
+from core.links.parameters import Value
 from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.data_table import data_table
@@ -166,7 +167,7 @@ def _few(score: str, scored: Scored, caption: str) -> TextTable:
 
 def href(row: HeadRow) -> str:
     """The link to the page with this head open."""
-    wanted: dict[str, links.Value] = {"model": row.slug, "layer": row.layer, "head": row.head}
+    wanted: dict[str, Value] = {"model": row.slug, "layer": row.layer, "head": row.head}
     return links.url("attention", wanted | ({"map": row.attention} if row.several else {}))
 
 

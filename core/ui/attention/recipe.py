@@ -12,7 +12,7 @@ from core.checkpoints.sizes import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
-from core.links import Value
+from core.links.parameters import Value
 from core.ui.attention.bertviz import DRAWING
 from core.ui.attention.maps import TOGETHER
 from core.ui.attention.setup import MODEL, models, usual_model

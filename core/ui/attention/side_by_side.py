@@ -32,6 +32,7 @@ from core.figures.predictions import percent
 from core.language.side_by_side import split
 from core.language.text import clean
 from core.links import parameters as link
+from core.links.parameters import Value
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
 from core.ui.attention.setup import models
@@ -245,7 +246,7 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
         file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
     )
     panel.draw(state, **selection.on_map(panel.key(state), len(attention_map.key_tokens)))
-    wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
+    wanted: dict[str, Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if len(spec.family.streams) > 1:
         wanted |= {"map": "encoder", "task": task}
     href = escape(base_path() + links.url("attention", wanted))

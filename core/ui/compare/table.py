@@ -27,7 +27,7 @@ from core.anatomy.sheet import (
     sheet,
     sheet_table,
 )
-from core.catalogue import BRANCHES, Citation
+from core.catalogue.schema import BRANCHES, Citation
 from core.links.parameters import Integer
 from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import Linker

@@ -16,7 +16,7 @@ from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare, wo
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
 from core.anatomy.summary import summarize
-from core.catalogue import System
+from core.catalogue.schema import System
 from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from core import catalogue, links
-from core.catalogue import Citation
 from core.catalogue.corrections import KINDS, MergedCorrection, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
+from core.catalogue.schema import Citation
 from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice

@@ -10,8 +10,8 @@ import streamlit as st
 
 from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
-from core.catalogue import Citation
 from core.catalogue.corrections import KINDS, MergedCorrection, Sum, corrections, documents
+from core.catalogue.schema import Citation
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.formulas import cited

@@ -14,7 +14,8 @@ from typing import Any, cast
 import streamlit as st
 
 from core import links
-from core.catalogue import BRANCHES, systems
+from core.catalogue import systems
+from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.figures.labels import short
 from core.figures.lineage import Entry, family, leap, line_of, middle, tops

@@ -19,6 +19,7 @@ from core.content import content
 from core.efficiency.timing import Timing
 from core.errors import AtlasError
 from core.figures.labels import short, with_unit
+from core.links.parameters import Value
 from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
@@ -152,7 +153,7 @@ def _architecture(spec: CheckpointSpec) -> Cell:
         return (spec.system or "not in the Atlas", title)
     listed = {system.slug: system for system in catalogue.by_branch(spec.branch)}
     system = listed.get(spec.system or "")
-    wanted: dict[str, links.Value] = {"system": system.slug if system else None, "model": spec.slug}
+    wanted: dict[str, Value] = {"system": system.slug if system else None, "model": spec.slug}
     href = base_path() + links.url(branch, wanted)
     return (Link(system.name if system else f"{title} page", href), title if system else "not in the Atlas")
 
