@@ -26,17 +26,7 @@ import numpy as np
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, functional, torch
-from core.sparse.encoder import (
-    Progress,
-    Run,
-    by_mask,
-    check,
-    first_head,
-    head_by_head,
-    last_states,
-    measure_peak,
-    timed,
-)
+from core.sparse import encoder
 from core.sparse.layout import NONE, Sparsity
 
 
@@ -109,8 +99,8 @@ def forward(
     positions: Sequence[int],
     sparsity: Sparsity | None,
     *,
-    progress: Progress | None = None,
-) -> Run:
+    progress: encoder.Progress | None = None,
+) -> encoder.Run:
     """One pass of a ``BigBirdForMaskedLM`` in evaluation mode over one text.
 
     Args:
@@ -124,30 +114,30 @@ def forward(
         NoAttentionMatrix: the model is no BigBird.
     """
     layers, heads, limit = shape_of(model)
-    check(len(ids), limit, positions)
+    encoder.check(len(ids), limit, positions)
     gathers = None if sparsity is None else _gathers(sparsity, len(ids), layers, heads)
 
     def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         query, key, value = (part.contiguous() for part in (query, key, value))  # each head's rows side by side
         if gathers is None:
-            return head_by_head(query, key, value)
+            return encoder.head_by_head(query, key, value)
         context = torch.empty_like(query)
         for head, gather in enumerate(gathers[layer]):
             context[0, head] = sparse_attention(query[0, head], key[0, head], value[0, head], gather)
         return context
 
-    return timed(model, model.cls, ids, positions, attend, progress)
+    return encoder.timed(model, model.cls, ids, positions, attend, progress)
 
 
 def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at the peak of its attention, measured."""
-    check(len(ids), shape_of(model)[2])
-    query, key, value = (part[0, 0] for part in first_head(model, ids))
+    encoder.check(len(ids), shape_of(model)[2])
+    query, key, value = (part[0, 0] for part in encoder.first_head(model, ids))
     with torch.inference_mode():
         if sparsity is None:
-            return measure_peak(lambda: by_mask(query, key, value, None))
+            return encoder.measure_peak(lambda: encoder.by_mask(query, key, value, None))
         gather = Gather(sparsity, len(ids), 0, 0)
-        return measure_peak(lambda: sparse_attention(query, key, value, gather))
+        return encoder.measure_peak(lambda: sparse_attention(query, key, value, gather))
 
 
 def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
@@ -162,7 +152,7 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
     with torch.inference_mode():
         layers, heads, limit = shape_of(model)
         n = ids.shape[1]
-        check(n, limit)
+        encoder.check(n, limit)
         blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
         bias = None if bool(blocks.all()) else blocks.float().log()
         attentions: list[Tensor] = []
@@ -174,7 +164,7 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
             attentions.append(torch.softmax(scores, dim=-1))
             return attentions[-1] @ value
 
-        last_states(model, ids, attend)
+        encoder.last_states(model, ids, attend)
         return tuple(attentions)
 
 
@@ -200,6 +190,6 @@ def sparse_attention(query: Tensor, key: Tensor, value: Tensor, gather: Gather) 
         del scores
         context[gather.rows] = torch.bmm(weights, value_blocks[gather.blocks].flatten(1, 2))
     if len(gather.ends):
-        wide, _ = by_mask(query_blocks[gather.ends].flatten(0, 1), key, value, None)  # (G b, d)
+        wide, _ = encoder.by_mask(query_blocks[gather.ends].flatten(0, 1), key, value, None)  # (G b, d)
         context[gather.ends] = wide.view(-1, size, d)
     return context.view(total * size, d)[:n]

@@ -15,18 +15,7 @@ from typing import Any
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, torch
-from core.sparse.encoder import (
-    Progress,
-    Run,
-    by_mask,
-    check,
-    first_head,
-    head_by_head,
-    last_states,
-    measure_peak,
-    split_heads,
-    timed,
-)
+from core.sparse import encoder
 from core.sparse.windowed import by_blocks
 
 GLOBAL = (0,)
@@ -65,14 +54,14 @@ def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL) -> Tensor
             return context
         return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(own, hidden, global_at)[0])
 
-    return last_states(model, ids, attend)
+    return encoder.last_states(model, ids, attend)
 
 
 def _of_global(own: Any, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Context (R, H, g, d) and weights (R, H, g, n) of the global tokens: full attention with their own projections."""
-    query = split_heads(own.query_global(hidden[:, list(global_at)]), own.num_heads)
-    key, value = (split_heads(part(hidden), own.num_heads) for part in (own.key_global, own.value_global))
-    return by_mask(query, key, value, None)
+    query = encoder.split_heads(own.query_global(hidden[:, list(global_at)]), own.num_heads)
+    key, value = (encoder.split_heads(part(hidden), own.num_heads) for part in (own.key_global, own.value_global))
+    return encoder.by_mask(query, key, value, None)
 
 
 def forward(
@@ -83,8 +72,8 @@ def forward(
     global_at: Sequence[int] = GLOBAL,
     *,
     full: bool = False,
-    progress: Progress | None = None,
-) -> Run:
+    progress: encoder.Progress | None = None,
+) -> encoder.Run:
     """One pass of a model in evaluation mode over one text, in plain matrix products.
 
     Args:
@@ -99,26 +88,26 @@ def forward(
         OutOfRange: a position outside the text.
         NoAttentionMatrix: the model is no Longformer.
     """
-    check(len(ids), shape_of(model)[2], (*positions, *global_at))
+    encoder.check(len(ids), shape_of(model)[2], (*positions, *global_at))
     sides = sides_of(model)
 
     def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if full:
-            context = head_by_head(query, key, value)
+            context = encoder.head_by_head(query, key, value)
         else:
             context = by_blocks(query, key, value, side or sides[layer], global_at, fused=False)
         if global_at:
             context[:, :, list(global_at)] = _of_global(own, hidden, global_at)[0]
         return context
 
-    return timed(model, model.lm_head, ids, positions, attend, progress)
+    return encoder.timed(model, model.lm_head, ids, positions, attend, progress)
 
 
 def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at its peak; ``side`` None is full attention."""
-    check(len(ids), shape_of(model)[2])
-    query, key, value = first_head(model, ids)
+    encoder.check(len(ids), shape_of(model)[2])
+    query, key, value = encoder.first_head(model, ids)
     with torch.inference_mode():
         if side is None:
-            return measure_peak(lambda: by_mask(query, key, value, None))
-        return measure_peak(lambda: by_blocks(query, key, value, side, fused=False))
+            return encoder.measure_peak(lambda: encoder.by_mask(query, key, value, None))
+        return encoder.measure_peak(lambda: by_blocks(query, key, value, side, fused=False))

@@ -10,20 +10,12 @@ from core import anatomy, links
 from core.anatomy.roles import by_role
 from core.catalogue.schema import System
 from core.content import content
-from core.costs import activations, cache_bytes, forward, shape_of, states
+from core.costs import activations, cache_bytes, forward, shape_of, special, states
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import Shape, usual_length
-from core.costs.special import (
-    LETTERS,
-    activation_bytes_per_token,
-    activation_bytes_per_word,
-    state_bytes_per_token,
-    towers,
-    word_work,
-)
 from core.figures.labels import in_bytes, in_operations, percent, short
 from core.links.parameters import Value
 from core.ui.formulas import formula
@@ -60,8 +52,8 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     text = f"{length:,} source and {length:,} target tokens" if two else f"a text of {length:,} tokens"
     if shape.main.heads:
         computed.append(_activations("Activations", shape, length, text))
-    elif selective := activation_bytes_per_token(root):
-        states_kept = in_bytes(state_bytes_per_token(root))
+    elif selective := special.activation_bytes_per_token(root):
+        states_kept = in_bytes(special.state_bytes_per_token(root))
         note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
         computed.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
     if shape.stack("decoder") is not None:
@@ -96,7 +88,7 @@ def _activations(what: str, shape: Shape, length: int, text: str) -> Line:
 def _by_tower(slug: str, size: str) -> list[Line]:
     """Memory and FLOPs of each of two towers; nothing for other networks."""
     computed = []
-    for tower in towers(slug, size):
+    for tower in special.towers(slug, size):
         there = tower.forward
         note = _note(
             "Tower",
@@ -113,15 +105,15 @@ def _by_tower(slug: str, size: str) -> list[Line]:
 
 def _by_word(slug: str, size: str) -> list[Line]:
     """The cost of a word in a network of LSTMs; nothing for other networks."""
-    work = word_work(slug, size)
+    work = special.word_work(slug, size)
     if work is None:
         return []
-    memory = activation_bytes_per_word(anatomy.tree(slug, size))
+    memory = special.activation_bytes_per_word(anatomy.tree(slug, size))
     operations = _note(
         "Word operations",
         recurrent=in_operations(work.recurrent),
         letters=in_operations(work.letters),
-        count=str(LETTERS),
+        count=str(special.LETTERS),
         training=in_operations(TRAINING * work.total),
     )
     return [

@@ -30,15 +30,7 @@ from core.figures import lens as figures
 from core.figures.predictions import percent
 from core.links import parameters as link
 from core.table import Table
-from core.ui.attention.setup import (
-    INPUT,
-    INPUT_SPAN,
-    draw_input,
-    draw_model,
-    input_of,
-    input_span,
-    question_of,
-)
+from core.ui.attention import setup
 from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
 from core.ui.glossary import plain_terms
@@ -68,7 +60,7 @@ STEPS = Component("block", Click, uses=("dom",))
 
 def inside(view: View) -> None:
     """Draw the section."""
-    spec = draw_model(view.state)
+    spec = setup.draw_model(view.state)
     with sentences():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             task = draw_task(spec, view.state)
@@ -194,14 +186,14 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
     label = "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text"
-    with st.expander(plain(f"Text: {input_of(spec, label).standing(state, INPUT.slot(spec.kind))}")):
-        text = draw_input(spec, state, label)
+    with st.expander(plain(f"Text: {setup.input_of(spec, label).standing(state, setup.INPUT.slot(spec.kind))}")):
+        text = setup.draw_input(spec, state, label)
     task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
-    text = input_span(spec, state, text, task)
+    text = setup.input_span(spec, state, text, task)
     lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
     read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(lens)
     names = figures.layer_names(len(lens.predictions))
-    question = question_of(spec, task)
+    question = setup.question_of(spec, task)
     st.markdown(
         f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(lens.answer)}”**, "
         f"{percent(lens.probabilities[-1])}. {plain_terms(figures.path_words(lens, names))} "
@@ -244,4 +236,4 @@ def _answers(lens: LensTrajectory, names: list[str]) -> Table:
     return Table(("after", "rank", "answer", "probability"), tuple(rows))
 
 
-BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, TOKEN, INPUT, INPUT_SPAN))
+BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, TOKEN, setup.INPUT, setup.INPUT_SPAN))

@@ -11,19 +11,10 @@ import numpy as np
 import streamlit as st
 
 from core import checkpoints, links, session
+from core.attention import word_maps
 from core.attention.heads import meaning
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
-from core.attention.word_maps import (
-    MOST_WORDS,
-    ROLES,
-    WordAttention,
-    part_of,
-    sharpest,
-    strongest,
-    word_attention,
-    words_of,
-)
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
@@ -57,7 +48,7 @@ SENTENCE = Text(
 ROLE = Choice(
     name="role",
     label="Heads with the most",
-    options={role: role for role in ROLES},
+    options={role: role for role in word_maps.ROLES},
     default="previous",
     width=270,
     resets=("at",),
@@ -115,7 +106,7 @@ class _Shown:
     """One model's column; layer and head from 0."""
 
     spec: CheckpointSpec
-    read: WordAttention
+    read: word_maps.WordAttention
     layer: int
     head: int
 
@@ -135,7 +126,7 @@ def beside(view: View) -> None:
     task = tasks[0].standing(state) if tasks else None
     with chips:
         text = _part(text, view)
-        words = tuple(word.text for word in words_of(text))
+        words = tuple(word.text for word in word_maps.words_of(text))
         usual = words.index(WORD) if WORD in words else len(words) - 1
         selection = Selection(state, words, usual=usual, param=CHOSEN, tag="beside")
         notes = [view.words.label("choose")] * len(words)
@@ -194,22 +185,22 @@ def _part(text: str, view: View) -> str:
         total = len(split(clean(text)))
     except AtlasError:
         return text  # the model's own error says what is wrong
-    if total <= MOST_WORDS:
+    if total <= word_maps.MOST_WORDS:
         state.set(window=())
         return text
 
     def ends(first: int) -> tuple[int, int]:
-        return first, min(first + MOST_WORDS - 1, total)
+        return first, min(first + word_maps.MOST_WORDS - 1, total)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        first, last = part_numbers(state, WINDOW.name, "word", "beside", total, (1, MOST_WORDS), ends)
-        view.note("Long", total=f"{total:,}", first=f"{first:,}", last=f"{last:,}", most=MOST_WORDS)
-    return part_of(text, first, last)
+        first, last = part_numbers(state, WINDOW.name, "word", "beside", total, (1, word_maps.MOST_WORDS), ends)
+        view.note("Long", total=f"{total:,}", first=f"{first:,}", last=f"{last:,}", most=word_maps.MOST_WORDS)
+    return word_maps.part_of(text, first, last)
 
 
 def _role(view: View) -> str:
     """The score whose strongest head each model shows."""
-    names = {role: meaning(role) for role in ROLES}
+    names = {role: meaning(role) for role in word_maps.ROLES}
     return ROLE.with_(options=names, help=view.words.part("Role")).draw(view.state)
 
 
@@ -217,9 +208,9 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
     """Draw a column's map with the selected word's row framed; its menus' values change ``heads``."""
     state, spec, text, role = view.state, menus.spec, sentence.text, sentence.role
     task = sentence.task if spec.offers("rewrites") else None
-    read = session.computed("running-the-model", word_attention, spec.slug, text, task)
-    attention_map, best = read.attention_map, strongest(read, role)
-    usual = best or strongest(read, "previous") or (0, 0)
+    read = session.computed("running-the-model", word_maps.word_attention, spec.slug, text, task)
+    attention_map, best = read.attention_map, word_maps.strongest(read, role)
+    usual = best or word_maps.strongest(read, "previous") or (0, 0)
     for side, size in enumerate((attention_map.layers, attention_map.heads)):
         at, menu = 2 * number + side, _MENUS[side].with_(high=size)
         slot = f"beside.{menu.name}.{spec.slug}.{role}"
@@ -292,7 +283,7 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
 
 def _cross_map(spec: CheckpointSpec, attention_map: AttentionMap, view: View) -> None:
     """Draw the word-level cross-attention of the sharpest head."""
-    layer, head = sharpest(attention_map)
+    layer, head = word_maps.sharpest(attention_map)
     Panel(
         f"{spec.slug}-cross",
         view.words.part("Title: cross", model=plain(spec.name)),

@@ -7,34 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from core.costs.known import devices
-from core.efficiency.fit import (
-    RESERVE,
-    STAGES,
-    WIDTHS,
-    Plan,
-    device_memory,
-    inference_memory,
-    inference_remedies,
-    training_remedies,
-    usable_bytes,
-)
+from core.efficiency import fit
 from core.figures.costs import Bar, Growth, device_lines, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words
 from core.table import Table
-from core.ui.calculators.setup import (
-    BATCH,
-    DEVICE,
-    LENGTH,
-    MEMORY,
-    PLAN,
-    SIZE,
-    SYSTEM,
-    Chosen,
-    choose,
-    choose_device,
-    choose_plan,
-    device_sources,
-)
+from core.ui.calculators import setup
 from core.ui.formulas import formula
 from core.ui.links import page_link
 from core.ui.page import plain, theme
@@ -43,7 +20,7 @@ from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
-BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in WIDTHS}, default="16")
+BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in fit.WIDTHS}, default="16")
 USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Training"})
 
 
@@ -52,16 +29,16 @@ def training(view: View) -> None:
     answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen, menu = choose(view.state), st.container()
-        plan, _ = choose_plan(view.state, chosen, menu, tag=chosen.tag)
+        chosen, menu = setup.choose(view.state), st.container()
+        plan, _ = setup.choose_plan(view.state, chosen, menu, tag=chosen.tag)
     with right:
         bars = [
             Bar(
                 f"ZeRO {stage}",
-                device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts,
+                fit.device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts,
                 stage == plan.stage,
             )
-            for stage in STAGES
+            for stage in fit.STAGES
         ]
         with answer:
             view.say(
@@ -90,23 +67,23 @@ def training(view: View) -> None:
 
 def _other(view: View, tab: str) -> None:
     """Link to the other section about memory, with the same network: one divides it, the other compares it."""
-    query = {"tab": tab} | {param.name: view.state.text(param.name) for param in (SYSTEM, SIZE)}
+    query = {"tab": tab} | {param.name: view.state.text(param.name) for param in (setup.SYSTEM, setup.SIZE)}
     query |= {"use": "train"} if tab == "fit" else {}
     label = view.words.label("other")
     page_link("calculators", label, {name: word for name, word in query.items() if word}, icon=":material/memory:")
 
 
-def _by_devices(view: View, chosen: Chosen, plan: Plan) -> None:
+def _by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan) -> None:
     """The memory of one device with more and more replicas of this plan, in each stage of ZeRO, up to 1,024 of them."""
     replicas = [2**power for power in range(11)]
     parts = plan.tensor * plan.pipeline
     devices = tuple(parts * count for count in replicas)
 
     def total(stage: int, count: int) -> float:
-        return device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage, data=count)).total
+        return fit.device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage, data=count)).total
 
-    lines = [Growth(f"ZeRO {stage}", devices, tuple(total(stage, count) for count in replicas)) for stage in STAGES]
-    limit = usable_bytes(MEMORY.default)
+    lines = [Growth(f"ZeRO {stage}", devices, tuple(total(stage, count) for count in replicas)) for stage in fit.STAGES]
+    limit = fit.usable_bytes(setup.MEMORY.default)
     fitting = next((n for n, need in zip(devices, lines[-1].bytes, strict=True) if need <= limit), None)
     name = view.words.part("Fits" if fitting else "Fits: never", devices=f"{fitting or 0:,}", limit=in_bytes(limit))
     Panel(
@@ -126,26 +103,26 @@ def will_it_fit(view: View) -> None:
     answer = st.container(key="atlas-answer")
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen, menu = choose(state), st.container()
-        name, device = choose_device(state)
-        box = MEMORY.with_(default=device.memory if device else MEMORY.default)
+        chosen, menu = setup.choose(state), st.container()
+        name, device = setup.choose_device(state)
+        box = setup.MEMORY.with_(default=device.memory if device else setup.MEMORY.default)
         known = (box,) if device else ()  # what only the visitor knows is no setting
         memory = 0.0 if device else box.draw(state, tag=name)
         use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
             with menu:
-                values = settings_menu(state, *known, chosen.length, BATCH, tag=tag)
+                values = settings_menu(state, *known, chosen.length, setup.BATCH, tag=tag)
             memory = values.get(box.name, memory)
-            request = (bits, values[LENGTH.name], values[BATCH.name])
-            bar = Bar("your settings", inference_memory(count, chosen.shape, *request).parts, chosen=True)
-            remedies = inference_remedies(count, chosen.shape, *request, memory)
+            request = (bits, values[setup.LENGTH.name], values[setup.BATCH.name])
+            bar = Bar("your settings", fit.inference_memory(count, chosen.shape, *request).parts, chosen=True)
+            remedies = fit.inference_remedies(count, chosen.shape, *request, memory)
         else:
-            plan, values = choose_plan(state, chosen, menu, *known, tag=tag)
+            plan, values = setup.choose_plan(state, chosen, menu, *known, tag=tag)
             memory = values.get(box.name, memory)
-            bar = Bar("your settings", device_memory(count, chosen.shape, plan).parts, chosen=True)
-            remedies = training_remedies(count, chosen.shape, plan, memory)
-    limit = usable_bytes(memory)
+            bar = Bar("your settings", fit.device_memory(count, chosen.shape, plan).parts, chosen=True)
+            remedies = fit.training_remedies(count, chosen.shape, plan, memory)
+    limit = fit.usable_bytes(memory)
     fits = bar.total <= limit
     with right:
         with answer:
@@ -157,11 +134,11 @@ def will_it_fit(view: View) -> None:
                 name=chosen.name,
                 device=name,
                 memory=f"{memory:g}",
-                reserve=f"{100 * RESERVE:.0f}%",
+                reserve=f"{100 * fit.RESERVE:.0f}%",
                 spare=f"{in_bytes(abs(limit - bar.total))} {'free' if fits else 'missing'}",
             )
         bars = [bar, *([] if fits else (Bar(remedy.what, (("total", remedy.bytes),)) for remedy in remedies))]
-        limit_name = f"{100 * (1 - RESERVE):.0f}% of {memory:g} GB"
+        limit_name = f"{100 * (1 - fit.RESERVE):.0f}% of {memory:g} GB"
         rows = [
             row | {"fits": "yes" if bar.total <= limit else "no"}
             for row, bar in zip(held_rows(bars), bars, strict=True)
@@ -179,10 +156,12 @@ def will_it_fit(view: View) -> None:
     _other(view, "training")
     for key in ("cache",) if use == "run" else ("states", "activations"):
         formula(key)
-    st.caption(f"{view.words.part('Memories')} {device_sources()}")
+    st.caption(f"{view.words.part('Memories')} {setup.device_sources()}")
     notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
     st.caption(plain(notes))
 
 
-TRAINING = Section("training", training, (SYSTEM, SIZE, *PLAN))
-FIT = Section("fit", will_it_fit, (SYSTEM, SIZE, DEVICE, MEMORY, USE, BITS, LENGTH, *PLAN))
+TRAINING = Section("training", training, (setup.SYSTEM, setup.SIZE, *setup.PLAN))
+FIT = Section(
+    "fit", will_it_fit, (setup.SYSTEM, setup.SIZE, setup.DEVICE, setup.MEMORY, USE, BITS, setup.LENGTH, *setup.PLAN)
+)

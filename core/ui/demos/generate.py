@@ -13,23 +13,10 @@ from core.figures.labels import percent
 from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
+from core.ui.demos import steps
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
-from core.ui.demos.steps import (
-    FORCED,
-    STEP,
-    Run,
-    beams_table,
-    by_hand,
-    choose_path,
-    continue_from,
-    forget_grown,
-    grown,
-    step_chips,
-    steps_table,
-    text_in,
-)
 from core.ui.notices import sentences, warning
 from core.ui.page import plain
 from core.ui.param import Text, settings_popover
@@ -71,7 +58,7 @@ def draw(view: DemoView) -> None:
     with menu:
         decoding = decoding_controls(state, length)
         covered = switch(state)
-    forced = by_hand(state, (spec.slug, prompt))
+    forced = steps.by_hand(state, (spec.slug, prompt))
     with sentences():
         try:
             run = _generate(view, prompt, decoding, forced, covered)
@@ -79,7 +66,7 @@ def draw(view: DemoView) -> None:
             if not forced:
                 raise
             warning(f"{error} {view.words.label('dropped')}", icon=":material/info:")
-            choose_path(state, ())
+            steps.choose_path(state, ())
             run = _generate(view, prompt, decoding, (), covered)
         state.set(forced=run.wanted[-1])
         if run.path:
@@ -87,12 +74,12 @@ def draw(view: DemoView) -> None:
     decoding_link(spec.slug, prompt)
 
 
-def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> Run:
+def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> steps.Run:
     """The generation from ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
     buttons, placeholder = st.empty(), st.empty()
-    draw_text = text_in(placeholder, prompt, view.spec.branch)
-    run = grown(
+    draw_text = steps.text_in(placeholder, prompt, view.spec.branch)
+    run = steps.grown(
         view.state,
         (view.spec.slug, prompt, effective(decoding), forced),
         decoding.strategy,
@@ -107,13 +94,13 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
     return run
 
 
-def _buttons(view: DemoView, placeholder: DeltaGenerator, run: Run) -> None:
+def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Run) -> None:
     """Draw the buttons of a finished text: continue after a stop, discard the path."""
     state = view.state
 
     def again() -> None:
-        choose_path(state, ())
-        forget_grown(state)
+        steps.choose_path(state, ())
+        steps.forget_grown(state)
 
     with placeholder.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -130,25 +117,25 @@ def _buttons(view: DemoView, placeholder: DeltaGenerator, run: Run) -> None:
             view.note("By hand", step=len(forced))
 
 
-def _explored(view: DemoView, run: Run, decoding: Decoding) -> None:
+def _explored(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
     """Draw the generated tokens as chips, the alternatives of one step, and a table of all steps."""
     state, branch, forced, path = view.state, view.spec.branch, run.wanted[-1], run.path
     key, slot = state.key("generate"), state.key("generate.step")
     tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in path])
     hand = len(forced) - 1 if forced else None
-    step = step_chips(path, tokens, step_of(state, slot, len(path)), key=key, branch=branch, by_hand=hand)
+    step = steps.step_chips(path, tokens, step_of(state, slot, len(path)), key=key, branch=branch, by_hand=hand)
     keep_step(state, slot, step)
     st.caption(f"{view.words.part('Tokens', tokens=len(path))} {run.ended(view.spec.name)}")
-    continue_from(state, path, step, decoding, key=key, branch=branch)
-    beams_table(run.steps, step)
+    steps.continue_from(state, path, step, decoding, key=key, branch=branch)
+    steps.beams_table(run.steps, step)
     view.try_and_notice()
     greedy = decoding.strategy == "greedy"
     repeated = percent(repetition([s.token.id for s in path]))
     view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
-    steps_table(path, f"{key}.table", step, partial(keep_clicked, slot))
+    steps.steps_table(path, f"{key}.table", step, partial(keep_clicked, slot))
 
 
-def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
+def _guessed(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
     """Draw the text up to the selected step, and a box for a guess at the next token."""
     state, branch, path = view.state, view.spec.branch, run.path
     key, slot = state.key("generate"), state.key("generate.step")
@@ -159,11 +146,11 @@ def _guessed(view: DemoView, run: Run, decoding: Decoding) -> None:
     question = (settings, prompt, now.ids[:step], step)
     shown = view.uncovered(f"Your guess at token {step + 1}", token_verdict(now), *question, on=True)
     before = path[step - 1].text if step else ""
-    text_in(placeholder, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
+    steps.text_in(placeholder, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
     if shown:
-        continue_from(state, path, step, decoding, key=key, branch=branch)
+        steps.continue_from(state, path, step, decoding, key=key, branch=branch)
     walk(slot, step, len(path), "token")
     view.try_and_notice("covered")
 
 
-GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, FORCED, STEP))
+GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, steps.STEP))

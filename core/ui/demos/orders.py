@@ -10,18 +10,8 @@ import streamlit as st
 from core.checkpoints.spec import Checkpoint
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.figures.predictions import percent
+from core.language import permuted
 from core.language.guesses import MAX_CHARS
-from core.language.permuted import (
-    PredictionStep,
-    Targets,
-    choices,
-    costs,
-    follow,
-    prepare,
-    reordered,
-    stream_masks,
-    tokens_of,
-)
 from core.language.types import Token
 from core.links import parameters as link
 from core.patterns import ranks
@@ -58,10 +48,10 @@ def draw(view: DemoView) -> None:
     text = TEXT.draw(state, tag="orders")
     with sentences():
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            chosen = _choose(view, view.computed("", tokens_of, text))
+            chosen = _choose(view, view.computed("", permuted.tokens_of, text))
             fed, covered = view.settings(FED).values()
-        targets = view.computed("", prepare, text, chosen)
-        steps = view.computed("predicting-the-words", follow, targets, TOP_K, own=fed == "own")
+        targets = view.computed("", permuted.prepare, text, chosen)
+        steps = view.computed("predicting-the-words", permuted.follow, targets, TOP_K, own=fed == "own")
         shown = _uncovered(view, text, targets, steps, fed, covered)
         if shown:
             _pictures(view, targets, steps)
@@ -75,7 +65,7 @@ def draw(view: DemoView) -> None:
 
 def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
     """The words in the order of selection; a new sentence starts with three."""
-    state, places_of = view.state, choices(tokens)
+    state, places_of = view.state, permuted.choices(tokens)
     names = {number: "".join(tokens[p].text for p in positions) for number, positions in places_of.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
     usual = tuple(sorted(longest))
@@ -117,7 +107,12 @@ def _shuffle(state: PageState, slot: str) -> None:
 
 
 def _uncovered(
-    view: DemoView, text: str, targets: Targets, steps: tuple[PredictionStep, ...], fed: str, covered: bool
+    view: DemoView,
+    text: str,
+    targets: permuted.Targets,
+    steps: tuple[permuted.PredictionStep, ...],
+    fed: str,
+    covered: bool,
 ) -> bool:
     """Whether the steps may be shown; otherwise request a guess at their words."""
     several = len(targets.words) > 1
@@ -131,7 +126,7 @@ def _uncovered(
     return shown
 
 
-def _pictures(view: DemoView, targets: Targets, steps: tuple[PredictionStep, ...]) -> None:
+def _pictures(view: DemoView, targets: permuted.Targets, steps: tuple[permuted.PredictionStep, ...]) -> None:
     """Draw bars for each step, the predictions from the tokens known so far, and a table of all."""
     shown, rows = [], []
     for number, step in enumerate(steps, 1):
@@ -155,7 +150,7 @@ def _pictures(view: DemoView, targets: Targets, steps: tuple[PredictionStep, ...
     view.try_and_notice()
 
 
-def _context(targets: Targets, step: int) -> str:
+def _context(targets: permuted.Targets, step: int) -> str:
     """The known sentence at a step: ▢ for tokens predicted later, ▣ for the one predicted now."""
     target, later = targets.positions[step - 1], set(targets.positions[step:])
     parts: list[str] = []
@@ -169,16 +164,16 @@ def _context(targets: Targets, step: int) -> str:
     return "".join(parts).strip()
 
 
-def _masks(view: DemoView, targets: Targets) -> None:
+def _masks(view: DemoView, targets: permuted.Targets) -> None:
     """Draw the attention masks of the two streams."""
     tokens = [token.text for token in targets.tokens]
     rank = ranks(targets.positions, len(tokens)).tolist()
-    content, query = stream_masks(targets)
+    content, query = permuted.stream_masks(targets)
     figure = stream_maps(tokens, rank, content, query, view.accent, theme=theme())
     view.picture("streams", figure, stream_table(tokens, rank, content, query), alt=stream_words(tokens, rank))
 
 
-def _costs_table(view: DemoView, targets: Targets) -> None:
+def _costs_table(view: DemoView, targets: permuted.Targets) -> None:
     """Draw the surprisal of the same words in three orders."""
     orders = view.computed("adding-up", _costs, targets)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
@@ -191,12 +186,12 @@ def _costs_table(view: DemoView, targets: Targets) -> None:
     view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.2f}")
 
 
-def _costs(checkpoint: Checkpoint, targets: Targets) -> dict[str, dict[int, float]]:
+def _costs(checkpoint: Checkpoint, targets: permuted.Targets) -> dict[str, dict[int, float]]:
     """Bits by position, for each of three orders."""
     return {
-        "your order": costs(checkpoint, targets),
-        "left to right": costs(checkpoint, reordered(targets, "forward")),
-        "right to left": costs(checkpoint, reordered(targets, "backward")),
+        "your order": permuted.costs(checkpoint, targets),
+        "left to right": permuted.costs(checkpoint, permuted.reordered(targets, "forward")),
+        "right to left": permuted.costs(checkpoint, permuted.reordered(targets, "backward")),
     }
 
 

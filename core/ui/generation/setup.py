@@ -16,40 +16,28 @@ from core.language.tasks import tasks
 from core.language.translate import start
 from core.language.types import Decoding
 from core.links import parameters as link
+from core.ui import param
 from core.ui.demos.demo import every_sample, task_samples
 from core.ui.links import PageState, instead
-from core.ui.param import (
-    Carried,
-    Choice,
-    Integer,
-    Model,
-    Real,
-    Seed,
-    Text,
-    Unset,
-    differing,
-    draw_settings,
-    settings_popover,
-)
 from core.ui.picker import no_models
 from core.ui.section import View
 
 PROMPT = "Once upon a time there was a little girl who"
 
-MODEL = Model(
+MODEL = param.Model(
     name="model",
     fits=lambda spec: spec.offers("generates"),
     first="generation",
     resets=("task", "step"),
     width=260,
 )
-TASK = Choice(name="task", label="Task", options={}, width=230)
-TEXT = Text(name="text", label="Prompt", default=PROMPT, height=68)
-LENGTH = Integer(name="length", label="New tokens", default=24, low=1, high=1_000, limit="max_new_tokens")
-SEED = Seed()
-PENALTY = Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
-NO_REPEAT = Integer(name="norepeat", label="No repeated n-grams of size", low=0, high=10)
-LENGTH_PENALTY = Unset(
+TASK = param.Choice(name="task", label="Task", options={}, width=230)
+TEXT = param.Text(name="text", label="Prompt", default=PROMPT, height=68)
+LENGTH = param.Integer(name="length", label="New tokens", default=24, low=1, high=1_000, limit="max_new_tokens")
+SEED = param.Seed()
+PENALTY = param.Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
+NO_REPEAT = param.Integer(name="norepeat", label="No repeated n-grams of size", low=0, high=10)
+LENGTH_PENALTY = param.Unset(
     name="lengthpenalty",
     label="Length penalty of beam search",
     low=-3.0,
@@ -57,8 +45,8 @@ LENGTH_PENALTY = Unset(
     step=0.5,
     placeholder="the model's own, usually 1",
 )
-STOP = Text(name="stop", label="Stop strings", height=68, placeholder="one on each line")
-RULES = Carried(name="rules", label="Strategies", as_=link.Words(most=8))
+STOP = param.Text(name="stop", label="Stop strings", height=68, placeholder="one on each line")
+RULES = param.Carried(name="rules", label="Strategies", as_=link.Words(most=8))
 SHARED = (MODEL, TASK, TEXT, LENGTH, SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP, RULES)
 
 
@@ -160,9 +148,9 @@ def _text(state: PageState, sample: str, task: str | None) -> str:
 def _settings(state: PageState, length: bool, also: int) -> tuple[DeltaGenerator, Decoding]:
     """Draw the menu of settings; return it, and them as a decoding without a strategy."""
     controls = (*((LENGTH,) if length else ()), SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP)
-    menu = settings_popover(state, differing(state, *controls) + also)
+    menu = param.settings_popover(state, param.differing(state, *controls) + also)
     with menu:
-        values = draw_settings(state, *controls)
+        values = param.draw_settings(state, *controls)
     return menu, Decoding(
         max_new_tokens=values.get(LENGTH.name, LENGTH.value(state)),
         seed=values[SEED.name],

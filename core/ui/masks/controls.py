@@ -8,20 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.attention.masks import axes as axes_of
+from core.attention.masks import kinds
 from core.attention.masks.axes import MOST, Axes
-from core.attention.masks.kinds import (
-    JOINS,
-    KINDS,
-    MOST_TERMS,
-    Choice,
-    Join,
-    Setting,
-    Term,
-    read,
-    setting_help,
-    usual,
-    write,
-)
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link
@@ -51,28 +39,28 @@ _ALONE = "nothing"
 _POSITION = re.compile("[0-9]{1,4}")
 
 
-def chosen(view: View) -> tuple[Choice, Axes]:
+def chosen(view: View) -> tuple[kinds.Choice, Axes]:
     """Draw the rows of menus; reads and writes ``pattern`` and the parameters of the axes."""
     choice, row = _masks(view)
     with row:
         return choice, _axes(choice, view)
 
 
-def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
+def _masks(view: View) -> tuple[kinds.Choice, DeltaGenerator]:
     """The selected masks, and the last row of menus, for further controls."""
     state, linked = view.state, _linked(view)
-    terms: list[Term] = []
-    joins: list[Join] = []
-    for slot in range(MOST_TERMS):
+    terms: list[kinds.Term] = []
+    joins: list[kinds.Join] = []
+    for slot in range(kinds.MOST_TERMS):
         row = st.container(horizontal=True, vertical_alignment="bottom")
         with row:
-            terms.append(_term(slot, linked, Choice(tuple(terms), tuple(joins[:-1])) if terms else None, view))
-            if slot + 1 == MOST_TERMS:
+            terms.append(_term(slot, linked, kinds.Choice(tuple(terms), tuple(joins[:-1])) if terms else None, view))
+            if slot + 1 == kinds.MOST_TERMS:
                 break
             join = st.selectbox(
                 "Combine",
-                (_ALONE, *JOINS),
-                index=1 + JOINS.index(linked.joins[slot]) if slot < len(linked.joins) else 0,
+                (_ALONE, *kinds.JOINS),
+                index=1 + kinds.JOINS.index(linked.joins[slot]) if slot < len(linked.joins) else 0,
                 key=state.key(f"masks.join.{slot}"),
                 width=115,
                 help=view.words.label("combine"),
@@ -80,71 +68,71 @@ def _masks(view: View) -> tuple[Choice, DeltaGenerator]:
         if join == _ALONE:
             break
         joins.append(join)  # type: ignore[arg-type]
-    choice = Choice(tuple(terms), tuple(joins))
-    word = write(choice)
+    choice = kinds.Choice(tuple(terms), tuple(joins))
+    word = kinds.write(choice)
     state.set(pattern=None if word == USUAL else word)
     return choice, row
 
 
-def _linked(view: View) -> Choice:
+def _linked(view: View) -> kinds.Choice:
     """The masks of the link; the default, with a warning, if they are invalid."""
     state = view.state
     try:
-        return read(state.text("pattern", USUAL))
+        return kinds.read(state.text("pattern", USUAL))
     except OutOfRange as error:
         warning(f"{view.words.part('Unreadable')} {error}", icon=":material/link_off:")
         state.set(pattern=None)
-        return read(USUAL)
+        return kinds.read(USUAL)
 
 
-def _term(slot: int, linked: Choice, before: Choice | None, view: View) -> Term:
+def _term(slot: int, linked: kinds.Choice, before: kinds.Choice | None, view: View) -> kinds.Term:
     there = linked.terms[slot] if slot < len(linked.terms) else None
-    offered = [kind for kind in KINDS if before is None or before.can_be_joined(kind)]
+    offered = [kind for kind in kinds.KINDS if before is None or before.can_be_joined(kind)]
     first = there.kind if there and there.kind in offered else "window" if "window" in offered else offered[0]
     kind = st.selectbox(
         "Mask" if slot == 0 else f"Mask {slot + 1}",
         offered,
         index=offered.index(first),
-        format_func=lambda key: KINDS[key].title,
+        format_func=lambda key: kinds.KINDS[key].title,
         key=view.state.key(f"masks.kind.{slot}"),
         width=200,
     )
-    numbers, key = there.numbers if there and there.kind == kind else usual(kind), f"masks.{slot}.{kind}"
-    if KINDS[kind].many:
-        return Term(kind, _positions(kind, numbers, view.state.key(key), view))
-    settings = enumerate(zip(KINDS[kind].settings, numbers, strict=True))
+    numbers, key = there.numbers if there and there.kind == kind else kinds.usual(kind), f"masks.{slot}.{kind}"
+    if kinds.KINDS[kind].many:
+        return kinds.Term(kind, _positions(kind, numbers, view.state.key(key), view))
+    settings = enumerate(zip(kinds.KINDS[kind].settings, numbers, strict=True))
     try:
-        return Term(
+        return kinds.Term(
             kind,
             tuple(_number(kind, setting, number, view.state.key(f"{key}.{i}")) for i, (setting, number) in settings),
         )
     except OutOfRange as error:
         warning(f"{error} {view.words.part('Default settings')}", icon=":material/info:")
-        return Term(kind, usual(kind))
+        return kinds.Term(kind, kinds.usual(kind))
 
 
-def _number(kind: str, setting: Setting, number: int, key: str) -> int:
+def _number(kind: str, setting: kinds.Setting, number: int, key: str) -> int:
     low = setting.low
     if setting.names:
         names = [name.capitalize() for name in setting.names]
         return low + names.index(st.selectbox(setting.label, names, index=number - low, key=key, width=180))
-    help = setting_help(kind, setting.label)
+    help = kinds.setting_help(kind, setting.label)
     return int(st.number_input(setting.label, low, setting.high, number, setting.step, key=key, width=140, help=help))
 
 
 def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tuple[int, ...]:
     """Positions from typed numbers with any separator."""
-    most = KINDS[kind].many
+    most = kinds.KINDS[kind].many
     help = view.words.part("Positions: help", most=most)
     shown = ", ".join(map(str, numbers))
     typed = st.text_input("Positions, from 0", shown, max_chars=60, key=key, width=170, help=help)
     positions = sorted({int(digits) for digits in _POSITION.findall(typed)})
     if not 0 < len(positions) <= most:
         view.note("Positions", most=most)
-    return tuple(positions[:most]) or usual(kind)
+    return tuple(positions[:most]) or kinds.usual(kind)
 
 
-def _axes(choice: Choice, view: View) -> Axes:
+def _axes(choice: kinds.Choice, view: View) -> Axes:
     """The tokens of the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     state, words = view.state, view.words
     text, count = SENTENCE_BOX.with_(help=words.label("sentence")).draw(state, tag="masks"), None
