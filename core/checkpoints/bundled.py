@@ -16,6 +16,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from safetensors import safe_open
+
 from core.checkpoints import package
 from core.checkpoints.families.architectures import traits_of
 from core.checkpoints.folder import count_elements, read_json
@@ -131,8 +133,6 @@ def base_state(base: str) -> dict[str, Tensor]:
 
 def targets(file: Path) -> set[str]:
     """The tensors that a difference changes."""
-    from safetensors import safe_open
-
     with safe_open(file, framework="pt") as stream:
         return {name.split(".lora_")[0].split(".rows.")[0] for name in stream.keys()}  # noqa: SIM118
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
+from safetensors import SafetensorError
+
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
@@ -189,8 +191,6 @@ def _read_folder(
     inspected: Inspected, tokenizer: transformers.PreTrainedTokenizerBase | None = None, model_class: Any = None
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the class of its kind."""
-    from safetensors import SafetensorError
-
     name = inspected.folder.name
     tokenizer = tokenizer or _tokenizer(inspected.folder)
     # Otherwise BigBird-Pegasus switches the shared model to full attention, for good, on the first short text.

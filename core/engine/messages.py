@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 _COLLECTIONS = {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}
 
@@ -24,9 +26,6 @@ def encode(value: object) -> bytes:
     Raises:
         TypeError: it holds something that messages do not carry.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save
-
     arrays: dict[str, Any] = {}
     text = json.dumps(_plain(value, arrays))
     try:
@@ -41,9 +40,6 @@ def decode(message: bytes) -> Any:
     Raises:
         ValueError: the bytes are not a message.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
         arrays = load(message)
         header = json.loads(message[8 : 8 + int.from_bytes(message[:8], "little")])

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from tokenizers import Tokenizer
 
 from core.checkpoints import registry
 from core.checkpoints.spec import CheckpointSpec
 from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused
 from core.settings import ASSETS
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 Family = Literal["words", "wordpiece", "letter-bpe", "bpe", "unigram", "bytes", "characters"]
 FAMILIES: dict[Family, str] = {
@@ -182,8 +181,6 @@ def _digest(path: Path, stamp: tuple[int, int]) -> str:
 
 @lru_cache(maxsize=64)
 def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
-    from tokenizers import Tokenizer
-
     if not path.is_relative_to(ASSETS):
         refuse_slow_tokenizer(path)
     try:

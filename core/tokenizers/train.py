@@ -33,6 +33,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
 from core.errors import InputUnusable
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.samples import whole
@@ -180,8 +182,6 @@ def _unigram(words: Counter[str]) -> Trained:
 
 def _pruned(words: Counter[str], size: int) -> Stage:
     """A Unigram vocabulary of about ``size`` pieces, by the library."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
     turns.step()
     tokenizer: Any = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

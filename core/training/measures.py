@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sacrebleu
 import torch
 
 from core.checkpoints.spec import Checkpoint
@@ -176,6 +175,8 @@ def rewrite(
 
 def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Numbers:
     """BLEU and chrF; sentences may have different numbers of references."""
+    import sacrebleu  # installed for development alone
+
     most = max(map(len, references))
     streams = [[row[i] if i < len(row) else None for row in references] for i in range(most)]
     return {
@@ -191,6 +192,8 @@ def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
 
 def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str]) -> Numbers:
     """chrF and exact matches (percent) of the corrupted texts and of the outputs."""
+    import sacrebleu  # installed for development alone
+
     return {
         "chrF before": sacrebleu.corpus_chrf(list(corrupted), [list(clean)]).score,
         "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,

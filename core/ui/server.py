@@ -66,31 +66,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-_FIRST_LAYOUT = """<style>
-.stApp [data-testid="stMainBlockContainer"] { padding: 3.2rem 2.5rem 3rem; max-width: 92rem; }
-.stApp:not(:has([data-testid="stExpandSidebarButton"])) [data-testid="stMainBlockContainer"] { padding-top: 1.2rem; }
-.stApp [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .7rem; }
-.stApp [data-testid="stHeader"], .stApp [data-testid="stHeader"] * { background: transparent; pointer-events: none; }
-.stApp [data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
-.stApp.streamlit-embedded [data-testid="stMainBlockContainer"] { padding: .5rem 1rem; }
-@media (max-width: 640px) { .stApp [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 2rem; } }
-@media (min-width: 769px) {
-  .stApp:not(.streamlit-embedded, :has([data-testid="stSidebar"], h1)) :has(> [data-testid="stMain"]) {
-    margin-left: 240px; } }
-.stApp [data-testid="stMain"] h1 { padding: .1rem 0; margin-bottom: .5rem; line-height: 1.15; }
-.stApp .st-key-atlas-heading { row-gap: 0; margin-bottom: -.8rem; }
-.stApp [data-testid="stMain"] h3 { font-size: 1.05rem; padding: .25rem 0; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-atlas-title) {
-  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.stApp [data-testid="stSidebarContent"] { display: flex; flex-direction: column; }
-.stApp [data-testid="stSidebarHeader"] { order: 0; }
-.stApp [data-testid="stSidebarUserContent"] { order: 1; padding-top: 0; padding-bottom: .5rem; }
-.stApp [data-testid="stSidebarNav"] { order: 2; }
-.stApp [data-testid="stSidebarNavSeparator"] { display: none; }
-[data-testid="stLayoutWrapper"]:has(> :is(.st-key-atlas-style, .st-key-atlas-search-style)) { display: none; }
-[data-testid="stVerticalBlock"] > :has([data-testid="stSkeleton"]) ~ * { visibility: hidden; }
-</style>
-"""
+_FIRST_LAYOUT = Path(__file__).parents[2] / "assets" / "styles" / "first.css"
 _SCRIPTS = (
     *("Html", "StreamlitMarkdown", "ButtonGroup", "Selectbox", "BidiComponent", "Button", "TextArea", "TextInput"),
     *("Checkbox", "NumberInput", "PageLink", "MenuButton", "Tooltip", "IFrame"),
@@ -180,7 +156,7 @@ def _head() -> bytes:
     scripts = Path(file_util.get_static_dir(), "static", "js")
     names = [path.name for script in _SCRIPTS for path in scripts.glob(f"{script}.*.js")]
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">\n' for name in names)
-    return (_FIRST_LAYOUT + links).encode()
+    return f"<style>\n{_FIRST_LAYOUT.read_text(encoding='utf-8')}</style>\n{links}".encode()
 
 
 def _answers_to(host: str) -> bool:

@@ -17,13 +17,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from conllu import TokenList, parse_incr
+from conllu.exceptions import ParseException
 
 from core.errors import TreebankRefused
 from core.settings import ASSETS
-
-if TYPE_CHECKING:
-    from conllu import TokenList
 
 SHIPPED = ASSETS / "treebank" / "atlas.conllu"
 """The treebank that was written for the Atlas."""
@@ -101,9 +101,6 @@ def read(path: Path) -> Iterator[Sentence]:
         TreebankRefused: the file cannot be read, is not CoNLL-U, or a sentence is not a valid tree; the message names
             the file, the sentence and the reason.
     """
-    from conllu import parse_incr
-    from conllu.exceptions import ParseException
-
     last = ""
     try:
         with path.open(encoding="utf-8") as file:

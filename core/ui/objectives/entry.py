@@ -18,10 +18,12 @@ import numpy as np
 from core import checkpoints, engine, session
 from core.checkpoints.spec import Part
 from core.content import content
+from core.language import losses as model_losses
 from core.language.losses import Kind, Losses, Scored, ids_of
 from core.language.replaced import sample
 from core.language.text import clean
 from core.language.tokens import Style, check_length, words
+from core.language.tokens import style as style_of
 from core.language.tokens import tokenize as tokenize_text
 from core.language.types import Token
 from core.objectives.example import Cell, Example
@@ -215,9 +217,7 @@ def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
 @session.cached()
 def style(slug: str) -> Style:
     """How the tokenizer spells its tokens."""
-    from core.language.tokens import style
-
-    return style(session.checkpoint(slug).tokenizer)
+    return style_of(session.checkpoint(slug).tokenizer)
 
 
 def losses_by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
@@ -247,17 +247,13 @@ def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losse
 
 @session.cached("running-the-model")
 def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
-    from core.language.losses import losses
-
-    return engine.run(losses, (slug, part), example, kind)
+    return engine.run(model_losses.losses, (slug, part), example, kind)
 
 
 @session.cached("running-both-models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     """Logits of both models over the vocabulary at every masked position."""
-    from core.language import losses
-
-    return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
+    return model_losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
 @session.cached("running-the-generator")
