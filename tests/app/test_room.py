@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import rooms as module
 from core.content import content
 from core.errors import RoomsUnavailable
 from core.rooms import Rooms
-from core.rooms import service as module
 from core.rooms.store import Memory
 from core.settings import settings
 from core.ui.room import Kept

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from core import rooms as module
 from core.errors import RoomRefused, RoomsUnavailable, RoomUnknown
-from core.rooms import Rooms, View, clean, spelled
-from core.rooms import service as module
-from core.rooms.room import tally
+from core.rooms import Rooms, View, clean, spelled, tally
 from core.rooms.store import REST, Memory, Store, _Guarded
 
 ENCODER = View("encoder", {"text": "<b>A [MASK]</b>", "layer": "3"})
