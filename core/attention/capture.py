@@ -67,7 +67,7 @@ def read_from_scores(checkpoint: Checkpoint) -> bool:
     """
     config = checkpoint.model.config
     sparse = has_memory(checkpoint.model) or any(has(config, trait) for trait in ("blocks", "window", "hashing"))
-    windows = config.model_type == "gpt_neo" or bool(getattr(config, "sliding_window", None))
+    windows = "local" in getattr(config, "attention_layers", ()) or bool(getattr(config, "sliding_window", None))
     return sparse or windows or not has_blueprint(checkpoint)
 
 

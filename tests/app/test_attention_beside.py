@@ -64,14 +64,14 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from core.ui.attention import side_by_side as section
 
-    real = section.word_attention
+    real = section.word_maps.word_attention
 
     def without(checkpoint: Checkpoint, text: str, task: str | None) -> object:
         if checkpoint.spec.slug == "dir-tiny-gpt2":
             raise InputUnusable("No places here.")
         return real(checkpoint, text, task)
 
-    monkeypatch.setattr(section, "word_attention", without)
+    monkeypatch.setattr(section.word_maps, "word_attention", without)
     at = beside(beside=TINY, text="The cat sat.")
     assert at.warning[0].value == "No places here\\."
     assert len(at.get("plotly_chart")) >= 3
