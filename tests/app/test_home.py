@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import catalogue, links
+from core import links
 from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.ui.home import LAST, SENTENCE, LastView
