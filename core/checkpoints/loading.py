@@ -29,7 +29,7 @@ from core.checkpoints.folder import (
     signature,
     state_of_files,
 )
-from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
+from core.checkpoints.registry import BESIDE, FOLDERS, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
@@ -139,7 +139,7 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
 def _bundled_folder(spec: CheckpointSpec) -> Path:
     """The folder with the weights of a bundled checkpoint, or of a part of one."""
     slug, _, part = spec.slug.partition(":")
-    return bundled_root() / slug / (part if part in (GENERATOR, DRAFT) else "")
+    return bundled_root() / slug / (part if part in FOLDERS else "")
 
 
 def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -293,14 +293,14 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
 
     part = spec.slug.partition(":")[2]
     own = _bundled_folder(spec)
-    folder = own.parent if part in (GENERATOR, DRAFT) else own
+    folder = own.parent if part in FOLDERS else own
     if part == GENERATOR:  # shares the discriminator's embeddings
         for file in (own / WEIGHTS, folder / WEIGHTS):
             count_elements(file)
         state = load_file(own / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
         model = _auto("masked-lm").from_config(_config(own), attn_implementation="eager", trust_remote_code=False)
         return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
-    if part == DRAFT:  # shares the tokenizer of the model beside it
+    if part in BESIDE:  # shares the tokenizer of the model beside it
         count_elements(own / WEIGHTS)
         return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
     if part == "pairs":

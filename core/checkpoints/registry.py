@@ -24,11 +24,15 @@ from core.checkpoints.spec import WHOLE, Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
-_PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
-GENERATOR = "generator"
+_PARTS: dict[Part, str] = {
+    **{"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"},
+    "english": "English-centric model beside it",
+}
+GENERATOR: Part = "generator"
 """The subfolder of ELECTRA's generator."""
-DRAFT = "draft"
-"""The subfolder of a draft model, which has the same tokenizer and a card of its own."""
+BESIDE: tuple[Part, ...] = ("draft", "english")
+"""The subfolders of whole models, which have the tokenizer of the model beside them and a card of their own."""
+FOLDERS = (GENERATOR, *BESIDE)
 
 
 def bundled_root() -> Path:
@@ -60,15 +64,17 @@ def refused() -> tuple[Refused, ...]:
 
 
 def get(slug: str) -> CheckpointSpec:
-    """The checkpoint of that slug.
+    """The checkpoint of that slug, or with ``<slug>:<part>`` a further model of its folder.
 
     Raises :class:`CheckpointRefused` for a host's folder that cannot be loaded, :class:`CheckpointUnavailable` for a
     published checkpoint while the Hub is off, else :class:`UnknownCheckpoint`.
     """
-    specs = available()
+    specs, (whole, _, part) = available(), slug.partition(":")
     for spec in specs:
         if spec.slug == slug:
             return spec
+        if spec.slug == whole and part in spec.parts:
+            return part_of(spec, part)
     for folder in refused():
         if folder.slug == slug:
             raise CheckpointRefused(folder.reason)
@@ -83,7 +89,7 @@ def get(slug: str) -> CheckpointSpec:
 
 
 def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
-    """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``; a draft has a card of its own.
+    """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``; those of `BESIDE` have a card.
 
     Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
     """
@@ -91,7 +97,7 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
         raise CheckpointUnavailable(f"{spec.name} has no {_PARTS[part]}. Choose a model that has one.")
     kind: Kind = "masked-lm" if part == "generator" else spec.kind
     described = replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
-    card = _card(bundled_root() / spec.slug / DRAFT) if part == "draft" else None
+    card = _card(bundled_root() / spec.slug / part) if part in BESIDE else None
     return replace(described, name=card.name, card=card) if card else described
 
 
@@ -168,11 +174,7 @@ def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
     parts: list[Part] = []
     if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
         parts.append("pairs")
-    if (folder / GENERATOR / "model.safetensors").is_file():
-        parts.append("generator")
-    if (folder / DRAFT / "model.safetensors").is_file():
-        parts.append("draft")
-    return tuple(parts)
+    return (*parts, *(part for part in FOLDERS if (folder / part / "model.safetensors").is_file()))
 
 
 def _card(folder: Path) -> Card | None:

@@ -16,8 +16,9 @@ from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 from core.lazy import transformers
 
-Part = Literal["pairs", "generator", "draft"]
-"""Further models of a checkpoint: a head for pairs of segments, ELECTRA's generator, a draft model."""
+Part = Literal["pairs", "generator", "draft", "english"]
+"""Further models of a checkpoint: a head for pairs of segments, ELECTRA's generator, a draft model, and the model of
+translation that was trained on pairs with English alone."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 

@@ -43,7 +43,7 @@ TASKS = frozenset(
         "language.rounds": "answer",
         "language.segments": "compare",
         "language.side_by_side": "answer",
-        "language.translate": "align rewrite translate_through_pivot",
+        "language.translate": "align rewrite translate_along",
         "vectors.input_embeddings": "input_embeddings",
         "vectors.positions": "distance_terms rotary_vectors",
         "vectors.reading": "read",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from core.figures.bars import Series, bars
 from core.figures.labels import label, sentence
@@ -77,12 +77,14 @@ def compared_bars(
     colors: Sequence[str],
     *,
     truth: str | None = None,
+    number: Callable[[float], str] = percent,
     theme: Theme,
 ) -> go.Figure:
     """One bar per word and series; the ``series`` differ by hatching as well as by color.
 
     :param words: each with its probability in every series, the first on top.
     :param truth: the original word; its label is bold.
+    :param number: a value as text.
     """
     shown = [
         Series(
@@ -90,7 +92,7 @@ def compared_bars(
             [chances[i] for _, chances in words],
             colors[i % len(colors)],
             _HATCHES[i % len(_HATCHES)],
-            texts=[percent(chances[i]) for _, chances in words],
+            texts=[number(chances[i]) for _, chances in words],
             extra=name,
         )
         for i, name in enumerate(series)

@@ -221,15 +221,6 @@ def _check_words(checkpoint: Checkpoint, text: str) -> None:
 PIVOT = "en"
 
 
-@dataclass(frozen=True, slots=True)
-class PivotTranslation:
-    """A translation through English."""
-
-    pivot: str
-    """The English text."""
-    translation: str
-
-
 def pivot_tasks(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
     """The tasks to English and from it; None where ``task`` is no translation, has English, or a task is missing.
 
@@ -244,20 +235,25 @@ def pivot_tasks(checkpoint: Checkpoint, task: str) -> tuple[str, str] | None:
     return pair if offered.issuperset(pair) else None
 
 
-def translate_through_pivot(
-    checkpoint: Checkpoint, text: str, pair: tuple[str, str], decoding: Decoding | None = None
-) -> PivotTranslation:
-    """Translate ``text`` with the first task of ``pair`` and the result with the second.
+def translate_along(
+    checkpoint: Checkpoint, text: str, route: Sequence[str], decoding: Decoding | None = None
+) -> tuple[str, ...]:
+    """Translate ``text`` with the first task of ``route``, the result with the next one, and so on.
+
+    Returns:
+        The text after each task.
 
     Raises:
-        InputEmpty: the first output is empty; else as :func:`rewrite`.
+        InputEmpty: an output that a task should translate is empty; else as :func:`rewrite`.
     """
-    pivot = _last(rewrite(checkpoint, text, pair[0], decoding))
-    if not pivot:
-        raise InputEmpty(
-            "The first step generated no English, so there is nothing to translate from there. Try other words."
-        )
-    return PivotTranslation(pivot, _last(rewrite(checkpoint, pivot, pair[1], decoding)))
+    texts = [text]
+    for task in route:
+        if not texts[-1] and len(texts) > 1:
+            raise InputEmpty(
+                "The first step generated no English, so there is nothing to translate from there. Try other words."
+            )
+        texts.append(_last(rewrite(checkpoint, texts[-1], task, decoding)))
+    return tuple(texts[1:])
 
 
 def _last(steps_of: Iterator[GenerationStep]) -> str:

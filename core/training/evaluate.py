@@ -57,7 +57,7 @@ MEASURES: dict[str, tuple[Measured, ...]] = {
     "joined": ((pairs.to_fuse, pairs.fused),),
     "denoise": ((pairs.two_sentences, pairs.denoised),),
 }
-"""By the kind of the recipe; ``draft`` for a draft model."""
+"""By the part that the model is (a draft), else by the kind of its recipe."""
 PLAIN = ("BLEU", "chrF", "chrF before", "chrF after", "passes per token")
 """Suffixes of the measures without a unit; all others are in percent or bits."""
 
@@ -98,7 +98,8 @@ def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
         raise UnknownCheckpoint(f"No measures exist for {slug!r}. Choose one of: {', '.join(measured())}.")
     recipe = recipes.load(slug)
     location: Any = recipe.location
-    return rows(measure("draft" if recipe.part_of else recipe.kind, checkpoints.load(*location), corpus))
+    kind = location[-1] if location[-1] in MEASURES else recipe.kind
+    return rows(measure(kind, checkpoints.load(*location), corpus))
 
 
 def cli_evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:

@@ -15,7 +15,7 @@ from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.measures import OUT, STORY, WRITTEN, Numbers, hold_out_every, story_chunks, token_ids
-from core.training.objectives.pairs import UNSEEN, made_fusions, token
+from core.training.objectives.pairs import BRIDGED, made_fusions, token
 from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, corrupted, prefix
 
 PAIRS = 400
@@ -37,12 +37,12 @@ def _evenly(items: list[Any], most: int) -> list[Any]:
 
 
 @cache
-def held_out_pairs(corpus: Path, every: int, *, unseen: bool) -> Grouped:
-    """Held-out sentence pairs of the corpus; with ``unseen`` also the bridged pairs of French and German."""
+def held_out_pairs(corpus: Path, every: int, *, bridged: bool) -> Grouped:
+    """Held-out sentence pairs of the corpus; with ``bridged`` also the pairs of French and German."""
     split = parallel.splits(corpus, every)
     sides = {name: side.test for name, side in split.items()}
-    if unseen:
-        sides[UNSEEN] = parallel.unseen(corpus, split).test
+    if bridged:
+        sides[BRIDGED] = parallel.bridged(corpus, split).test
     grouped: Grouped = {}
     for name, pairs in sides.items():
         first, second = name.split("-")
@@ -60,7 +60,7 @@ def all_directions(
     yield WRITTEN.format(len(rows)), {task: {row[a]: [row[b]] for row in rows} for task, (a, b) in sides.items()}
     if corpus is not None:
         on = f"{OUT.format(PAIRS)}, all their translations as references"
-        yield on, held_out_pairs(corpus, hold_out_every(checkpoint), unseen=UNSEEN in directions)
+        yield on, held_out_pairs(corpus, hold_out_every(checkpoint), bridged=BRIDGED in directions)
 
 
 def with_english(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Grouped]]:

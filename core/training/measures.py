@@ -46,7 +46,7 @@ OUT = "{} sentences of the corpus held out from training"
 
 def hold_out_every(checkpoint: Checkpoint) -> int:
     """N: one text in N was held out from the training of a bundled checkpoint."""
-    return int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
+    return int(recipes.load(checkpoint.spec.slug.replace(":", "-")).data["hold_out_every"])
 
 
 def token_ids(checkpoint: Checkpoint, text: str, *, special: bool = False) -> list[int]:

@@ -83,8 +83,12 @@ def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
-    """The folder of a finished model with ``file``: among the training states ``stages``, else the bundled one."""
-    for folder in (stages / name / "out", bundled_root() / name):
+    """The folder of a finished model with ``file``: among the training states ``stages``, else the bundled one.
+
+    Args:
+        name: of its recipe; it may be ``checkpoint:part``, a part of a bundled folder.
+    """
+    for folder in (stages / name.replace(":", "-") / "out", bundled_root().joinpath(*name.split(":"))):
         if (folder / file).is_file():
             return folder
     raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")

@@ -2,8 +2,8 @@
 
 English sentences are held out by their hash (`core.training.corpus.held_out`). Their French and German translations are
 held out, too; training uses the pairs with neither side held out, evaluation those with the English side held out.
-Sentences that differ in case or punctuation alone count as equal. A direction that is not trained (French-German) is
-evaluated on the pairs whose English sentences are all held out (`Bridged`).
+Sentences that differ in case or punctuation alone count as equal. Of French and German, joined by English, training
+uses the pairs with neither side held out, evaluation those whose English sentences are all held out (`Bridged`).
 
 Sentence fusion: a sentence of two clauses is split at its connective, and the model is trained to restore it.
 
@@ -51,7 +51,8 @@ class Split:
     def __init__(self, pairs: Callable[[], Iterable[Pair]], every: int) -> None:
         self.pairs = pairs
         self.every = every
-        self._held_out = {digest(normalized(other)) for _, other in self.test()}
+        self.held_out = {digest(normalized(other)) for _, other in self.test()}
+        """Digests of the translations of held-out sentences."""
 
     def test(self) -> Iterator[Pair]:
         """Pairs whose English side is held out."""
@@ -60,7 +61,7 @@ class Split:
     def train(self) -> Iterator[Pair]:
         """Pairs with neither side held out."""
         for english, other in self.pairs():
-            if not held_out(english, self.every) and digest(normalized(other)) not in self._held_out:
+            if not held_out(english, self.every) and digest(normalized(other)) not in self.held_out:
                 yield english, other
 
 
@@ -87,13 +88,13 @@ def splits(corpus: Path, every: int) -> dict[str, Split]:
     return {name: Split(partial(rows, corpus, name), every) for name in ("en-fr", "en-de")}
 
 
-def unseen(corpus: Path, split: dict[str, Split]) -> Bridged:
-    """The held-out pairs of French and German."""
+def bridged(corpus: Path, split: dict[str, Split]) -> Bridged:
+    """The split of the pairs of French and German."""
     return Bridged(split["en-fr"], split["en-de"], partial(rows, corpus, "fr-de"))
 
 
 class Bridged:
-    """Held-out pairs of two languages that are joined through English; read from the file on each pass.
+    """Training and held-out pairs of two languages that are joined through English; read from the file on each pass.
 
     A French and a German sentence are a pair because an English sentence, their *bridge*, has both as translations. A
     pair is held out if all bridges between the two are. Then training used neither sentence, since translations of
@@ -108,6 +109,7 @@ class Bridged:
 
     def __init__(self, first: Split, second: Split, pairs: Callable[[], Iterable[Pair]]) -> None:
         self.pairs = pairs
+        self._sides = (first.held_out, second.held_out)
         self._held: set[bytes] = set()
         self._bridges = (self._english(first), self._english(second))
 
@@ -122,6 +124,13 @@ class Bridged:
                 if held_out(english, side.every):
                     self._held.add(bridge)
         return bridges_of
+
+    def train(self) -> Iterator[Pair]:
+        """Pairs with neither side held out: no bridge of them is held out, and no side is in any held-out pair."""
+        first, second = self._sides
+        for pair in self.pairs():
+            if digest(normalized(pair[0])) not in first and digest(normalized(pair[1])) not in second:
+                yield pair
 
     def test(self) -> Iterator[Pair]:
         """The pairs whose bridges are all held out."""
@@ -152,7 +161,7 @@ def corrupted(text: str, index: int) -> str:
 
 
 def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """(input without prefix, output) of a task from (English, other) pairs.
+    """(input without prefix, output) of a task from (English, other) or (French, German) pairs.
 
     The name of a repair task ends in the side it uses; it has each text once, by its `digest`.
     """
@@ -165,8 +174,8 @@ def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
                 yield corrupted(pair[side], len(digests)), pair[side]
                 digests.add(key)
     else:
-        for english, other in pairs:
-            yield (english, other) if task.startswith("en-") else (other, english)
+        for first, second in pairs:
+            yield (first, second) if task in ("en-fr", "en-de", "fr-de") else (second, first)
 
 
 CONNECTIVES = ("but", "and", "because", "so", "when", "while", "although", "though", "until")

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from core.checkpoints.registry import bundled_root
+from core.checkpoints.registry import BESIDE, bundled_root
 from core.errors import AtlasError
 from core.training import corpus, optimizers, state
 from core.training import recipe as recipes
@@ -301,6 +301,8 @@ def train(
     try:
         with replacing_folder(target) as new:
             trainer.objective.export(new)
+            for part in filter(Path.is_dir, (target / name for name in BESIDE)):  # trained by recipes of their own
+                shutil.copytree(part, new / part.name)
             shutil.copyfile(state_folder / "curve.csv", new / "curve.csv")
             if chosen.card:
                 write_card(new, chosen, steps=done.step, tokens=done.tokens)

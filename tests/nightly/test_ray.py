@@ -102,7 +102,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
         lambda model: (translate.prepare(model, SENTENCE, _task(model)), (11, 12, 13)),
     ),
     "language.translate:rewrite": ("atlas-t5", lambda model: (SENTENCE, _task(model), SAMPLE)),
-    "language.translate:translate_through_pivot": (
+    "language.translate:translate_along": (
         "atlas-m2m-100",
         lambda model: ("Der König schläft.", _pivot(model)),
     ),

@@ -8,7 +8,7 @@ The decoder's input is the target shifted right by one, after its start token; i
 
 - T5 (Raffel et al., 2020): translation and repair with a task prefix. Each prefix is one token.
 - M2M-100 (Fan et al., 2020, arXiv 2010.11125): source and target start with their language tokens: ``__en__ x </s>``,
-  ``__fr__ y </s>``. All training pairs have English on one side; French-German is evaluated zero-shot.
+  ``__fr__ y </s>``. Where all training pairs have English on one side, French-German is evaluated zero-shot.
 - BERT2BERT (Rothe et al., 2020): sentence fusion. The pretrained encoder is frozen; the decoder is initialized from it,
   with causal attention and randomly initialized cross-attention. Its layers are trained, the embeddings and the head
   are shared and frozen, so the weights are a difference to the encoder.
@@ -37,8 +37,8 @@ from core.training.tokens import Ints, Ragged, encoded, stored
 MEASURED = 200
 """Held-out pairs per task for the learning curve."""
 FUSED = 500
-UNSEEN = "fr-de"
-"""The direction that is evaluated and never trained."""
+BRIDGED = "fr-de"
+"""The pairs without English, evaluated also where they are not trained on."""
 LEARNED = "decoder.bert.encoder.layer."
 """The prefix of BERT2BERT's shipped tensors."""
 
@@ -129,7 +129,13 @@ class Seq2SeqObjective(PairsObjective):
     pad, start = 0, 0
     special: Mapping[str, Any] = T5
     positions = 512
-    files = ("en-fr", "en-de")
+    files: tuple[str, ...] = ("en-fr", "en-de")
+    untrained: tuple[str, ...] = ()
+    """Tasks of the learning curve besides those of the sources."""
+
+    def splits(self) -> dict[str, Any]:
+        """The split of each file of pairs."""
+        return {**parallel.splits(self.corpus, int(self.recipe.data["hold_out_every"]))}
 
     def read(self) -> None:
         data, sources = self.recipe.data, self.recipe.sources
@@ -137,8 +143,9 @@ class Seq2SeqObjective(PairsObjective):
         longest = int(data["longest"])
 
         def make() -> dict[str, Any]:
-            split = parallel.splits(self.corpus, int(data["hold_out_every"]))
-            some = (p for side in split.values() for p in islice(side.train(), 0, None, int(data["tokenizer_every"])))
+            split = self.splits()
+            read = [split[name] for name in self.files if name in names]
+            some = (p for side in read for p in islice(side.train(), 0, None, int(data["tokenizer_every"])))
             tokenizer = self.learned(text for pair in some for text in pair)
             rows: list[tuple[list[int], list[int]]] = []
             task: list[int] = []
@@ -152,7 +159,8 @@ class Seq2SeqObjective(PairsObjective):
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(len(rows), "training", sources)
             inputs, outputs = (Ragged.of(row[side] for row in rows) for side in (0, 1))
-            test |= self.unseen(split)
+            for name in self.untrained:
+                test.setdefault(name, list(islice(examples(name, split[BRIDGED].test()), MEASURED)))
             return {"tokenizer": tokenizer, "inputs": inputs, "outputs": outputs, "task": np.array(task), "test": test}
 
         stored_data = stored(self.cache, (sources, data), make)
@@ -172,10 +180,6 @@ class Seq2SeqObjective(PairsObjective):
         """The tokenized sides of pairs."""
         inputs = encoded(tokenizer, (prefix(task) + left for left, _ in pairs))
         return zip(inputs, encoded(tokenizer, (right for _, right in pairs)), strict=True)
-
-    def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
-        """Held-out pairs of untrained tasks."""
-        return {}
 
     def new_model(self) -> EncoderDecoder:
         ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
@@ -198,29 +202,37 @@ def token(language: str) -> str:
 
 
 class ManyObjective(Seq2SeqObjective):
-    """Translation between several languages, for M2M-100."""
+    """Translation between several languages, for M2M-100; with ``start`` from the weights and tokenizer of a stage."""
 
     pad, start = 1, 2
     special = M2M | {"extra_special_tokens": [token(language) for language in LANGUAGES]}
+    files = ("en-fr", "en-de", BRIDGED)
+    untrained = (BRIDGED, "de-fr")
+
+    def splits(self) -> dict[str, Any]:
+        split = super().splits()
+        return split | {BRIDGED: parallel.bridged(self.corpus, split)}
 
     def file_of(self, task: str, file: str) -> str:
-        """The file of training pairs of a direction.
-
-        Raises:
-            RecipeError: the direction has no English side, or a language that is not in `LANGUAGES`.
-        """
-        languages = task.split("-")
-        others = [language for language in languages if language != "en"]
-        if len(languages) != 2 or len(others) != 1 or others[0] not in LANGUAGES:
-            raise RecipeError(
-                f"No pairs are trained on for {task!r}: French and German meet in measuring alone. "
-                "Use en-fr, fr-en, en-de or de-en."
-            )
-        return f"en-{others[0]}"
+        """The file of training pairs of a direction. Raises `RecipeError` where it is not between two `LANGUAGES`."""
+        for name in self.files:
+            if task in (name, "-".join(reversed(name.split("-")))):
+                return name
+        raise RecipeError(f"No pairs are trained on for {task!r}. Use two of these languages: en, fr, de.")
 
     def learned(self, texts: Iterable[str]) -> Any:
+        if "start" in self.recipe.model:
+            from tokenizers import Tokenizer
+
+            folder = self._started()  # a part of a checkpoint has the tokenizer of the model beside it
+            files = (home / "tokenizer.json" for home in (folder, folder.parent))
+            return Tokenizer.from_file(str(next(filter(Path.is_file, files))))
         added = self.special["extra_special_tokens"]
         return unigram(texts, int(self.recipe.data["vocabulary"]), added, M2M, decoded=False)
+
+    def _started(self) -> Path:
+        """The folder of the stage that training starts from."""
+        return models.finished(str(self.recipe.model["start"]), self.stages)
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
         """Each side, from its language token to ``</s>``."""
@@ -230,18 +242,21 @@ class ManyObjective(Seq2SeqObjective):
             sides.append([[first, *ids] for ids in encoded(tokenizer, (pair[number] for pair in pairs))])
         return zip(*sides, strict=True)
 
-    def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
-        pairs = list(islice(parallel.unseen(self.corpus, split).test(), MEASURED))
-        return {UNSEEN: pairs, "de-fr": [(german, french) for french, german in pairs]}
-
     def read(self) -> None:
-        corpus.open_file(self.corpus, f"parallel.{UNSEEN}.tsv")
+        corpus.open_file(self.corpus, f"parallel.{BRIDGED}.tsv")
         self.positions = int(self.recipe.model["max_position_embeddings"])
         super().read()
 
     def new_model(self) -> EncoderDecoder:
+        settings = {name: value for name, value in self.recipe.model.items() if name != "start"}
         ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
-        return EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+        model = EncoderDecoder(settings, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+        if "start" in self.recipe.model:
+            from safetensors.torch import load_file
+
+            state = load_file(self._started() / models.WHOLE)
+            model.full.load_state_dict(state, strict=False)  # it has tied weights once
+        return model
 
 
 # BERT2BERT: an encoder-decoder initialized from two copies of one encoder

@@ -11,7 +11,9 @@ from rapidfuzz.distance.Levenshtein import distance
 from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints, engine, session
+from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
+from core.figures.predictions import compared_bars
 from core.figures.vocabulary import token_bars
 from core.language import translate
 from core.language.generate import steps_along
@@ -238,10 +240,11 @@ def draw(view: DemoView) -> None:
             respell_panel(view, original, request.text, output)
         if task.denoises:
             st.caption(plain(words_reconstructed(original, output)))
-        _pivot(view, source, task, output, decoding)
+        _routes(view, source, task, output, decoding)
         if run.path:
             ids = tuple(step.token.id for step in run.path)
             _explore(view, task, run, view.computed("", translate.align, request, ids), decoding, menu)
+    _bleu(view)
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
@@ -345,48 +348,60 @@ def _explore(
     steps.steps_table(run.path, state.key("steps.table"), step, choose)
 
 
-def _pivot(view: DemoView, source_text: str, task: Task, direct: str, decoding: Decoding) -> None:
-    """Draw the translation through English beside the direct one, if the model supports it.
+def _routes(view: DemoView, source_text: str, task: Task, direct: str, decoding: Decoding) -> None:
+    """Draw the direct translation and the one through English, of this model and of the English-centric one beside it.
 
     Args:
-        direct: the translation without a pivot.
+        direct: this model's translation without a pivot.
     """
-    tasks = translate.pivot_tasks(view.checkpoint, task.slug)
-    if tasks is None or task.languages is None:
+    pivot = translate.pivot_tasks(view.checkpoint, task.slug)
+    if pivot is None or task.languages is None:
         return
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.subheader(view.words.label("pivot"), anchor=False)
+    style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
+    specs = [view.spec, *_english_centric(view)]
     with sentences():
-        pivoted = view.computed(
-            "translating-with-english-as-pivot", translate.translate_through_pivot, source_text, tasks, decoding
-        )
-        left, right = st.columns(2, gap="medium")
-        style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
-        for column, name, text in (
-            (left, f"{source} to {target}, direct", direct),
-            (right, f"{source} to English", pivoted.pivot),
-            (right, f"that English to {target}", pivoted.translation),
-        ):
-            column.html(paragraph([(text, "")], style, name))
-        view.note("Pivot: same" if pivoted.translation == direct.strip() else "Pivot: different")
+        for column, spec in zip(st.columns(len(specs), gap="medium"), specs, strict=True):
+            along = partial(session.computed, "translating-with-english-as-pivot", translate.translate_along, spec.slug)
+            first = direct if spec is view.spec else along(source_text, (task.slug,), decoding)[0]
+            english, last = along(source_text, pivot, decoding)
+            column.markdown(f"**{plain(spec.name)}**")
+            for name, text in (
+                (f"{source} to {target}, direct", first),
+                (f"{source} to English", english),
+                (f"that English to {target}", last),
+            ):
+                column.html(paragraph([(text, "")], style, name))
         view.try_and_notice("pivot", source=source)
-        _both_measured(view, task.slug)
 
 
-def _both_measured(view: DemoView, task: str) -> None:
-    """Draw the card's measures of direct and pivot translation."""
-    card = view.spec.card
-    stated = {(m.name, m.on): m.value for m in card.measures} if card else {}
-    rows = [
-        {"measured on": on, "measure": kind, "direct": f"{value:.1f}", "English as pivot": f"{other:.1f}"}
-        for (name, on), value in stated.items()
-        for kind in [name.removeprefix(f"{task} ")]
-        if (other := stated.get((f"{task} through English {kind}", on))) is not None
-    ]
-    if rows:
-        with st.expander(view.words.label("quality")):
-            st.table(rows, border="horizontal", hide_index=True, alt="Quality of both translations")
-            view.note("Card")
+def _english_centric(view: DemoView) -> list[CheckpointSpec]:
+    """The English-centric model beside the live one, if there is one."""
+    return [checkpoints.get(f"{view.spec.slug}:english")] if view.spec.offers("english") else []
+
+
+def _bleu(view: DemoView) -> None:
+    """Draw the BLEU of all directions, by the cards of this model and of the English-centric one beside it."""
+    cards = [spec.card for spec in (*_english_centric(view), view.spec) if spec.card]
+    if len(cards) < 2:
+        return
+    on = cards[0].measures[-1].on
+    stated = [{m.name: m.value for m in card.measures if m.on == on and m.name.endswith("BLEU")} for card in cards]
+    words = [(_route_name(name), [numbers[name] for numbers in stated]) for name in stated[0]]
+    names = list(view.words.front["quality"])
+    figure = compared_bars(names, words, (theme().muted, view.accent), number="{:.1f}".format, theme=theme())
+    values = "; ".join(f"{word} {first:.1f}, {second:.1f}" for word, (first, second) in words)
+    rows = [{"direction": word, **dict(zip(names, numbers, strict=True))} for word, numbers in words]
+    view.picture("quality", figure, rows, on=on, values=values)
+    view.try_and_notice("quality", more=f"{cards[1].tokens / 1e6:.1f}")
+
+
+def _route_name(measure: str) -> str:
+    """The direction of a measure in words: ``fr-de through English BLEU``."""
+    task, *pivot = measure.removesuffix(" BLEU").split(" ", 1)
+    ways = f", {pivot[0]}" if pivot else "" if translate.PIVOT in task else ", direct"
+    return " to ".join(LANGUAGES[code] for code in task.split("-")) + ways
 
 
 REWRITE = Demo(
