@@ -360,12 +360,16 @@ def _routes(view: DemoView, source_text: str, task: Task, direct: str, decoding:
     source, target = (LANGUAGES.get(code, code) for code in task.languages)
     st.subheader(view.words.label("pivot"), anchor=False)
     style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
+
+    def translated(spec: CheckpointSpec, route: tuple[str, ...]) -> tuple[str, ...]:
+        waiting, compute = "translating-with-english-as-pivot", translate.translate_along
+        return session.computed(waiting, compute, spec.slug, source_text, route, decoding)
+
     specs = [view.spec, *_english_centric(view)]
     with sentences():
         for column, spec in zip(st.columns(len(specs), gap="medium"), specs, strict=True):
-            along = partial(session.computed, "translating-with-english-as-pivot", translate.translate_along, spec.slug)
-            first = direct if spec is view.spec else along(source_text, (task.slug,), decoding)[0]
-            english, last = along(source_text, pivot, decoding)
+            first = direct if spec is view.spec else translated(spec, (task.slug,))[0]
+            english, last = translated(spec, pivot)
             column.markdown(f"**{plain(spec.name)}**")
             for name, text in (
                 (f"{source} to {target}, direct", first),
