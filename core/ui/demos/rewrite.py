@@ -362,8 +362,8 @@ def _routes(view: DemoView, source_text: str, task: Task, direct: str, decoding:
     style = f"margin:0 0 .5rem;padding-left:.8rem;border-left:4px solid {view.accent}"
 
     def translated(spec: CheckpointSpec, route: tuple[str, ...]) -> tuple[str, ...]:
-        waiting, compute = "translating-with-english-as-pivot", translate.translate_along
-        return session.computed(waiting, compute, spec.slug, source_text, route, decoding)
+        along = translate.translate_along
+        return session.computed("translating-with-english-as-pivot", along, spec.slug, source_text, route, decoding)
 
     specs = [view.spec, *_english_centric(view)]
     with sentences():
