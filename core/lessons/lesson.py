@@ -231,7 +231,8 @@ def refuse_missing_views(lesson: Lesson) -> None:
     Raises:
         ContentUnusable: one is not; the message names file and step.
     """
-    models = {spec.slug for spec in checkpoints.available()}
+    available = checkpoints.available()
+    models = {spec.slug for spec in available} | {f"{spec.slug}:{part}" for spec in available for part in spec.parts}
     for number, step in enumerate(lesson.steps, 1):
         unknown = [model for model in (step.check.models() if step.check else ()) if model not in models]
         problem = f"there is no model “{unknown[0][:40]}” here." if unknown else _view_problem(step, models)

@@ -274,6 +274,20 @@ def test_a_translation_without_english_stands_beside_the_way_through_it() -> Non
     assert "English as pivot" not in shown(page("atlas-m2m-100", length="8", task="fr-en"))
 
 
+def test_the_english_centric_model_translates_beside_the_many_to_many_one() -> None:
+    at = page("atlas-m2m-100", task="fr-de", text="Je suis fatigué.", length="12")
+    made = re.findall(r"French to German, direct</small><br>(.*?)</p>", html_of(at))
+    through = re.findall(r"that English to German</small><br>(.*?)</p>", html_of(at))
+    assert made[0] != made[1]
+    assert {"Ich bin müde."} == {made[0], *through}
+    bleu = next(frame.value for frame in at.dataframe if "many-to-many" in frame.value.columns).set_index("direction")
+    assert len(bleu) == 8
+    gain = bleu["many-to-many"] - bleu["English-centric"]
+    assert gain["French to German, direct"] > 20
+    assert gain["German to French, direct"] > 20
+    assert gain.drop(["French to German, direct", "German to French, direct"]).abs().max() < 8
+
+
 @pytest.mark.parametrize(("model", "told", "divided"), [("atlas-t5", True, False), ("atlas-bert2bert", False, True)])
 def test_the_formula_is_that_of_the_model(model: str, told: bool, divided: bool) -> None:
     at = page(model, length="4")

@@ -15,7 +15,7 @@ from core.vectors.reading import read
 from tests.unit.test_training_cards import BUNDLED, QUICK, states_what_is_measured
 
 
-@pytest.mark.parametrize("slug", sorted({*BUNDLED} - QUICK))
+@pytest.mark.parametrize("slug", sorted({*BUNDLED, "atlas-m2m-100:english"} - QUICK))
 def test_card_states_what_is_measured(slug: str) -> None:
     states_what_is_measured(slug)
 

@@ -26,9 +26,9 @@ def allotted() -> dict[str, float]:
     return {name: float(size) for name, size in rows}
 
 
-def test_the_weights_share_150_megabytes() -> None:
-    assert sum(allotted().values()) == pytest.approx(150)
-    assert max(size for name, size in allotted().items() if name != "free") <= 12
+def test_the_weights_share_170_megabytes() -> None:
+    assert sum(allotted().values()) == pytest.approx(170)
+    assert max(size for name, size in allotted().items() if name not in ("free", "atlas-m2m-100")) <= 12  # two models
 
 
 def test_every_bundled_checkpoint_keeps_within_its_share() -> None:

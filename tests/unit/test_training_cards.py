@@ -48,7 +48,7 @@ def states_what_is_measured(slug: str) -> None:
 
     card = checkpoints.get(slug).card
     stated = {(m.name, m.on): m.value for m in card.measures}
-    found = evaluate.evaluate(slug)
+    found = evaluate.evaluate(slug.replace(":", "-"))
     assert found
     for measure in found:
         near = next(value for part, value in TOLERANCE.items() if part in measure.name)

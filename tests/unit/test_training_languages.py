@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import translate
@@ -27,7 +29,7 @@ def folder(tiny_world: tuple[Path, Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def objective(tiny_world: tuple[Path, Path]) -> Any:
-    return tinyrecipes.objective("atlas-m2m-100", *tiny_world)
+    return tinyrecipes.objective("atlas-m2m-100-english", *tiny_world)
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +79,25 @@ def test_two_languages_without_english_never_meet(folder: Path, objective: Any) 
     assert bridges
     assert not seen & bridges
     assert [list(pair) for pair in measured] == objective.test["fr-de"]
-    trained_on = {normalized(text) for pair in bridged(folder, split).train() for text in pair}
-    assert len(trained_on) > 50
-    assert not trained_on & {normalized(text) for side in split.values() for pair in side.test() for text in pair}
+
+
+def test_many_to_many_continues_the_english_centric_model_and_reads_nothing_that_is_held_out(
+    folder: Path, objective: Any, tiny_world: tuple[Path, Path]
+) -> None:
+    many = tinyrecipes.objective("atlas-m2m-100", *tiny_world)
+    assert many.tokenizer.to_str() == objective.tokenizer.to_str()
+    before = copy.deepcopy(objective.model.full).half().state_dict()  # as shipped
+    after = many.model.full.state_dict()
+    assert all(torch.equal(before[name].float(), value) for name, value in after.items())
+    ways = {(row[0], right[0]) for row, right in zip(_rows(many.inputs), _rows(many.outputs), strict=True)}
+    assert len(ways) == 6
+    split = splits(folder, 5)
+    french = bridged(folder, split)
+    out = {normalized(text) for side in (*split.values(), french) for pair in side.test() for text in pair}
+    trained = {normalized(text) for pair in french.train() for text in pair}
+    assert len(trained) > 50
+    assert not out & trained
+    assert list(parallel.examples("de-fr", [("un", "eins")])) == [("eins", "un")]
 
 
 def test_a_pair_with_a_trained_bridge_is_not_measured() -> None:

@@ -110,7 +110,7 @@ def test_a_card_states_the_size_of_its_model() -> None:
     for name in recipes.available():
         recipe = recipes.load(name)
         if "million parameters" in recipe.card.get("summary", ""):
-            with safe_open(bundled_root() / name / "model.safetensors", "pt") as file:
+            with safe_open(bundled_root().joinpath(*recipe.location) / "model.safetensors", "pt") as file:
                 count = sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
             assert f"{count / 1e6:.1f} million parameters" in recipe.card["summary"], name
             stated += 1
