@@ -11,8 +11,8 @@ so. Rotations are sampled anew in each step; the gradient does not pass through 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from time import process_time
 
 import torch
 from torch import Tensor, nn
@@ -104,9 +104,9 @@ def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
     for seed in range(seeds):
         for rounds in TRAINED:
             if (rounds, seed) not in known:
-                began = process_time()
+                began = time.process_time()
                 model = trained(rounds, seed)
-                seconds = process_time() - began
+                seconds = time.process_time() - began
                 shares = {other: accuracy(model, other) for other in EVALUATED}
                 yield [Row(rounds, other, seed, share, STEPS, seconds, machine()) for other, share in shares.items()]
 
