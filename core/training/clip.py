@@ -1,9 +1,12 @@
 """Trains and measures the tiny CLIP: ``python -m core clip``, from the recipe in ``assets/clip``.
 
 A batch holds two images of each color and shape of the training, of other sizes and sides, so that many captions fit
-more than one of its images, as on the web. Measured among the captions of all 36 pairs, on new images of the pairs of
-the training and of those held out. The baseline has no texts: it takes the color of the training image whose color is
-nearest, and the shape of the one whose gray pixels are nearest, each by itself, so that it can name a new pair.
+more than one of its images, as on the web, and three images of each shape in any color, which the caption leaves out.
+Such an image may come near a held-out pair, which no caption names; without them, held-out pairs were right in 79%.
+
+Measured among the captions of all 36 pairs, on new images of the pairs of the training and of those held out. The
+baseline has no texts: it takes the color of the training image whose color is nearest, and the shape of the one whose
+gray pixels are nearest, each by itself, so that it can name a new pair.
 """
 
 from __future__ import annotations
@@ -24,13 +27,15 @@ from core.training import recipe as recipes
 from core.training.objective import Batch, Objective
 from core.training.train import STATE, Trainer
 from core.vectors import drawn, image_text
-from core.vectors.drawn import CAPTIONS, COLORS, SEEN, SHAPES, Scene
+from core.vectors.drawn import CAPTIONS, COLORLESS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
 
 MEASURED: dict[drawn.Kind, tuple[int, int, str]] = {
     "held out": (20, 0, "240 images of the 6 color-shape pairs held out from training"),
     "seen": (4, 3, "240 new images of the 30 color-shape pairs of the training"),
 }
 """Twos of images of each pair, their seed, and what the card says of them."""
+UNNAMED = 3
+"""Images of each shape, in each batch, in a color that no caption names."""
 KNOWN = 100
 """Twos of training images of each pair that the baseline has."""
 PAIRS = [f"{color} {shape}" for color, shape in product(COLORS, SHAPES)]
@@ -50,8 +55,12 @@ class ImageTextObjective(Objective):
         rng = np.random.default_rng([self.recipe.seed, 1, step])
         scenes = drawn.scenes(SEEN, rng)
         texts = [scene.caption(CAPTIONS[int(rng.integers(len(CAPTIONS)))]) for scene in scenes]
-        images = np.stack([drawn.draw(scene, rng) for scene in scenes])
-        return {"ids": image_text.tokenize(texts), "pixels": image_text.pixels(images)}
+        images = [drawn.draw(scene, rng) for scene in scenes]
+        for shape in SHAPES * UNNAMED:
+            scene = Scene("", shape, str(rng.choice([*SIZES])), str(rng.choice([*SIDES])))
+            images.append(drawn.draw(scene, rng, rng.uniform(20, 230, 3)))
+            texts.append(scene.caption(COLORLESS[int(rng.integers(len(COLORLESS)))]))
+        return {"ids": image_text.tokenize(texts), "pixels": image_text.pixels(np.stack(images))}
 
     def loss(self, batch: Batch) -> Tensor:
         """CLIP's loss in nats."""

@@ -1,7 +1,7 @@
 """Drawn shapes with captions, the data of the tiny CLIP (`core.vectors.image_text`): everything follows from a seed.
 
 A scene is a shape, its color, its size and its side of a square image. Each pair of shape and color is one of 36; those
-of :data:`HELD_OUT`, one for each shape and each color, are in no training image.
+of :data:`HELD_OUT`, one for each shape and each color, are named by no training caption.
 
 Legend: n images of s x s pixels.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["seen", "held out"]
-"""Whether a pair of color and shape is in the training."""
+"""Whether captions of the training name a pair of color and shape."""
 SIDE = 48
 """Pixels of an image's side, s."""
 COLORS = {
@@ -35,7 +35,7 @@ SIDES = {"on the left": (-10, 0), "on the right": (10, 0), "at the top": (0, -10
 SHIFT, TURN, NOISE = 4.0, 0.3, 15.0
 """Largest shift in pixels, largest turn in radians, standard deviation of the ground's noise."""
 HELD_OUT = tuple(zip(COLORS, SHAPES, strict=True))
-"""Pairs of color and shape that no training image has."""
+"""Pairs of color and shape that no training caption names."""
 SEEN = tuple(pair for pair in product(COLORS, SHAPES) if pair not in HELD_OUT)
 CAPTIONS = (
     "a {color} {shape}",
@@ -45,8 +45,13 @@ CAPTIONS = (
     "a {color} {shape} {side}",
     "a {color} shape {side}",
     "a picture of a {size} {shape} {side}",
+    "a {shape}",
+    "a {color} shape",
+    "a {size} {shape}",
 )
 """Templates of the training captions."""
+COLORLESS = ("a {shape}", "a {size} {shape}", "a picture of a {size} {shape} {side}")
+"""Templates of an image whose color has no name."""
 WORDS = tuple(sorted({word for text in (*CAPTIONS, *SIDES, *COLORS, *SHAPES, *SIZES) for word in text.split()}))
 WORDS = tuple(word for word in WORDS if "{" not in word)
 """The vocabulary of the captions."""
@@ -74,8 +79,11 @@ def scenes(pairs: Sequence[tuple[str, str]], rng: np.random.Generator) -> list[S
     return found
 
 
-def draw(scene: Scene, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """(s, s, 3) image: the shape with random offset, size and shade, on a light ground with noise."""
+def draw(scene: Scene, rng: np.random.Generator, color: NDArray[np.float64] | None = None) -> NDArray[np.uint8]:
+    """(s, s, 3) image: the shape with random offset, size and shade, on a light ground with noise.
+
+    ``color`` (red, green, blue) takes the place of the scene's own.
+    """
     right, down = (SIDE / 2 + at + rng.uniform(-SHIFT, SHIFT) for at in SIDES[scene.side])
     radius = SIZES[scene.size] + rng.uniform(-1, 1)
     y, x = np.mgrid[:SIDE, :SIDE] + 0.5
@@ -83,9 +91,9 @@ def draw(scene: Scene, rng: np.random.Generator) -> NDArray[np.uint8]:
     at = (x - right + 1j * (y - down)) * turn
     distance = _distance(scene.shape, at.real, at.imag, radius)
     inside = np.clip(0.5 - distance, 0, 1)[..., None]
-    color = np.array(COLORS[scene.color]) + rng.uniform(-22, 22, 3)
+    shade = np.array(COLORS[scene.color] if color is None else color) + rng.uniform(-22, 22, 3)
     ground = rng.uniform(205, 250) + rng.normal(0, NOISE, (SIDE, SIDE, 1))
-    return np.clip(inside * color + (1 - inside) * ground, 0, 255).astype(np.uint8)
+    return np.clip(inside * shade + (1 - inside) * ground, 0, 255).astype(np.uint8)
 
 
 def _distance(shape: str, x: NDArray[np.float64], y: NDArray[np.float64], radius: float) -> NDArray[np.float64]:

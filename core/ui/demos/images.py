@@ -36,7 +36,7 @@ OWN = Text(name="own", label="Classes, separated by commas", default=", ".join(_
 PROMPT = Text(name="prompt", label="Prompt with {}", default=_CLASSES["shape"][2], most=120)
 IMAGE = Integer(name="image", label="Image", default=3, low=1, high=COUNT, style="menu", width=110)
 _KINDS: dict[str, drawn.Kind] = {"seen": "seen", "new": "held out"}
-PAIRS = Choice(name="pairs", label="Color-shape pairs", options={"seen": "Seen", "new": "Never seen"}, style="row")
+PAIRS = Choice(name="pairs", label="Color-shape pairs", options={"seen": "Named", "new": "Never named"}, style="row")
 SEED = Seed(again="Draw others")
 
 
@@ -132,7 +132,7 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
     """Draw the card's accuracies by prompt, and the baselines."""
     values: dict[str, dict[str, float]] = {}
     for measure in measures:
-        values.setdefault("never seen" if "held out" in measure.on else "of the training", {})[measure.name] = (
+        values.setdefault("never named" if "held out" in measure.on else "of the training", {})[measure.name] = (
             measure.value
         )
     prompts = [*image_text.PROMPTS, "mean of the prompts"]
@@ -151,9 +151,9 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
         Table(("prompt", *(f"pairs {name}" for name in shares)), rows),
         note=view.words.part(
             "Baselines",
-            chance=values["never seen"]["chance"],
+            chance=values["never named"]["chance"],
             seen=f"{values['of the training']['nearest color and nearest pixels']:.0f}",
-            new=f"{values['never seen']['nearest color and nearest pixels']:.0f}",
+            new=f"{values['never named']['nearest color and nearest pixels']:.0f}",
         ),
         heading=True,
     ).draw(view.state)
