@@ -132,11 +132,9 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
     """Draw the card's accuracies by prompt, and the baselines."""
     values: dict[str, dict[str, float]] = {}
     for measure in measures:
-        values.setdefault("never named" if "held out" in measure.on else "of the training", {})[measure.name] = (
-            measure.value
-        )
+        values.setdefault("never named" if "held out" in measure.on else "named", {})[measure.name] = measure.value
     prompts = [*image_text.PROMPTS, "mean of the prompts"]
-    shares = {name: [own[prompt] / 100 for prompt in prompts] for name, own in sorted(values.items(), reverse=True)}
+    shares = {name: [own[prompt] / 100 for prompt in prompts] for name, own in sorted(values.items())}
     series = [
         Series(name, own, color, hatch, texts=[percent(share) for share in own])
         for (name, own), color, hatch in zip(shares.items(), theme().categorical, ("", "/"), strict=False)
@@ -152,7 +150,7 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
         note=view.words.part(
             "Baselines",
             chance=values["never named"]["chance"],
-            seen=f"{values['of the training']['nearest color and nearest pixels']:.0f}",
+            seen=f"{values['named']['nearest color and nearest pixels']:.0f}",
             new=f"{values['never named']['nearest color and nearest pixels']:.0f}",
         ),
         heading=True,
