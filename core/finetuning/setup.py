@@ -88,3 +88,8 @@ def baselines(setup: Setup) -> dict[str, Setup]:
         "head": replace(setup, trained="head"),
         "random": replace(setup, trained="all", rate=rate, pretrained=False),
     }
+
+
+def compared(setup: Setup) -> dict[str, Setup]:
+    """The run that was chosen, and its baselines where they differ from it."""
+    return {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}

@@ -23,7 +23,7 @@ from core.finetuning.setup import (
     Epoch,
     Format,
     Setup,
-    baselines,
+    compared,
     usual_rate,
 )
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
@@ -83,7 +83,7 @@ def fine_tune(view: View) -> None:
         size=values.get(SIZE.name, 0),
         format=cast(Any, values.get(FORMAT.name, "plain")),
     )
-    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    runs = compared(setup)
     with st.container(horizontal=True, vertical_alignment="center"):
         status, button = st.empty(), st.empty()
     picture = st.empty()

@@ -17,7 +17,7 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import ABOVE
 from core.finetuning import spans
 from core.finetuning.examples import Example
-from core.finetuning.setup import SECONDS, baselines
+from core.finetuning.setup import SECONDS, compared
 from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
@@ -41,7 +41,7 @@ def answer_spans(view: View) -> None:
         at = int(QUESTION.with_(options={str(n): e.text for n, e in enumerate(data.held_out)}, default="1").draw(state))
         button = st.empty()
     setup = spans.setup(cast(Any, trained), spec)
-    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    runs = compared(setup)
     status, answer = st.empty(), st.container()
     st.subheader(view.words.label("measured"), anchor=False)
     picture = st.empty()

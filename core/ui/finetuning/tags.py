@@ -14,7 +14,7 @@ from core.finetuning import tags
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import (
     Setup,
-    baselines,
+    compared,
     usual_pooling,
 )
 from core.language.tokens import style
@@ -35,7 +35,7 @@ def token_labels(view: View) -> None:
         trained = TRAINED.draw(state)
         button = st.empty()
     setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
-    runs = {"chosen": setup} | {name: run for name, run in baselines(setup).items() if run != setup}
+    runs = compared(setup)
     status, picture = st.empty(), st.empty()
     epochs, recorded = train_runs(view, spec, data, runs, tags.NAME, picture, button)
     if not epochs["chosen"]:
