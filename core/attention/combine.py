@@ -156,7 +156,10 @@ def flow(attention_map: AttentionMap, layer: int | None = None) -> AttentionMap:
 
 def _with_residual(attention_map: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
     """The mean over heads plus the residual (L, n, n), rows summing to one; and the mask of its edges."""
-    if attention_map.kind not in ("encoder", "decoder") or attention_map.query_tokens != attention_map.key_tokens:
+    if (
+        not (attention_map.bidirectional or attention_map.causal)
+        or attention_map.query_tokens != attention_map.key_tokens
+    ):
         raise NoAttentionMatrix(
             "Attention flow and rollout need self-attention. Between two texts, or in "
             "XLNet's second stream, the tokens of one layer are not the keys of the next."

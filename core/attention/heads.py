@@ -110,7 +110,7 @@ class HeadSums:
         for name, total, rows in zip(patterns, totals, where.any(2).sum(1), strict=True):
             self._take(name, total.reshape(attention_map.layers, attention_map.heads), int(rows))
         allowed = attention_map.allowed
-        if allowed is None and attention_map.kind == "decoder":
+        if allowed is None and attention_map.causal:
             allowed = np.tri(*attention_map.weights.shape[2:], dtype=np.bool_)
         means, counts = spread(attention_map.weights, allowed)
         rows = int(counts.max(initial=0))  # a head that is hashed has rows of its own
@@ -153,7 +153,7 @@ def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
     queries, keys = attention_map.weights.shape[2:]
     everywhere = np.ones((queries, keys), dtype=np.bool_)
     at = np.arange(keys)
-    if attention_map.kind == "cross":
+    if attention_map.crosses:
         return {
             "same place": np.eye(queries, keys, dtype=np.bool_),
             "first": everywhere & (at == 0),
@@ -173,14 +173,14 @@ def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
         "punctuation": everywhere
         & np.array([is_punctuation(token) for token in attention_map.key_tokens], dtype=np.bool_),
     }
-    if attention_map.kind == "encoder":
+    if attention_map.bidirectional:
         patterns["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
-    if attention_map.kind == "decoder":
+    elif attention_map.causal:
         # Column j + 1 of what counts is column j of the earlier copies; the token itself is not "what came after".
         patterns["induction"] = np.roll(copies & before, 1, axis=1) & before
         visible = np.tri(queries, keys, dtype=np.bool_)
         patterns = {name: where & visible for name, where in patterns.items()}
-    if attention_map.kind == "query":  # which does not attend to its own token
+    else:  # the query stream, which does not attend to its own token
         patterns = {name: where & before for name, where in patterns.items() if name != "self"}
     return patterns
 

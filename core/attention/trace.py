@@ -67,6 +67,21 @@ class AttentionMap:
             assert vectors is None or vectors.shape[:3] == (*self.weights.shape[:2], count), vectors.shape
 
     @property
+    def causal(self) -> bool:
+        """Whether it is a decoder's self-attention."""
+        return self.kind == "decoder"
+
+    @property
+    def bidirectional(self) -> bool:
+        """Whether it is an encoder's self-attention."""
+        return self.kind == "encoder"
+
+    @property
+    def crosses(self) -> bool:
+        """Whether generated tokens attend to those of another text."""
+        return self.kind == "cross"
+
+    @property
     def layers(self) -> int:
         """Number of layers, L."""
         return int(self.weights.shape[0])

@@ -97,6 +97,11 @@ class CheckpointSpec:
         has = {*self.family.offers, *traits_of(self.architecture), *self.parts}
         return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
 
+    @property
+    def sparse(self) -> bool:
+        """Whether it avoids the full n x n attention."""
+        return self.branch == "efficient"
+
     def adapters(self, task: str | None) -> str | None:
         """The task whose adapters are used, if any; None for a model without adapters."""
         return task if self.offers("classifies texts") else None

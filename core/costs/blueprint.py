@@ -166,9 +166,9 @@ def tree(config: Configuration) -> ModuleNode:
     """The module tree of the network. Raises :class:`core.errors.OutOfRange` where the values are not consistent."""
     check(config)
     style = STYLES[config.style]
-    if config.kind == "encoder-decoder":
+    if len(config.depths) > 1:
         shared = [] if style.own_words else [group("embeddings", "Embeddings", _words(config))]
-        sides = (("encoder", config.layers), ("decoder", config.decoder_layers))
+        sides = zip(("encoder", "decoder"), config.depths, strict=True)
         children = shared + [
             group(
                 name, name.capitalize(), *_side(config, style, layers, words=style.own_words, cross=name == "decoder")
@@ -186,8 +186,7 @@ def tree(config: Configuration) -> ModuleNode:
 def used(config: Configuration) -> int:
     """Active parameters of one token: all but the experts that it is not routed to."""
     idle = expert(config, STYLES[config.style]).parameters * (config.experts - config.active) if config.experts else 0
-    sides = [config.layers, config.decoder_layers] if config.kind == "encoder-decoder" else [config.layers]
-    layers = sum(1 if config.shared and depth > config.dense else depth - config.dense for depth in sides)
+    layers = sum(1 if config.shared and depth > config.dense else depth - config.dense for depth in config.depths)
     return tree(config).parameters - idle * layers
 
 
@@ -216,7 +215,7 @@ def _tables(config: Configuration, style: Style) -> list[ModuleNode]:
         quarter = config.word_width // 4
         tables.append(table("positions_far", config.axial, quarter))
         tables.append(table("positions_near", config.positions // config.axial, config.word_width - quarter))
-    if config.segments and (style.own_words or config.kind != "encoder-decoder"):
+    if config.segments and (style.own_words or len(config.depths) == 1):
         tables.append(table("segments", config.segments, config.word_width))
     return tables
 
@@ -289,5 +288,5 @@ def _written(name: str, config: Configuration, style: Style, entering: int, bias
     matrix = linear(name, config.vocabulary, entering, bias)
     if not config.tied or entering != config.word_width:
         return matrix
-    owner = "decoder." if style.own_words and config.kind == "encoder-decoder" else ""
+    owner = "decoder." if style.own_words and len(config.depths) > 1 else ""
     return replace(matrix, ties=(("weight", f"{owner}embeddings.words.weight"),)).counted()

@@ -158,6 +158,11 @@ class Configuration:
     """How many of the last layers share the projection of queries and keys (LSH attention)."""
 
     @property
+    def depths(self) -> tuple[int, ...]:
+        """The layers of each stack, the encoder first."""
+        return (self.layers, self.decoder_layers) if self.kind == "encoder-decoder" else (self.layers,)
+
+    @property
     def dim(self) -> int:
         """Dimension of one head."""
         return self.head_dim or self.width // self.heads
@@ -206,9 +211,9 @@ def check(config: Configuration) -> None:
             f"{config.heads} query heads cannot share {config.kv_heads} key-value heads equally. "
             f"Numbers that work: {fits}."
         )
-    if config.kind == "encoder-decoder" and config.decoder_layers < 1:
+    depth = min(config.depths)
+    if depth < 1:
         raise OutOfRange("An encoder-decoder needs at least one decoder layer.")
-    depth = min(config.layers, config.decoder_layers) if config.kind == "encoder-decoder" else config.layers
     if config.experts and not 1 <= config.active <= config.experts:
         raise OutOfRange(
             f"A token cannot use {config.active:,} of {config.experts:,} experts: choose 1 to {config.experts:,}."

@@ -54,7 +54,7 @@ def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Wor
     """A pass over one text of ``tokens`` tokens; the encoder of an encoder-decoder reads ``source`` tokens besides."""
     weights = {"source": 0.0, "target": 0.0}  # N of a token of the encoder, and of one of the decoder
     _walk(root, shape, (), 1.0, weights)
-    if shape.kind != "encoder-decoder":
+    if not shape.two_sided:
         source = tokens
     matrices = 2 * (weights["source"] * source + weights["target"] * tokens)
     attention = 0.0

@@ -155,7 +155,7 @@ def activations(
         stack.layers
         * layer(
             stack,
-            other if stack.side == "encoder" and shape.kind == "encoder-decoder" else length,
+            length if stack is shape.main else other,
             batch,
             recompute=recompute,
             tensor=tensor,
@@ -172,9 +172,9 @@ def cache_bytes(shape: Shape, tokens: int, *, batch: int = 1, width: float = 2, 
     Args:
         source: tokens of the encoder, for a decoder with cross-attention.
     """
-    stack = shape.stack("decoder")
-    if stack is None:
+    if not shape.generates:
         return 0
+    stack = shape.main
     spans = stack.keys(tokens)
     numbers = sum(min(span, tokens + stack.memory) for span in spans) * stack.cached + stack.layers * stack.constant
     if stack.cross:
@@ -184,5 +184,4 @@ def cache_bytes(shape: Shape, tokens: int, *, batch: int = 1, width: float = 2, 
 
 def cache_bytes_per_token(shape: Shape, width: float = 2) -> float:
     """Bytes that each further token adds while no window is full."""
-    stack = shape.stack("decoder")
-    return 0 if stack is None else stack.layers * stack.cached * width
+    return shape.main.layers * shape.main.cached * width if shape.generates else 0

@@ -17,7 +17,7 @@ def left_out(slug: str, size: str | None = None) -> str:
     """Which costs of a size are not computed, and why; empty where none is missing."""
     shape = shape_of(slug, size)
     if shape is not None and shape.main.heads:
-        return "" if shape.stack("decoder") else _words("No cache: encoder")
+        return "" if shape.generates else _words("No cache: encoder")
     if shape is not None:
         return _words("No cache: state", values=f"{shape.main.constant:,}")
     if towers(slug, size):

@@ -67,7 +67,6 @@ class Stack:
 class Shape:
     """A size: its stacks (the encoder first), and what is outside them."""
 
-    kind: Kind
     stacks: tuple[Stack, ...]
     vocabulary: int
     embedding: int
@@ -83,14 +82,29 @@ class Shape:
     uses: float = 1.0
     """How often each stored layer is applied (ALBERT: 12)."""
 
-    def stack(self, side: Side) -> Stack | None:
-        """The stack of that side, or None."""
-        return next((stack for stack in self.stacks if stack.side == side), None)
-
     @property
     def main(self) -> Stack:
         """The decoder, or the only stack."""
         return self.stacks[-1]
+
+    @property
+    def kind(self) -> Kind:
+        """Its stacks in a word."""
+        return "encoder-decoder" if self.two_sided else self.main.side
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether it has an encoder and a decoder."""
+        return len(self.stacks) > 1
+
+    @property
+    def generates(self) -> bool:
+        """Whether it generates token by token, so that it has a cache."""
+        return self.main.side == "decoder"
+
+    def source(self, length: int) -> int:
+        """The source tokens beside ``length`` target tokens: as many, or 0 where there is no encoder beside."""
+        return length if self.two_sided else 0
 
 
 def usual_length(shape: Shape) -> int:
@@ -127,21 +141,20 @@ def read(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape
             _stack(config.encoder, "encoder", gated=gated, cross=False),
             _stack(config.decoder, "decoder", gated=gated, cross=True),
         )
-        return _shape(config.decoder, "encoder-decoder", halves)
+        return _shape(config.decoder, halves)
     if getattr(config, "is_encoder_decoder", False):
         sides: tuple[Side, Side] = ("encoder", "decoder")
         stacks = tuple(_stack(config, side, gated=gated, cross=side == "decoder") for side in sides)
-        return _shape(config, "encoder-decoder", stacks)
+        return _shape(config, stacks)
     writes = branch == "decoder" or (branch != "encoder" and architecture.endswith(_CAUSAL))
     side: Side = "decoder" if writes else "encoder"
-    return _shape(config, side, (_stack(config, side, gated=gated, cross=False),))
+    return _shape(config, (_stack(config, side, gated=gated, cross=False),))
 
 
-def _shape(config: Any, kind: Kind, stacks: tuple[Stack, ...]) -> Shape:
+def _shape(config: Any, stacks: tuple[Stack, ...]) -> Shape:
     groups = getattr(config, "num_hidden_groups", 0)
     experts = int(_first(config, _EXPERTS) or 0)
     return Shape(
-        kind=kind,
         stacks=stacks,
         vocabulary=config.vocab_size,
         embedding=getattr(config, "embedding_size", 0) or stacks[-1].width,

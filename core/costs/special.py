@@ -117,7 +117,6 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
         cached=2 * width,
     )
     shape = Shape(
-        kind="encoder",
         stacks=(stack,),
         vocabulary=shapes.get("token_embedding", (0,))[0],
         embedding=width,

@@ -39,7 +39,7 @@ def start(slug: str, size: str | None = None) -> Configuration:
     values: dict[str, Any] = {
         "kind": shape.kind,
         "layers": first.layers,
-        "decoder_layers": stack.layers if shape.kind == "encoder-decoder" else 0,
+        "decoder_layers": stack.layers if shape.two_sided else 0,
         "width": stack.width,
         "heads": stack.heads,
         "kv_heads": stack.kv_heads,

@@ -61,9 +61,9 @@ def epoch(
         watts: power of one device.
         recompute: which activations are computed again: ``none``, ``selective`` or ``full``.
     """
-    two_sided = shape.kind == "encoder-decoder"
-    work = forward(shape, root, length, length if two_sided else 0)
-    by_text = 2 * length if two_sided else length
+    source = shape.source(length)
+    work = forward(shape, root, length, source)
+    by_text = length + source
     forward_pass = work.total / by_text
     recomputed = {"none": 0.0, "selective": work.attention / by_text, "full": forward_pass}[recompute]
     operations = (TRAINING * forward_pass + recomputed) * tokens

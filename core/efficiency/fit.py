@@ -145,7 +145,7 @@ def inference_remedies(
         if WIDTHS[fewer] < WIDTHS[bits]:
             need = inference_memory(parameters, shape, fewer, length, batch).total
             yield Remedy(_remedy("weights", bits=fewer), need, need <= limit)
-    if shape.stack("decoder") is not None:
+    if shape.generates:
         if batch > 1:
             need = inference_memory(parameters, shape, bits, length, 1).total
             yield Remedy(_remedy("one"), need, need <= limit)

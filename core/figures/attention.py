@@ -32,7 +32,7 @@ def attention_map(
     weights = np.where(
         attention_map.computed(layer, head), attention_map.weights[layer, head], np.float32(np.nan)
     )  # (Q, K)
-    down = "query: generated token" if attention_map.kind == "cross" else "query"
+    down = "query: generated token" if attention_map.crosses else "query"
     return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, query, down, theme=theme)
 
 

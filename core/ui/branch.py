@@ -326,7 +326,7 @@ def run_link(view: BranchView) -> None:
     if home is None:
         return
     own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
-    query = own | ({"tab": "demo"} if home.branch == "efficient" else {})
+    query = own | ({"tab": "demo"} if home.sparse else {})
     part = "Run here" if home.branch == view.state.page else "Run elsewhere"
     label = _words(part, model=plain(home.name), page=BRANCH_TITLES[home.branch])
     page_link(home.branch, label, query, icon=":material/arrow_forward:")

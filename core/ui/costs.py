@@ -48,21 +48,21 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     if shape is None:
         return (*computed, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
-    two = shape.kind == "encoder-decoder"
-    text = f"{length:,} source and {length:,} target tokens" if two else f"a text of {length:,} tokens"
+    source = shape.source(length)
+    text = f"{length:,} source and {length:,} target tokens" if source else f"a text of {length:,} tokens"
     if shape.main.heads:
         computed.append(_activations("Activations", shape, length, text))
     elif selective := special.activation_bytes_per_token(root):
         states_kept = in_bytes(special.state_bytes_per_token(root))
         note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
         computed.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
-    if shape.stack("decoder") is not None:
+    if shape.generates:
         total = in_bytes(cache_bytes(shape, length, source=length))
         value = f"{in_bytes(cache_bytes_per_token(shape))} per token"
         computed.append(Line("Key-value cache", value, _note("Cache", total=total, text=text), "cache"))
-    tokens = 2 * length if two else length
-    there = forward(shape, root, length, length if two else 0)
-    back = forward(shape, root, length, length if two else 0).training
+    tokens = length + source
+    there = forward(shape, root, length, source)
+    back = there.training
     note = _note(
         "Operations",
         text=text,

@@ -134,7 +134,7 @@ def _ids(count: int) -> torch.Tensor:
 @pytest.mark.parametrize("case", CASES)
 def test_the_operations_of_a_pass_are_those_that_torch_counts(case: str) -> None:
     model, shape, root = _built(case)
-    two_sided = shape.kind == "encoder-decoder"
+    two_sided = shape.two_sided
     given = {"input_ids": _ids(SOURCE if two_sided else TOKENS)}
     if two_sided:
         given["decoder_input_ids"] = _ids(TOKENS)

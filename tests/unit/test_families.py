@@ -94,7 +94,7 @@ def _told(tree: ast.AST, slugs: set[str]) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value in slugs and id(node) not in links:
             yield node.lineno, str(node.value)
-        if isinstance(node, ast.Attribute) and node.attr == "is_encoder_decoder":
+        if isinstance(node, ast.Attribute) and node.attr in ("is_encoder_decoder", "is_decoder"):
             yield node.lineno, ast.unparse(node)[-60:]
         tested: list[ast.expr] = []
         if isinstance(node, ast.Compare):
@@ -108,9 +108,20 @@ def _told(tree: ast.AST, slugs: set[str]) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)[:60]
             if "model_type" in _read(one):
                 yield node.lineno, ast.unparse(node)[:60]
+            if isinstance(node, ast.Compare) and _names(node, "kind", "branch", "architecture", "side"):
+                yield node.lineno, ast.unparse(node)[:60]
             constants = {other.value for other in ast.walk(one) if isinstance(other, ast.Constant)}
             if constants & (FAMILIES.keys() - {"adapters"}):
                 yield node.lineno, ast.unparse(node)[:60]
+
+
+def _names(test: ast.Compare, *fields: str) -> bool:
+    """Whether it compares one of these fields with the name of a kind of model, or of a stack of its layers."""
+    names = {stream for family in FAMILIES.values() for stream in family.streams}
+    names |= {*FAMILIES, *(family.side for family in FAMILIES.values()), "efficient"} - {"adapters"}
+    constants = {node.value for node in ast.walk(test) if isinstance(node, ast.Constant)}
+    sides = (test.left, *test.comparators)
+    return bool(constants & names) and any(isinstance(side, ast.Attribute) and side.attr in fields for side in sides)
 
 
 def _read(node: ast.expr) -> set[object]:
@@ -129,15 +140,17 @@ def _systems(node: ast.Dict) -> Iterator[Any]:
 
 def test_no_module_names_a_bundled_model_or_tests_its_kind_or_its_architecture() -> None:
     apart = ("core/checkpoints/", "core/catalogue/")
+    # where a layout, a map or an example says what its kind means
+    apart += ("core/costs/shape.py", "core/costs/configuration.py", "core/attention/trace.py", "core/ui/objectives/")
     # the code of an architecture itself, and what reads any configuration
     slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
-    architectures = ("core/anatomy/", "core/costs/", "core/attention/architectures/")
+    architectures = ("core/anatomy/", "core/costs/", "core/attention/architectures/", "core/sparse/")
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "pages").glob("*.py")])
         if not path.relative_to(ROOT).as_posix().startswith(apart)
         for line, text in _told(ast.parse(path.read_text(encoding="utf-8")), slugs)
-        if (not text.endswith("is_encoder_decoder") and "model_type" not in text)
+        if not any(field in text for field in ("is_encoder_decoder", "is_decoder", "model_type", "side", "stack.kind"))
         or not path.relative_to(ROOT).as_posix().startswith(architectures)
     ]
     assert not found, "\n".join(found)

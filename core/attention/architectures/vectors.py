@@ -55,7 +55,7 @@ def attach_vectors(
             return drawn
         layers = [of_layer for _, of_layer in scores[drawn.kind]]
         queries = stacked([layer.query for layer in layers])
-        if drawn.kind == "cross":
+        if drawn.crosses:
             queries = queries[:, :, first : first + len(drawn.query_tokens)]
         return replace(drawn, queries=queries, keys=stacked([layer.key for layer in layers]))
 

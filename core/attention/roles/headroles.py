@@ -115,7 +115,7 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> HeadMeasur
             skipped += 1
             continue
         attention_map = trace.own
-        tally = tally or Tally(attention_map.layers, attention_map.heads, causal=attention_map.kind == "decoder")
+        tally = tally or Tally(attention_map.layers, attention_map.heads, causal=attention_map.causal)
         tally.add(sentence, attention_map.weights, belongs)
         roles.add(attention_map)
         for other in trace.maps:

@@ -71,7 +71,7 @@ def computed(attention_map: AttentionMap) -> Bools | None:
     """
     queries, keys = attention_map.weights.shape[2:]
     if attention_map.allowed is None:
-        if attention_map.kind != "decoder" or queries != keys:
+        if not attention_map.causal or queries != keys:
             return None
         below: Bools = np.tri(queries, dtype=np.bool_)
         return below[None, None]

@@ -70,7 +70,7 @@ def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atten
     attention_map = _without_continuation(attention_map, chosen, view)
     if chosen.task is not None and spec.offers("rewrites"):
         trace = session.rewritten_trace(spec.slug, text, chosen.task, like=chosen.text)
-        if attention_map.kind != "encoder":
+        if not attention_map.bidirectional:
             view.note("One answer")
     else:
         trace = session.trace(spec.slug, text, adapters=chosen.adapters)
@@ -97,7 +97,7 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
     spec = chosen.spec
     if spec.offers("rewrites"):
         return _two_rewriters(attention_map, chosen, view)
-    if attention_map.label and attention_map.kind != "encoder":
+    if attention_map.label and not attention_map.bidirectional:
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
@@ -144,7 +144,7 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
         )
     names = {"first": spec.name, "second": other.name}
     words = view.words.part("Two tasks", task=ours[task], other=theirs[task_of_other], **names)
-    if attention_map.kind != "encoder":
+    if not attention_map.bidirectional:
         words += " " + view.words.part("Shared answer", **names)
     return _difference(first, second, view, words)
 

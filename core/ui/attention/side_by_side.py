@@ -150,7 +150,7 @@ def beside(view: View) -> None:
         f"{plain(model.spec.name)} {percent(float(np.mean(model.read.rest[model.layer, model.head])))}"
         for model in shown
     )
-    decoder = any(model.read.attention_map.kind == "decoder" for model in shown)
+    decoder = any(model.read.attention_map.causal for model in shown)
     view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
     for model in shown:
         if model.read.cross is not None:

@@ -99,7 +99,7 @@ def _decoders() -> dict[str, Shape]:
     for system in catalogue.systems():
         for name in anatomy.trees(system.slug):
             shape = shape_of(system.slug, name)
-            if shape is not None and shape.stack("decoder") is not None:
+            if shape is not None and shape.generates:
                 decoders[f"{system.slug} {name}"] = shape
     return decoders
 

@@ -109,10 +109,10 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
     if shape is None:
         return row | _otherwise(system.slug, size.name)
     length = usual_length(shape)
-    source = length if shape.kind == "encoder-decoder" else 0
+    source = shape.source(length)
     row["sequence length"] = length
     row["operations per token"] = forward(shape, root, length, source).total / (length + source)
-    if shape.stack("decoder") is not None:
+    if shape.generates:
         row["KV cache per token, bytes"] = cache_bytes_per_token(shape)
         row["KV cache of the sequence, bytes"] = cache_bytes(shape, length, source=source)
     return row

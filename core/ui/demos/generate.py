@@ -53,7 +53,7 @@ def draw(view: DemoView) -> None:
         prompt = TEXT.draw(state, tag="prompt")
         samples = {name: (text,) for name, text in SAMPLES.items()}
         sample_pills(state, "Prompts to try", samples, TEXT, tag="prompt")
-        length = LONG if spec.branch == "efficient" else LENGTH
+        length = LONG if spec.sparse else LENGTH
         menu = settings_popover(state, decoding_changed(state, length))
     with menu:
         decoding = decoding_controls(state, length)

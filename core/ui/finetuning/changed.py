@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
-from core.attention.trace import AttentionMap, MapKind
+from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import attention_map as attention_figure
@@ -88,11 +88,10 @@ def _attention(view: View, spec: CheckpointSpec, data: LabeledSet, changes: Chan
             for layer, number in (divmod(int(rank), distance.shape[1]) for rank in order)
         }
         layer, number = (int(part) - 1 for part in CHANGED_HEAD.with_(options=heads).draw(state).split("."))
-    kind: MapKind = "decoder" if spec.offers("continues") else "encoder"
     tokens = changes.tokens[at]
-    mask = np.tril(np.ones((1, 1, len(tokens), len(tokens)), bool)) if kind == "decoder" else None
+    mask = np.tril(np.ones((1, 1, len(tokens), len(tokens)), bool)) if spec.offers("continues") else None
     for column, values, name in zip(st.columns(2, gap="medium"), both, ("before", "after"), strict=True):
-        shown = AttentionMap(kind, tokens, tokens, values, mask)
+        shown = AttentionMap(spec.family.streams[0], tokens, tokens, values, mask)
         title = f"{words.label(name)}: layer {layer + 1}, head {number + 1}"
         query, key = divmod(int(values[layer, number].argmax()), len(tokens))
         largest = f"{float(values[layer, number, query, key]):.2f}"

@@ -215,7 +215,7 @@ def _keys(attention_map: AttentionMap, layer: int, head: int, count: int, select
     weight = st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
     key = view.state.key(f"heads.keys.{attention_map.kind}")
     st.session_state.setdefault(NEWS, _selected(attention_map, layer, head, selection.at, view))
-    st.markdown("Strongest keys of each " + ("generated token" if attention_map.kind == "cross" else "token"))
+    st.markdown("Strongest keys of each " + ("generated token" if attention_map.crosses else "token"))
     data_table(
         rows,
         "strongest-keys",
@@ -240,7 +240,7 @@ def _strongest(attention_map: AttentionMap, layer: int, head: int, view: View) -
         )
         for i, j, weight in strongest_links(attention_map, layer, head)
     ]
-    query, key = ("Generated", "Source") if attention_map.kind == "cross" else ("Query", "Key")
+    query, key = ("Generated", "Source") if attention_map.crosses else ("Query", "Key")
     caption = view.words.part("Largest weights", layer=layer + 1, head=head + 1)
     with st.expander(view.words.label("largest")):
         text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))

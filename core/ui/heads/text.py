@@ -149,10 +149,10 @@ def sentence_of(spec: CheckpointSpec) -> Literal["any", "plain"]:
 def samples(spec: CheckpointSpec) -> dict[str, str]:
     """Sample texts by title, the default first; sparse models also get one longer than their attention window."""
     texts = spec.family.samples
-    if spec.branch == "efficient" or spec.offers("memory"):
+    if spec.sparse or spec.offers("memory"):
         long = content("attention", "heads").part("Sample: bytes" if spec.offers("hashing") else "Sample: long")
         if _fits(session.checkpoint(spec.slug), long):
-            texts = (long, *texts) if spec.branch == "efficient" else (*texts, long)
+            texts = (long, *texts) if spec.sparse else (*texts, long)
     return {f"Sample {number}": text for number, text in enumerate(texts, 1)}
 
 

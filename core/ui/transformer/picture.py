@@ -170,7 +170,7 @@ def models() -> dict[str, CheckpointSpec]:
 def _fits(spec: CheckpointSpec) -> bool:
     """Dense attention and one stream."""
     predicts = any(spec.offers(what) for what in ("predicts masked tokens", "continues", "rewrites"))
-    return predicts and spec.branch != "efficient" and not spec.offers("two streams")
+    return predicts and not spec.sparse and not spec.offers("two streams")
 
 
 def no_model() -> bool:
@@ -189,12 +189,12 @@ def transformer(view: View) -> None:
         with st.spinner(session.waiting("loading-the-model")):
             session.checkpoint(spec.slug)
         task = None
-        if side == "encoder-decoder":
+        if spec.offers("rewrites"):
             with st.popover(TASK.label):
                 task = TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
-        own = "plain" if side == "encoder-decoder" else "any"
+        own = "plain" if spec.offers("rewrites") else "any"
         text = TEXT.with_(default=view.words.front["samples"][side], sentence=own).draw(state, tag=side)
-    shown = text.partition("[MASK]")[0] if side == "decoder" else text
+    shown = text.partition("[MASK]")[0] if spec.offers("continues") else text
     if not shown.strip():
         shown = text
     part = text_part(spec, state, shown, task=task or "", answered=True, most=MAX_TOKENS)

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core import session
+from core.checkpoints.families.architectures import Trait
 from core.figures.lines import Line
 from core.table import Table
 from core.ui.page import accent, theme
@@ -28,7 +29,7 @@ LEVEL = Integer(name="level", label="Layer", low=1, high=200, default=1, width=1
 HEAD = Integer(name="head", label="Head", low=1, high=256, default=1, width=110)
 HEADS = Integer(name="heads", label="Heads", low=1, high=32, default=8, style="slider", width=320)
 PARAMS = (PASSAGE, LEVEL, HEAD, TERM, HEADS)
-_SCHEMES = {"xlnet": "xlnet", "transformer-xl": "xlnet", "deberta": "deberta-v2", "deberta-v2": "deberta-v2"}
+_SCHEMES: dict[Trait, str] = {"disentangled attention": "deberta-v2", "two streams": "xlnet", "memory": "xlnet"}
 
 
 def relative(view: View) -> None:
@@ -47,7 +48,7 @@ def relative(view: View) -> None:
         spec = model_of(state, param)
         passage = PASSAGE.draw(state, tag="relative")
     terms = session.computed("running-the-model", distance_terms, spec.slug, passage)
-    scheme = _SCHEMES.get(spec.architecture or "", "t5")
+    scheme = next((scheme for trait, scheme in _SCHEMES.items() if spec.offers(trait)), "t5")
     with row:
         names = {name: TERMS[name] for name in terms}
         name = next(iter(names))
