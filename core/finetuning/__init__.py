@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.checkpoints import first
 from core.checkpoints.spec import CheckpointSpec
 
 
@@ -9,3 +10,8 @@ def trainable(spec: CheckpointSpec) -> bool:
     """Whether the model has one state for a text: encoders and decoders that run a text in one pass."""
     one_pass = not any(spec.offers(trait) for trait in ("two streams", "memory", "hashing", "classifies texts"))
     return one_pass and (spec.offers("predicts masked tokens") or spec.offers("continues"))
+
+
+def as_text(spec: CheckpointSpec) -> bool:
+    """Whether the model is fine-tuned to generate the label as text, as T5 was."""
+    return spec.slug in first("fine-tuning-text")

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
-from core.finetuning.examples import LabeledSet
+from core.finetuning.examples import CHOICE, READY, LabeledSet
 from core.finetuning.setup import BATCH, Setup, usual_pooling
 from core.settings import ASSETS
 
@@ -27,6 +27,7 @@ SIZES = (5, 10, 20, 50)
 STEPS = 30
 SEEDS, OWN_SEEDS = 10, 3
 """Seeds of the stored curves, and of a visitor's."""
+SETS = tuple(name for name in READY if name != CHOICE)
 FILE = ASSETS / "measured" / "learning-curves.csv"
 
 
@@ -114,12 +115,12 @@ def cli_fine_tuning(slugs: Sequence[str]) -> None:
 
     from core import checkpoints
     from core.finetuning import record
-    from core.finetuning.examples import READY, ready
+    from core.finetuning.examples import ready
 
     curves: dict[tuple[str, str], Sequence[Point]] = {}
     for slug in slugs:
         checkpoint = checkpoints.load(slug)
-        for name in READY:
+        for name in SETS:
             data, trained = ready(name), 2 * SEEDS * len(sizes(ready(name)))
             points = tqdm(measure(checkpoint, data, SEEDS), desc=f"{slug}, {name}", total=trained, disable=None)
             curves[slug, name] = tuple(points)

@@ -2,14 +2,14 @@
 
 ``assets/finetuning.tsv`` and ``assets/heldout/adapters.tsv`` hold the ready sets, written for this project; every
 second text of each class is held out. A visitor writes one example per line, ``label: text`` or, of pairs, ``label:
-text | second text``; of those, every fourth of each class is held out.
+text | second text``; of those, every fourth of each class is held out. In multiple choice each text has two answers.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from random import Random
@@ -29,13 +29,19 @@ READY = {
     "spam": (),
     "sentiment": ("negative", "positive"),
     "pair": ("fits", "does not fit"),
+    "choice": (),
 }
 """The ready sets; where the label stands in the other file, its labels."""
+CHOICE = "choice"
+"""The ready set of multiple choice, composed from the pairs."""
+CHOICES = ("first", "second")
+"""The labels of multiple choice: which answer is right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text, or a pair, and its class; a sentence and its words' tags; or a question, a passage and its answer."""
+    """A text, or a pair, and its class; a sentence and its words' tags; a question, a passage and its answer; or a text
+    and answers to choose from."""
 
     label: str
     text: str
@@ -44,10 +50,13 @@ class Example:
     sentence: Sentence | None = None
     answer: tuple[int, int] | None = None
     """Of a question, where the answer begins and ends in the passage, which is the second segment: in characters."""
+    choices: tuple[str, ...] = ()
 
     @property
     def whole(self) -> str:
-        """The text, or both segments."""
+        """The text, both segments, or the text with its answers."""
+        if self.choices:
+            return f"{self.text} {' / '.join(self.choices)}"
         return f"{self.text} | {self.second}" if self.second else self.text
 
     @property
@@ -56,6 +65,11 @@ class Example:
         if self.answer:
             return "start", "end"
         return self.sentence.upos if self.sentence else (self.label,)
+
+    @property
+    def pairs(self) -> tuple[Example, ...]:
+        """The text with each of its answers; without answers the example itself."""
+        return tuple(replace(self, second=answer, choices=()) for answer in self.choices) or (self,)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -74,6 +88,8 @@ class LabeledSet:
     def labels(self) -> tuple[str, ...]:
         """The classes or tags, in the order of their first example; a rare tag may be in held-out sentences alone."""
         examples = (*self.train, *self.held_out)
+        if examples[0].choices:
+            return CHOICES
         return tuple(dict.fromkeys(target for example in examples for target in example.targets))
 
     @property
@@ -99,14 +115,25 @@ class LabeledSet:
 @lru_cache(maxsize=8)
 def ready(name: str) -> LabeledSet:
     """A ready set by its name in :data:`READY`."""
-    examples = []
+    examples, tasks = [], ("pair", name) if name == CHOICE else (name,)
     for file in ("finetuning.tsv", "heldout/adapters.tsv"):
         with (ASSETS / file).open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             examples += [
-                Example(row["answer"], row["text"], row.get("second") or "") for row in rows if row["task"] == name
+                Example(row["answer"], row["text"], row.get("second") or "") for row in rows if row["task"] in tasks
             ]
-    return split(examples, READY_HELD_OUT)
+    halves = split(examples, READY_HELD_OUT)
+    return LabeledSet(_choose(halves.train), _choose(halves.held_out)) if name == CHOICE else halves
+
+
+def _choose(pairs: Sequence[Example]) -> tuple[Example, ...]:
+    """Each first text with both second ones as its answers; the right one is the first of every other text."""
+    found = []
+    for at, (fits, wrong) in enumerate(zip(pairs[::2], pairs[1::2], strict=True)):
+        right = at % len(CHOICES)
+        both = (wrong.second, fits.second) if right else (fits.second, wrong.second)
+        found.append(Example(CHOICES[right], fits.text, choices=both))
+    return tuple(found)
 
 
 def split(examples: Sequence[Example], every: int) -> LabeledSet:

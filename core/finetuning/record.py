@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core import checkpoints
 from core.finetuning import spans, tags
 from core.finetuning.changes import Changes
-from core.finetuning.examples import READY, ready
+from core.finetuning.examples import CHOICE, READY, ready
 from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
@@ -36,21 +37,25 @@ _BY_TEXT = ("tokens", "before", "after")
 def runs(name: str) -> dict[str, Setup]:
     """The settings of a set's stored runs."""
     setup = Setup(epochs=tags.EPOCHS) if name == tags.NAME else Setup(rate=usual_rate("all"))
+    if name == CHOICE:
+        setup = replace(setup, pooling="last", format="marked")
     if name == spans.NAME:
         setup = replace(setup, epochs=spans.EPOCHS, rate=spans.RATE)
     return {"chosen": setup, **baselines(setup)}
 
 
 def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
-    """Train and store the runs of all ready sets."""
+    """Train and store the runs of all ready sets; multiple choice with the decoder that its page opens with."""
     from core.finetuning.train import fine_tune
 
-    arrays = {"model": np.array(checkpoint.spec.slug)}
+    arrays: dict[str, Any] = {}
     for name in _SETS:
+        own_model = checkpoints.load(checkpoints.first("fine-tuning-choice")[0]) if name == CHOICE else checkpoint
+        arrays[f"{name}.model"] = np.array(own_model.spec.slug)
         own = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
         data = own[name]() if name in own else ready(name)
         for run, setup in runs(name).items():
-            epochs = list(fine_tune(checkpoint, data, replace(setup, seconds=float("inf"))))
+            epochs = list(fine_tune(own_model, data, replace(setup, seconds=float("inf"))))
             for field in _FIELDS:
                 values = np.array([getattr(epoch, field) for epoch in epochs])
                 arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
@@ -82,9 +87,9 @@ def _arrays() -> dict[str, Any]:
 def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
     """The epochs of a run of a model on a set, if they are stored; otherwise none."""
     run = next((run for run, settings in runs(name).items() if settings == setup), None)
-    if run is None or name not in _SETS or str(_arrays()["model"]) != slug:
+    if run is None or name not in _SETS or str(_arrays()[f"{name}.model"]) != slug:
         return ()
-    changes = _changes(name) if run == "chosen" and name in READY else None
+    changes = _changes(name) if run == "chosen" and f"{name}.texts" in _arrays() else None
     columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]
     last = len(columns[0]) - 1
     return tuple(

@@ -20,6 +20,8 @@ EPOCHS, RATE, SECONDS = 15, 5e-4, 30.0
 """The defaults of a run: passes over the training texts, learning rate, and the most time."""
 RATES = {"all": 1e-4, "lora": 5e-3, "adapters": 2e-3}
 """The learning rates of classes, chosen among a few by three seeds on the held-out texts of the ready sets."""
+TEXT_RATE = 1e-3
+"""Of an encoder-decoder that generates the label, T5's own."""
 BATCH = 16
 HEAD_RATE = 5e-3
 """Learning rate of the head, which starts at zero and has few parameters."""

@@ -5,8 +5,10 @@ A linear head on the backbone's state of a text gives the probabilities of the K
 .. math:: p(y \mid x) = \mathrm{softmax}(V h(x) + c)_y, \qquad L = -\frac1n \sum_i \ln p(y_i \mid x_i),
 
 with :math:`h` at the first token, [CLS] (BERT, arXiv 1810.04805, section 4), the mean over all tokens, or at the last
-token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). Besides the head are
-trained: nothing, adapters, low-rank updates (LoRA), the highest layer, or everything:
+token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). In multiple choice
+the head gives one score to each pair of a text and an answer, and the softmax is over the answers (GPT, section 3.3;
+BERT, section 4.4). Besides the head are trained: nothing, adapters, low-rank updates (LoRA), the highest layer, or
+everything:
 
 .. math::
 
@@ -37,7 +39,7 @@ from core.attention.tokens import align
 from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.finetuning import spans
+from core.finetuning import as_text, spans, text_to_text
 from core.finetuning.changes import Comparison
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
@@ -118,13 +120,16 @@ class Learner:
         return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
 
     def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
-        """Ids, attention mask and, of pairs, segments (n, q), padded on the right; of tagged sentences also ``reads``,
-        which marks the first token of each word, and of questions, the tokens of the passage.
+        """Ids, attention mask and, of pairs, segments (n, q), or (n, answers, q), padded on the right; of tagged
+        sentences also ``reads``, which marks the first token of each word, and of questions, the tokens of the passage.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
         """
         examples = [Example("", text) if isinstance(text, str) else text for text in texts]
+        if answers := len(examples[0].choices):
+            each = self.encode([pair for example in examples for pair in example.pairs])
+            return {name: rows.unflatten(0, (-1, answers)) for name, rows in each.items()}
         tokenizer: Any = self.checkpoint.tokenizer
         if (form := self.setup.format) == "plain":
             rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
@@ -154,8 +159,10 @@ class Learner:
         return encoded
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token
-        that it marks."""
+        """(n, d): the state of each text, (n answers, d) of each answer; where ``reads`` is given (W, d), of each word
+        or token that it marks."""
+        if inputs["input_ids"].ndim == 3:
+            inputs = {name: rows.flatten(0, 1) for name, rows in inputs.items()}
         own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
         hidden: Tensor = self.backbone(**own)[0]
         if "reads" in inputs:
@@ -215,6 +222,8 @@ class Learner:
         begun, labels = time.monotonic(), data.labels
         goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
         loss_of, best_of = (_span_loss, _spans) if data.train[0].answer else (_class_loss, _classes)
+        if choose := bool(data.train[0].choices):
+            loss_of, best_of = _choice_loss, _choices
         inputs, held_out = self.encode(data.train), self.encode(data.held_out)
         optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
@@ -226,7 +235,7 @@ class Learner:
         if (
             self.parameters
             and self.setup.pretrained
-            and not last_only
+            and not (last_only or choose)
             and held_out.keys().isdisjoint(("reads", "swapped"))
         ):
             compared = Comparison(self, held_out, [example.label for example in data.held_out])
@@ -239,7 +248,7 @@ class Learner:
             return Epoch(number, loss, accuracy, probabilities.numpy(), time.monotonic() - begun, self.trained)
 
         if not last_only:
-            blind = torch.zeros(sum(sizes), len(labels))
+            blind = torch.zeros(sum(sizes), self.head.out_features)
             yield state(0, float(loss_of(blind, goals, sizes)))
         for number in range(1, self.setup.epochs + 1):
             losses = []
@@ -260,7 +269,7 @@ class Learner:
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
             if over:
                 changes = compared.changes() if compared else None
-                yield replace(now, last=True, weights=self.weights(labels), changes=changes)
+                yield replace(now, last=True, weights=None if choose else self.weights(labels), changes=changes)
                 return
             yield now
 
@@ -278,8 +287,10 @@ class Learner:
 
 def _sizes(inputs: Mapping[str, Tensor]) -> list[int]:
     """How many states each text has."""
-    found: list[int] = inputs["reads"].sum(1).tolist() if "reads" in inputs else [1] * len(inputs["input_ids"])
-    return found
+    if "reads" in inputs:
+        found: list[int] = inputs["reads"].sum(1).tolist()
+        return found
+    return [len(ids) if ids.ndim > 1 else 1 for ids in inputs["input_ids"]]
 
 
 def _class_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
@@ -290,6 +301,16 @@ def _class_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -
 def _classes(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The best class of each text or word, and the probabilities of all."""
     return scores.argmax(-1), scores.softmax(-1)
+
+
+def _choice_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """The cross-entropy over the answers of each text; ``scores`` (n answers, 1)."""
+    return functional.cross_entropy(scores.view(len(sizes), -1), torch.cat(list(goals)))
+
+
+def _choices(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The best answer of each text, and the probabilities of all (n, answers)."""
+    return _classes(scores.view(len(sizes), -1), sizes)
 
 
 def _span_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
@@ -305,8 +326,11 @@ def _spans(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_only: bool = False) -> Iterator[Epoch]:
-    """The epochs of one run: see :meth:`Learner.train`."""
-    return Learner(checkpoint, len(data.labels), setup).train(data, last_only=last_only)
+    """The epochs of one run: see :meth:`Learner.train`; of an encoder-decoder `core.finetuning.text_to_text`."""
+    if as_text(checkpoint.spec):
+        return text_to_text.train(checkpoint, data, setup)
+    classes = 1 if data.train[0].choices else len(data.labels)
+    return Learner(checkpoint, classes, setup).train(data, last_only=last_only)
 
 
 def token_ids(checkpoint: Checkpoint, example: Example, form: Format) -> list[int]:

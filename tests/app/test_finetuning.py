@@ -150,6 +150,21 @@ def test_gpts_format_is_drawn_with_its_tokens() -> None:
         assert f">{role}<" in html_of(at)
 
 
+def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
+    at = opened("fine-tuning", **QUICK, set="choice", model="atlas-gpt-2")
+    assert not at.exception
+    assert "24 training and 24 held-out texts" in shown(at)
+    assert "softmax over the scores" in shown(at)
+    assert html_of(at).count(">extract<") == 2
+
+
+def test_t5s_label_is_text() -> None:
+    at = opened("fine-tuning", epochs="1", model="atlas-t5")
+    assert not at.exception
+    assert "No head: the label is generated" in shown(at)
+    assert "▁class" in html_of(at)
+
+
 def test_a_size_is_trained() -> None:
     at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
     assert not at.exception

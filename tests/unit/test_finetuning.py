@@ -17,8 +17,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
 from core.finetuning import curve, record, tags, trainable
 from core.finetuning.curve import Point, Summary
-from core.finetuning.examples import READY, Example, LabeledSet, parse, ready, split
-from core.finetuning.setup import SIZES, Setup, baselines, usual_rate
+from core.finetuning.examples import CHOICES, READY, Example, LabeledSet, parse, ready, split
+from core.finetuning.setup import SIZES, TEXT_RATE, Setup, baselines, usual_rate
 from core.finetuning.train import Learner, fine_tune, first_tokens, token_ids
 from tests import tiny, tinyfamilies
 
@@ -69,6 +69,43 @@ def test_ready_sets_are_balanced_and_shared_by_no_text(name: str) -> None:
     assert min(counts.values()) >= 8
     assert max(counts.values()) - min(counts.values()) <= 1
     assert data.majority == pytest.approx(1 / len(data.labels), abs=0.05)
+
+
+def test_each_text_of_the_multiple_choice_has_a_right_and_a_wrong_answer() -> None:
+    data = ready("choice")
+    rows = {(e.text, e.second): e.label for e in (*ready("pair").train, *ready("pair").held_out)}
+    for example in data.train[:15]:
+        right = CHOICES.index(example.label)
+        assert rows[example.text, example.choices[right]] == "fits"
+        assert rows[example.text, example.choices[1 - right]] == "does not fit"
+    assert data.sample(3, 1).labels == CHOICES
+
+
+def test_one_score_for_each_answer_and_a_softmax_over_them() -> None:
+    data = ready("choice")
+    few = LabeledSet(data.train[:6], data.held_out[:4])
+    learner = Learner(checkpoint := tiny_bert(), 1, Setup())
+    inputs = learner.encode(few.train)
+    assert inputs["input_ids"].shape[:2] == (6, 2)
+    alone = learner.encode([Example("", few.train[1].text, few.train[1].choices[1])])["input_ids"][0]
+    assert inputs["input_ids"][1, 1, : len(alone)].tolist() == alone.tolist()
+    epochs = list(fine_tune(checkpoint, few, Setup(epochs=4, rate=5e-3)))
+    assert epochs[0].loss == pytest.approx(0.6931, abs=1e-3)
+    assert epochs[-1].loss < epochs[1].loss
+    assert epochs[-1].probabilities.shape == (4, 2)
+    assert epochs[-1].probabilities.sum(1) == pytest.approx(1, abs=1e-5)
+    assert epochs[-1].weights is None
+
+
+def test_t5_learns_to_generate_the_label() -> None:
+    checkpoint, data = checkpoints.load("atlas-t5"), ready("question").first(8)
+    few = replace(data, held_out=data.train)
+    before, *_, last = fine_tune(checkpoint, few, Setup(epochs=30, rate=TEXT_RATE))
+    assert before.accuracy == 0
+    assert before.probabilities.max() < 0.01, "no label is generated before training"
+    assert last.accuracy == 1
+    assert (last.probabilities.sum(1) <= 1 + 1e-5).all()
+    assert last.last
 
 
 def test_the_majority_is_that_of_the_training_texts() -> None:
@@ -256,7 +293,7 @@ def test_stored_curves_show_what_pretraining_is_worth() -> None:
     """Of the sets that the model can learn at all; its page says that the curves need not separate."""
     curves = curve.stored()
     assert {(model, name) for model, name in curves if model == "atlas-bert"} == {
-        ("atlas-bert", name) for name in READY
+        ("atlas-bert", name) for name in curve.SETS
     }
     for (_, name), points in curves.items():
         assert sorted({point.examples for point in points}) == list(curve.sizes(ready(name)))

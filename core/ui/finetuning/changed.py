@@ -15,7 +15,7 @@ from core.figures.attention import attention_map as attention_figure
 from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning.changes import Changes
-from core.finetuning.examples import LabeledSet
+from core.finetuning.examples import CHOICE, LabeledSet
 from core.finetuning.setup import (
     Epoch,
     Setup,
@@ -41,7 +41,7 @@ def what_changed(view: View) -> None:
     """Draw the section: one run's backbone before and after."""
     state, words = view.state, view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view)
+        kind, spec = set_and_model(view, CHOICE)
         trained = TRAINED.with_(options={name: text for name, text in TRAINED.options.items() if name != "head"}).draw(
             state
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +13,15 @@ from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import percent
-from core.finetuning.examples import READY, Example, LabeledSet
+from core.finetuning import as_text
+from core.finetuning.examples import CHOICE, READY, Example, LabeledSet
 from core.finetuning.setup import (
     BATCH,
     HEAD_RATE,
     LARGEST,
     SECONDS,
     SIZES,
+    TEXT_RATE,
     Epoch,
     Format,
     Setup,
@@ -32,7 +34,7 @@ from core.objectives.example import Cell
 from core.table import Table
 from core.ui.export import download
 from core.ui.finetuning.run import (
-    MODEL,
+    ANY_MODEL,
     PAIRED,
     TEXTS,
     TRAINED,
@@ -63,20 +65,22 @@ def fine_tune(view: View) -> None:
     """Draw the section."""
     state, words = view.state, view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view)
+        kind, spec = set_and_model(view, model=ANY_MODEL)
+        text = as_text(spec)
         readings = words.front["readings"]
         reads = {"last": readings["last"]} if spec.offers("continues") else {k: readings[k] for k in ("first", "mean")}
-        trained = TRAINED.draw(state)
+        trained = "all" if text else TRAINED.draw(state)
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
-        rate = RATE.with_(default=usual_rate(cast(Any, trained)))
+        rate = RATE.with_(default=TEXT_RATE if text else usual_rate(cast(Any, trained)))
         formats = {name: text for name, text in words.front["formats"].items() if kind in PAIRED or name != "orders"}
-        form = (FORMAT.with_(options=formats),) if spec.offers("continues") else ()
-        menu = (POOLING.with_(options=reads), *form, EPOCHS, rate, SEED, *sized)
+        usual = "marked" if kind == CHOICE else "plain"
+        form = (FORMAT.with_(options=formats, default=usual),) if spec.offers("continues") else ()
+        menu = (*(() if text else (POOLING.with_(options=reads),)), *form, EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
     data = labeled_texts(view, kind)
     setup = Setup(
         cast(Any, trained),
-        values[POOLING.name],
+        values.get(POOLING.name, "first"),
         values[EPOCHS.name],
         values[RATE.name],
         values[SEED.name],
@@ -84,6 +88,8 @@ def fine_tune(view: View) -> None:
         format=cast(Any, values.get(FORMAT.name, "plain")),
     )
     runs = compared(setup)
+    if text:  # there is no head to train alone
+        del runs["head"]
     with st.container(horizontal=True, vertical_alignment="center"):
         status, button = st.empty(), st.empty()
     picture = st.empty()
@@ -101,8 +107,8 @@ def fine_tune(view: View) -> None:
             seconds=f"{last.seconds:.1f}",
             trained=f"{last.parameters:,}",
         )
-    view.try_and_notice("own" if kind not in READY else "")
-    _construction(view, spec, data, last, setup)
+    view.try_and_notice("text" if text else "own" if kind not in READY else kind)
+    (_as_text if text else _construction)(view, spec, data, last, setup)
     _texts(view, data, epochs)
     if last.weights is not None:
         download(
@@ -119,13 +125,26 @@ def _sizes(setup: Setup) -> dict[str, Any]:
 
 
 def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, setup: Setup) -> None:
-    """The first held-out text token by token, with the class predicted where the head reads."""
-    example, words, pooling = data.held_out[0], view.words, setup.pooling
-    tokens = (
-        last.changes.tokens[0] if last.changes and last.changes.tokens else _tokens(spec.slug, example, setup.format)
-    )
-    reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
+    """The first held-out text token by token, with the class predicted where the head reads, or each answer's
+    probability."""
+    example, words = data.held_out[0], view.words
     predicted = data.labels[int(last.probabilities[0].argmax())]
+    st.subheader(words.label("construction"), anchor=False)
+    for number, pair in enumerate(example.pairs):
+        target = percent(float(last.probabilities[0, number])) if example.choices else predicted
+        kept = last.changes.tokens if last.changes else ()
+        tokens = kept[0] if kept else _tokens(spec.slug, pair, setup.format)
+        marks = _draw_tokens(view, spec, pair, tokens, target, setup)
+    part = "choice" if example.choices else "marked" if marks else "pair" if example.second else "text"
+    view.note(f"Construction: {part}", tokens=len(tokens), classes=len(data.labels))
+
+
+def _draw_tokens(
+    view: View, spec: CheckpointSpec, example: Example, tokens: Sequence[str], target: str, setup: Setup
+) -> list[int]:
+    """One row of tokens; the positions of GPT's tokens."""
+    words, pooling = view.words, setup.pooling
+    reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
     marks = [at for at, token in enumerate(tokens) if token == tokens[-1]] if setup.format != "plain" else []
     roles = dict(zip(marks, (words.label("start"), *[words.label("delimiter")] * (len(marks) - 2)), strict=False))
     roles |= {at: words.label("extract") for at in marks[-1:]}
@@ -134,18 +153,38 @@ def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoc
     cells = [
         Cell(
             token,
-            target=predicted if at == reads else None,
+            target=target if at == reads else None,
             change="special" if is_special(token) or at in roles else "none",
             note=roles.get(at, ""),
             segment=int(at > second),
         )
         for at, token in enumerate(tokens)
     ]
-    st.subheader(words.label("construction"), anchor=False)
-    alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {predicted}"
+    alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {target}"
     token_picture(cells, "plain", accent(spec.branch), alt=alt)
-    part = "marked" if marks else "pair" if example.second else "text"
-    view.note(f"Construction: {part}", tokens=len(tokens), classes=len(data.labels))
+    return marks
+
+
+def _as_text(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, setup: Setup) -> None:
+    """The first held-out text as T5 takes it, and the tokens of the most probable label."""
+    best = int(last.probabilities[0].argmax())
+    inputs, target = _pieces(spec.slug, data.held_out[0], data.labels[best])
+    before = (session.checkpoint(spec.slug).tokenizer.pad_token, *target)
+    rows = ([Cell(piece) for piece in inputs], [Cell(a, target=b) for a, b in zip(before, target, strict=False)])
+    st.subheader(view.words.label("construction"), anchor=False)
+    for cells, name in zip(rows, view.words.front["sides"], strict=True):
+        alt = f"{name}: {' '.join(cell.token for cell in cells)}"
+        token_picture(cells, "sentencepiece", accent(spec.branch), alt=alt)
+    chances = last.probabilities[0]
+    view.note("Construction: as text", chance=percent(float(chances[best])), rest=percent(max(0.0, 1 - chances.sum())))
+
+
+@session.cached()
+def _pieces(slug: str, example: Example, label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tokens of the input and of the label."""
+    from core.finetuning.text_to_text import pieces, source
+
+    return engine.run(pieces, slug, source(example)), engine.run(pieces, slug, label)
 
 
 @session.cached()
@@ -197,4 +236,4 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     ).draw(view.state)
 
 
-LEARN = Section("learn", fine_tune, (*TEXTS, MODEL, TRAINED, POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE))
+LEARN = Section("learn", fine_tune, (*TEXTS, ANY_MODEL, TRAINED, POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE))

@@ -17,8 +17,8 @@ from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import Content, content
 from core.figures.lines import Line, line_alt, line_chart
-from core.finetuning import record, spans, tags, trainable
-from core.finetuning.examples import READY, LabeledSet, parse, ready
+from core.finetuning import as_text, record, spans, tags, trainable
+from core.finetuning.examples import CHOICE, READY, LabeledSet, parse, ready
 from core.table import Table
 from core.turns import turns
 from core.ui.demos.steps import going
@@ -32,6 +32,7 @@ PAUSE = 0.3
 Epochs = Sequence[Any]
 SET = Choice(name="set", label="Labeled texts", options={}, width=285)
 MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=300)
+ANY_MODEL = MODEL.with_(fits=lambda spec: trainable(spec) or as_text(spec))
 TRAINED = Choice(
     name="trained",
     label="What is trained besides the head",
@@ -49,10 +50,11 @@ TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
 
-def set_and_model(view: View) -> tuple[str, CheckpointSpec]:
-    """Draw the controls that the sections share: the texts and the model."""
-    models = MODEL.here()
-    kind = SET.with_(options=content("fine-tuning", "learn").front["sets"]).draw(view.state)
+def set_and_model(view: View, *without: str, model: Model = MODEL) -> tuple[str, CheckpointSpec]:
+    """Draw the controls that the sections share: the texts, ``without`` some, and the model."""
+    sets = content("fine-tuning", "learn").front["sets"]
+    kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
+    models = (model.with_(first="fine-tuning-choice") if kind == CHOICE else model).here()
     return kind, models.offered()[models.draw(view.state)]
 
 
