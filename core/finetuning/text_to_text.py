@@ -85,7 +85,7 @@ def train(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Ep
             return
 
 
-def _copy(checkpoint: Checkpoint, setup: Setup) -> nn.Module:
+def _copy(checkpoint: Checkpoint, setup: Setup) -> Any:
     """The model with its own or with random weights; without dropout."""
     model: Any = checkpoint.model
     if setup.pretrained:

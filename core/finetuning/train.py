@@ -129,7 +129,7 @@ class Learner:
         examples = [Example("", text) if isinstance(text, str) else text for text in texts]
         if answers := len(examples[0].choices):
             each = self.encode([pair for example in examples for pair in example.pairs])
-            return {name: rows.unflatten(0, (-1, answers)) for name, rows in each.items()}
+            return {name: rows.reshape(-1, answers, rows.shape[-1]) for name, rows in each.items()}
         tokenizer: Any = self.checkpoint.tokenizer
         if (form := self.setup.format) == "plain":
             rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]

@@ -50,9 +50,10 @@ def chances(longest: int = LONGEST) -> NDArray[np.float64]:
     return np.asarray(raw / raw.sum(), dtype=np.float64)
 
 
-def lengths(count: int, rng: np.random.Generator, longest: int = LONGEST) -> NDArray[np.int64]:
-    """(count,) sampled lengths, before any span is cut short."""
-    return np.asarray(1 + rng.choice(longest, count, p=chances(longest)), dtype=np.int64)
+def lengths(count: int, rng: np.random.Generator, law: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """(count,) sampled lengths, before any span is cut short; ``law`` has the probabilities of 1, 2, ... words."""
+    law = chances() if law is None else law
+    return np.asarray(1 + rng.choice(len(law), count, p=law), dtype=np.int64)
 
 
 def choose(
@@ -60,10 +61,15 @@ def choose(
     rng: np.random.Generator,
     *,
     rate: float = RATE,
-    longest: int = LONGEST,
+    law: NDArray[np.float64] | None = None,
     fixed: Collection[int] = (),
 ) -> tuple[tuple[int, ...], ...]:
-    """The spans as positions, in the order of the text. ``words`` has the number of the word at each position."""
+    """The spans as positions, in the order of the text.
+
+    Args:
+        words: the number of the word at each position.
+        law: probabilities of spans of 1, 2, ... words; SpanBERT's by default.
+    """
     all_words = members(words, fixed)
     room = masked.budget(sum(map(len, all_words)), rate, rng) if all_words else 0
     masked_positions: set[int] = set()
@@ -71,7 +77,7 @@ def choose(
         free = [index for index, word in enumerate(all_words) if word[0] not in masked_positions]
         if not free:
             break
-        start, length = int(rng.choice(free)), int(lengths(1, rng, longest)[0])
+        start, length = int(rng.choice(free)), int(lengths(1, rng, law)[0])
         for at, word in enumerate(all_words[start : start + length]):
             # A special token between two words ends the span, and so does the number of tokens to mask.
             if at and word[0] != all_words[start + at - 1][-1] + 1:
@@ -102,7 +108,7 @@ def corrupt(
 ) -> Example:
     """As `core.objectives.masked.corrupt`; the cells of a span share a ``group`` and are changed alike."""
     rate, fixed = settings.get("rate", RATE), settings.get("fixed", ())
-    chosen = choose(words, rng, rate=rate, longest=longest, fixed=fixed)
+    chosen = choose(words, rng, rate=rate, law=chances(longest), fixed=fixed)
     return masked.mask_groups(tokens, chosen, vocabulary, rng, **settings)
 
 

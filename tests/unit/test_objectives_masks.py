@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.objectives import epochs, knowledge, masked, replaced, spans, whole_words, word_order
+from core.objectives import epochs, knowledge, masked, ngrams, replaced, spans, whole_words, word_order
 from core.objectives.example import Example
 from core.objectives.sentence_pairs import NEXT, THREE, next_sentence, three_orders, two_orders
 
@@ -127,6 +127,16 @@ def test_a_word_too_long_for_the_share_is_passed_over() -> None:
         assert whole_words.corrupt(
             tokens, words, WORDS, np.random.default_rng(seed), rate=0.1, fixed=fixed
         ).targets == (10,)
+
+
+def test_n_grams_are_the_rarer_the_longer_they_are() -> None:
+    assert ngrams.chances() == pytest.approx([6 / 11, 3 / 11, 2 / 11])
+    rng, tokens = np.random.default_rng(1), [f"w{n}" for n in range(400)]
+    found = [ngrams.corrupt(tokens, range(400), WORDS, rng, rate=0.02) for _ in range(300)]
+    sizes = [max(Counter(c.group for c in example.source if c.group is not None).values()) for example in found]
+    assert max(sizes) > 3, "two that touch count as one"
+    chosen = sum(len(example.targets) for example in found) / 300
+    assert chosen == pytest.approx(8, abs=0.1)
 
 
 def test_the_lengths_of_spans_are_geometric_and_sum_to_one() -> None:

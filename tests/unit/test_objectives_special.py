@@ -34,6 +34,7 @@ HIDES = (
     "masked",
     "whole-words",
     "spans",
+    "ngrams",
     "knowledge",
     "next-sentence",
     "word-order",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputUnusable
-from core.objectives import denoising, gaps, permutation, prefix, sentinels, translation, unified
+from core.objectives import denoising, gaps, permutation, prefix, sentinels, t5_compared, translation, unified
 from core.objectives.example import Cell, Example
 
 TEXTS = st.integers(2, 60).map(lambda n: [f"w{i}" for i in range(n)])
@@ -350,3 +350,22 @@ def test_a_mask_for_two_texts_needs_two() -> None:
     with pytest.raises(InputUnusable):
         unified.corrupt([], [], WORDS, np.random.default_rng(0), "left")
     assert unified.corrupt(["a"], [], WORDS, np.random.default_rng(0), "left").original == ("[SOS]", "a", "[EOS]")
+
+
+def test_the_objectives_that_t5_compared_come_from_one_choice_of_tokens() -> None:
+    text = [f"w{n}" for n in range(40)]
+    found = t5_compared.compared([*text, "[X]"], ["random"], np.random.default_rng(2), special=("[X]",))
+    assert tuple(found) == t5_compared.KINDS
+    text.append("[X]")
+    assert [*found["prefix"][0], *found["prefix"][1]] == text
+    assert sorted(found["shuffle"][0]) == sorted(text)
+    masked = [at for at, token in enumerate(found["mass"][0]) if token == t5_compared.MASK]
+    gone = [text[at] for at in masked]
+    assert len(gone) > 2
+    assert "[X]" not in gone
+    assert list(found["drop"][1]) == gone
+    assert list(found["drop"][0]) == [token for token in text if token not in gone]
+    assert {at for at, token in enumerate(found["bert"][0]) if token != text[at]} == set(masked)
+    source, target = found["replace"]
+    assert [token for token in target if not token.startswith("<")] == gone
+    assert [token for token in source if token.startswith("<")] == [t for t in target if t.startswith("<")][:-1]

@@ -45,6 +45,7 @@ ENTRIES = {
         tokens.EPOCHS,
         tokens.WHOLE_WORDS,
         tokens.SPANS,
+        tokens.NGRAMS,
         tokens.KNOWLEDGE,
         pairs.NEXT_SENTENCE,
         pairs.SENTENCE_ORDER,

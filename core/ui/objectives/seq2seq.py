@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import cast
 
 import streamlit as st
 
 from core.language.text import sentences
-from core.objectives import denoising, gaps, sentinels
+from core.objectives import denoising, gaps, sentinels, t5_compared
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by
+from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by, style
+from core.ui.objectives.picture import shown
 from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
@@ -57,6 +59,26 @@ def _sentinels(inputs: Inputs) -> tuple[Stage, ...]:
     return (Stage(sentinels.corrupt(inputs.pieces, inputs.rng(), rate=rate, mean=mean, special=inputs.special)),)
 
 
+def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
+    """Input and target of the objectives that T5 compared, on this text, the one above last."""
+    example, kind = stages[0].example, style(inputs.slug)
+    pairs = t5_compared.compared(
+        inputs.pieces, inputs.vocabulary, inputs.rng(), rate=inputs.number("rate") / 100, special=inputs.special
+    )
+    source, target = ([cell.token for cell in cells[:-1]] for cells in (example.source, example.decoder[1:]))
+    own = {"spans": (source, target)}
+
+    def text(tokens: Sequence[str]) -> str:
+        return " ".join(shown(token, kind, token.startswith("<")) for token in tokens)
+
+    names, columns = view.words.front["kinds"], tuple(view.words.front["columns"])
+    rows = [(names[name], *map(text, pair)) for name, pair in {**pairs, **own}.items()]
+    st.subheader(view.words.label("compared"), anchor=False)
+    text_table(TextTable(columns, rows, view.words.label("compared"), (24, 42, 34)))
+    download_csv(Table(columns, tuple(rows)), "t5-objectives", view.state.key("t5.csv"))
+    view.note("Compared")
+
+
 def _denoised(inputs: Inputs) -> tuple[Stage, ...]:
     kinds = [kind for kind in inputs.word("damage").split(",") if kind]
     example = denoising.corrupt(_sentences(inputs), inputs.rng(), kinds, special=inputs.special)
@@ -93,7 +115,7 @@ def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         view.note("One after the other")
 
 
-SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE, MEAN))
+SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE, MEAN), more=_compared)
 DENOISE = Entry("denoise", "encoder-decoder", _denoised, losses_by("written"), settings=(DAMAGE,), several=True)
 GAPS = Entry(
     "gaps",

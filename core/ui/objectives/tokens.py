@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from core.errors import InputUnusable
 from core.figures.masks import epoch_map, epoch_table
-from core.objectives import epochs, knowledge, masked, spans, whole_words, word_order
+from core.objectives import epochs, knowledge, masked, ngrams, spans, whole_words, word_order
 from core.objectives.example import Example, tally
 from core.table import Table
 from core.ui.export import download_csv
@@ -29,6 +30,7 @@ MASKING = Choice(
 EPOCH = Integer(name="epoch", label="Epoch", default=1, low=1, high=epochs.EPOCHS, width=140)
 COPIES = Integer(name="copies", label="Copies", default=epochs.COPIES, low=1, high=epochs.EPOCHS, width=140)
 LONGEST = Integer(name="longest", label="Longest span", default=spans.LONGEST, low=1, high=spans.LONGEST, width=140)
+NGRAM = Integer(name="ngram", label="Longest n-gram", default=ngrams.LONGEST, low=1, high=6, width=150)
 LEVEL = Choice(
     name="level",
     label="Level",
@@ -155,13 +157,24 @@ def _borders(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     download_csv(table, "span-borders", view.state.key("spans.csv"))
 
 
+def _ngrams(inputs: Inputs, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:
+    longest = inputs.number("ngram")
+    return ngrams.corrupt(inputs.framed, inputs.words, vocabulary, rng, longest=longest, **usual(inputs))
+
+
 def _span_shares(inputs: Inputs) -> tuple[Share, ...]:
-    longest = inputs.number("longest")
-    sampled = spans.lengths(_LENGTHS, np.random.default_rng(0), longest)
-    law = spans.chances(longest)
-    lengths = np.arange(1, longest + 1)
+    return (*_fates(_spans)(inputs), *_lengths(spans.chances(inputs.number("longest"))))
+
+
+def _ngram_shares(inputs: Inputs) -> tuple[Share, ...]:
+    return (*_fates(_ngrams)(inputs), *_lengths(ngrams.chances(inputs.number("ngram"))))
+
+
+def _lengths(law: NDArray[np.float64]) -> tuple[Share, ...]:
+    """Sampled lengths of spans, in words, and the probabilities that they are sampled with."""
+    sampled = spans.lengths(_LENGTHS, np.random.default_rng(0), law)
+    lengths = np.arange(1, len(law) + 1)
     return (
-        *_fates(_spans)(inputs),
         Share("mean sampled length, in words", float(sampled.mean()), float(lengths @ law), ""),
         *(
             Share(f"spans of {length}", 100 * float(np.mean(sampled == length)), 100 * float(chance))
@@ -244,6 +257,15 @@ SPANS = Entry(
     rare=(LONGEST,),
     shares=_span_shares,
     more=_borders,
+    several=True,
+)
+NGRAMS = Entry(
+    "ngrams",
+    "encoder",
+    once(_ngrams),
+    losses_by("masks"),
+    settings=(RATE, NGRAM),
+    shares=_ngram_shares,
     several=True,
 )
 KNOWLEDGE = Entry(
