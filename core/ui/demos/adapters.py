@@ -22,7 +22,6 @@ SAMPLES = {
     "A question": "Did the princess open the little door in the wall?",
     "Two halves": "The door is open and the guests are here.",
     "A fact": "Each cell has a membrane that controls what goes in and out.",
-    "An opinion": "The soup was cold and tasted of nothing.",
 }
 TEXT = Text(
     name="text", label="A sentence or two", default=SAMPLES["A sentence"], height=68, samples=SAMPLES, sentence="plain"
