@@ -86,12 +86,12 @@ class Settings(BaseSettings):
 
     @property
     def result_bytes(self) -> int:
-        """The share of the memory budget for cached results, traces and texts: a thirty-second, at most 64 MiB.
+        """The share of the memory budget for cached results, traces and texts: a sixty-fourth, at most 32 MiB.
 
         Some minutes of a class fit. More would hold texts that nobody asks for again, whose objects each full garbage
         collection traverses.
         """
-        return min(self.memory_mb * 31_250, 64 * 2**20)
+        return min(self.memory_mb * 15_625, 32 * 2**20)
 
     @property
     def media_bytes(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from array import array
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -55,6 +56,8 @@ def _plain(value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         arrays[key := str(len(arrays))] = np.asarray(value, order="C")
         return {"array" if isinstance(value, np.ndarray) else "number": key}
+    if isinstance(value, array):  # some ten numbers: a tensor for each would lengthen the header
+        return {"column": [value.typecode, value.tolist()]}
     if isinstance(value, Mapping):
         return {"dict": [[_plain(key, arrays), _plain(item, arrays)] for key, item in value.items()]}
     if _is_core_data(kind):
@@ -71,6 +74,8 @@ def _value(plain: Any, arrays: Mapping[str, Any]) -> Any:
     ((name, content),) = plain.items()
     if name in ("array", "number"):
         return arrays[content] if name == "array" else arrays[content][()]
+    if name == "column":
+        return array(*content)
     if name == "dict":
         return {_value(key, arrays): _value(item, arrays) for key, item in content}
     values = [_value(item, arrays) for item in content]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -252,7 +253,8 @@ class Wording:
             text, leading, marked = (piece, False, False)
             if token_id not in self._special:
                 text, leading, marked = read_piece(piece, self._style)
-            self._known[token_id] = ("##" if marked else " " if leading else "") + text
+            # One string for all generations: cached results hold ten tokens for each step.
+            self._known[token_id] = sys.intern(("##" if marked else " " if leading else "") + text)
         return self._known[token_id]
 
     def text(self, ids: Sequence[int]) -> str:

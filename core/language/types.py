@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
@@ -76,14 +77,19 @@ class Alternative:
 class Alternatives(Sequence[Alternative]):
     """Candidate tokens in columns; an :class:`Alternative` is created on access.
 
-    Finished texts are cached, with ten candidates for each step: for 256 texts a hundred thousand objects, which every
-    garbage collection would traverse. It skips tuples of numbers and texts.
+    Finished texts are cached, with ten candidates for each step: as objects, for 256 texts a hundred thousand, which
+    every garbage collection would traverse. Arrays of numbers are one object each.
     """
 
-    ids: tuple[int, ...]
+    ids: array[int]
     texts: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    processed: tuple[float, ...]
+    probabilities: array[float]
+    processed: array[float]
+
+    @classmethod
+    def of(cls, ids: Sequence[int], texts: Sequence[str], own: Sequence[float], after: Sequence[float]) -> Alternatives:
+        """From one value of each column for each token: own probability, and that after temperature and truncation."""
+        return cls(array("q", ids), tuple(texts), array("d", own), array("d", after))
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -152,7 +152,7 @@ def pick(
         surprisal = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
     token_taken = Alternative(token, wording.token(token), own.pop(), after.pop())
     spread = Spread(surprisal, entropy, processed_entropy, possible_tokens)
-    return token_taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
+    return token_taken, Alternatives.of(top, [wording.token(i) for i in top], own, after), spread
 
 
 def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:

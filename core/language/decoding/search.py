@@ -169,8 +169,8 @@ def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Altern
     """The most probable next tokens of one hypothesis; ``processed`` is 0 for those that leave the beam."""
     best = log_probs.topk(min(ALTERNATIVES, log_probs.shape[-1]))
     ids, probabilities = best.indices.tolist(), best.values.exp().tolist()
-    processed = (p if i in survivors else 0.0 for i, p in zip(ids, probabilities, strict=True))
-    return Alternatives(tuple(ids), tuple(map(wording.token, ids)), tuple(probabilities), tuple(processed))
+    processed = [p if i in survivors else 0.0 for i, p in zip(ids, probabilities, strict=True)]
+    return Alternatives.of(ids, [wording.token(i) for i in ids], probabilities, processed)
 
 
 @dataclass(frozen=True, slots=True)
