@@ -255,11 +255,12 @@ def duplication(
 
 @app.command()
 def sweep(
-    name: Annotated[str, typer.Argument(help="distillation, widths, scaling, batches or noise.")],
+    name: Annotated[str, typer.Argument(help="distillation, widths, pretraining, scaling, batches or noise.")],
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
 ) -> None:
-    """Train students, adapters and LoRA, or decoders by size, text, batch and rate; add what assets/measured lacks."""
+    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add what
+    assets/measured lacks."""
     from core.training.sweeps import cli_sweep
 
     cli_sweep(name, corpus, seeds)

@@ -74,7 +74,35 @@ class Noisy:
     high: float
 
 
-T = TypeVar("T", Run, Noisy, "Fitted")
+OBJECTIVES = ("masked", "replaced", "replaced, masked positions")
+PRETRAINED = (200_000, 800_000, 2_400_000)
+"""Objectives and tokens of the sweep over encoders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """An encoder pretrained here and then fine-tuned to tag words with their part of speech."""
+
+    objective: str
+    """One of :data:`OBJECTIVES`; "" for random weights."""
+    tokens: int
+    seed: int
+    operations: float = 0.0
+    """Of pretraining, the generator's included."""
+    learned: float = 0.0
+    """Of held-out text: the share of the masked tokens that are predicted, or the discriminator's balanced accuracy."""
+    trial: int = 0
+    """Seed of fine-tuning."""
+    accuracy: float = 0.0
+    """Share of the held-out words."""
+
+    @property
+    def point(self) -> tuple[str, int, int]:
+        """What is trained once."""
+        return self.objective, self.tokens, self.seed
+
+
+T = TypeVar("T", Run, Noisy, Pretrained, "Fitted")
 
 
 def read(kind: type[T], name: str) -> list[T]:

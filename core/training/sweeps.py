@@ -7,7 +7,7 @@ order: the first 500 are held out, and each seed chooses its training sentences 
                    learns 64 labeled sentences; the student has those and 2,000 unlabeled ones
     widths         positive and negative opinions of ``reviews.tsv``, 512 labeled
 
-The others are those of `core.training.scaling`.
+``pretraining`` is that of `core.training.pretraining`; the others are those of `core.training.scaling`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, N
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
 from core.training import corpus as texts
-from core.training import scaling
+from core.training import pretraining, scaling
 from core.training.files import append
 from core.training.recipe import SourceFile
 
@@ -177,6 +177,9 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
     if name in SCALING:
         scaling.cli_scaling(name, corpus, seeds)
         return
+    if name == "pretraining":
+        pretraining.cli_pretraining(corpus, seeds)
+        return
     checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
     if name == "distillation":
         examples = kinds(corpus)
@@ -193,4 +196,6 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
             append(widths, measured.WIDTHS)
             print(*widths, flush=True)
     else:
-        raise AtlasError(f"There is no sweep “{name}”. There are: distillation, widths, {', '.join(SCALING)}.")
+        raise AtlasError(
+            f"There is no sweep “{name}”. There are: distillation, pretraining, widths, {', '.join(SCALING)}."
+        )

@@ -86,6 +86,8 @@ class ElectraObjective(EncoderObjective):
     def loss(self, batch: Batch) -> Tensor:
         logits = self.model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
         text, replaced, classified = replace(self.train.words, batch, logits)
+        if self.recipe.data.get("classified") == "masked":  # to compare with a loss at every position
+            classified = classified & batch["chosen"]
         verdict = self.model(text, batch["types"], batch["real"]).float()
         detection = functional.binary_cross_entropy_with_logits(verdict[classified], replaced[classified].float())
         return functional.cross_entropy(logits, batch["labels"]) + WEIGHT * detection
