@@ -52,6 +52,7 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     assert not at.warning
     assert tokens_of(at)
     entry, words = ENTRIES[slug], content("objectives", slug)
+    assert len(entry.settings) <= 1  # what else it has stands in Settings
     assert pages.words(words.part("Paper")) in pages.shown(at)
     saved = " ".join(str(button.key) for button in at.download_button)
     assert f"html.{slug}" in saved

@@ -62,7 +62,7 @@ def test_a_round_by_typing() -> None:
     assert html_of(at).count('aria-label="right"') >= 9
     at = back(at, tab="rounds", question="3")  # Back, and links, find the answers again
     assert "✓ **You:**" in said(at)
-    at = button(at, "New round")
+    at = button(at, "Another round")
     assert at.query_params["round"] == "1"
     assert "Round 2" in html_of(at)
     assert "1. Which word is masked?" in said(at)
@@ -136,9 +136,11 @@ def _rounds_alone() -> None:
 
 def test_reset_starts_the_round_anew() -> None:
     at = AppTest.from_function(_rounds_alone, default_timeout=120).run()
+    assert not any(b.label == "New round" for b in at.button)
     at = button(answer(at, draw("masked", 0)[0], "masked", 0, right=True), "Next question")
     at = answer(at, draw("masked", 0)[1], "masked", 1, right=False)
     assert "1 of 2" in html_of(at)
+    assert any(b.label == "New round" for b in at.button)
     at = button(at, "Reset")
     assert "0 of 0" in html_of(at)
     assert "1. Which word is masked?" in said(at)

@@ -154,14 +154,14 @@ def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> 
 def _edits_and_download(choice: Mask, board: Board, key: str, view: View) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Undo edits",
-            key=state.key("masks.undo"),
-            on_click=BOARD.put,
-            args=(key, FlippedCells(flips=[])),
-            disabled=not board.flips,
-            help=view.words.label("undo"),
-        )
+        if board.flips:
+            st.button(
+                "Undo edits",
+                key=state.key("masks.undo"),
+                on_click=BOARD.put,
+                args=(key, FlippedCells(flips=[])),
+                help=view.words.label("undo"),
+            )
         download_csv(
             mask_table(board),
             f"mask-{write(choice)}",

@@ -156,6 +156,7 @@ class Entry:
     """Maps a checkpoint's slug and the stages to the losses of each stage. If the content file has a part Relative, no
     bundled model was trained with the objective: a related one predicts on request."""
     settings: tuple[Control[Any], ...] = ()
+    """The control that stands beside the menu of objectives; at most one."""
     rare: tuple[Control[Any], ...] = ()
     """Controls in the menu of settings."""
     shares: Callable[[Inputs], tuple[Share, ...]] | None = None

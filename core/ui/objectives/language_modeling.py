@@ -128,9 +128,9 @@ def _ask(view: View, inputs: Inputs) -> Options:
     ORDER_ROW.draw(key, data)
     forward = tuple(range(count))
     named = {"Left to right": forward, "Right to left": forward[::-1], "As sampled": drawn}
-    with st.container(horizontal=True):
+    with st.popover("Named orders"):
         for name, order in named.items():
-            st.button(name, key=state.key(f"permutation.{name}"), on_click=put, args=(order,))
+            st.button(name, key=state.key(f"permutation.{name}"), on_click=put, args=(order,), width="stretch")
     order = st.session_state[slot]
     state.set(order=None if order == drawn or count > _LONGEST else order)
     return {"order": ".".join(map(str, order))}
@@ -173,7 +173,7 @@ def _streams(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
 
 CAUSAL = Entry("causal", "decoder", _next, losses_by("next"), random=False)
 PERMUTATION = Entry(
-    "permutation", "decoder", permuted, losses_by("order"), settings=(K,), more=_streams, ask=_ask, masks=False
+    "permutation", "decoder", permuted, losses_by("order"), rare=(K,), more=_streams, ask=_ask, masks=False
 )
 PREFIX_LM = Entry("prefix", "decoder", _prefix, losses_by("next"), settings=(PREFIX,))
-UNIFIED = Entry("unified", "encoder-decoder", _unified, settings=(MASK, RATE), several=True)
+UNIFIED = Entry("unified", "encoder-decoder", _unified, settings=(MASK,), rare=(RATE,), several=True)

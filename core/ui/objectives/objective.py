@@ -16,11 +16,10 @@ from core.figures.labels import with_unit
 from core.figures.masks import mask_map, mask_words
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PositionLoss
-from core.links import parameters as link
 from core.objectives.example import DRAWS, Visible
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
+from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import markdown
 from core.ui.links import PageState
@@ -32,7 +31,7 @@ from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, 
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle, settings_menu
+from core.ui.param import Choice, Control, Seed, Text, Toggle, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
@@ -73,7 +72,6 @@ TEXT = Text(name="text", label="Your sentence", hide_label=True)
 SEED = Seed(label="Seed", width=100, again="Again")
 MODEL = Choice(name="model", label="Model", options={}, width=200)
 UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
-COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
 RELATIVE = Toggle(name="relative", label="Run a related model")
 _MASKS = {
     "encoder": "Attention mask",
@@ -94,15 +92,17 @@ def objective(view: View) -> None:
         menu = _model(entry, names)
         menus = (menu,) if len(menu.options) > 1 else ()
         sampled = (SEED.box,) if entry.random else ()
-        rare = settings_menu(state, *menus, *_helped(entry.rare, view), *sampled, UNIT, tag=entry.slug)
-        slug, unit = rare.pop(MODEL.name, menu.value(state)), rare.pop(UNIT.name)
+        related = (RELATIVE,) if view.words.has("Relative") else ()
+        shared = (*sampled, UNIT, explained(), *related)
+        rare = settings_menu(state, *menus, *_helped(entry.rare, view), *shared, tag=entry.slug)
+        slug, unit, guess_first = rare.pop(MODEL.name, menu.value(state)), rare.pop(UNIT.name), rare.pop(COVER.name)
+        live = bool(rare.pop(RELATIVE.name)) if related else entry.answer is not None
+        state.set(relative="yes" if related and live else None)
         seed = rare.pop(SEED.name, None)
         seed = SEED.value(state) if seed is None else SEED.button(state, tag=entry.slug)
         options = {
             name: ",".join(value) if isinstance(value, tuple) else value for name, value in (options | rare).items()
         }
-        guess_first = switch(state)
-        live = _runs(entry, view, names.get(slug, slug))
     title = view.words.title
     markdown(f"**{title}.** {view.words.part('Question')}")
     # Covered, the sentence would be the answer: its box is closed, and opens for another one.
@@ -192,14 +192,6 @@ def _model(entry: Entry, names: Mapping[str, str]) -> Choice:
     """The menu of the live models that predict."""
     here = {slug: names[slug] for slug in entry.models if slug in names} or {entry.models[0]: entry.models[0]}
     return MODEL.with_(options=here, default="")
-
-
-def _runs(entry: Entry, view: View, name: str) -> bool:
-    """Whether a live model runs: at once if trained with the objective, a related one on request."""
-    if view.words.has("Relative"):
-        return RELATIVE.with_(label=f"Run {name}, a related model").draw(view.state, tag=entry.slug)
-    view.state.set(relative=None)
-    return entry.answer is not None
 
 
 def _draw(

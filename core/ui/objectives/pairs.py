@@ -102,4 +102,4 @@ THREE_ORDERS = Entry(
     shares=_answers(three_orders, THREE),
     several=True,
 )
-TRANSLATION = Entry("translation", "encoder", _translated, losses_by("translation"), settings=(SECOND, RATE))
+TRANSLATION = Entry("translation", "encoder", _translated, losses_by("translation"), settings=(SECOND,), rare=(RATE,))

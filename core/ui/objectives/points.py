@@ -74,9 +74,9 @@ def points(view: View) -> None:
         kind = LOSS.draw(state)
         tau = TAU.draw(state)
         box = COUNT.with_(label="Pairs", default=4, high=6) if kind == "clip" else COUNT.with_(low=4, step=2)
-        values = settings_menu(state, box, SEED.box, MATRIX, tag=kind)
+        values = settings_menu(state, box, SEED, MATRIX, tag=kind)
         count = values[COUNT.name] // (1 if kind == "clip" else 2)
-        seed = SEED.button(state, tag=kind)
+        seed = values[SEED.name]
     slot, begun = state.key(f"points.{kind}.{count}.{seed}"), start(kind, count, seed)
     angles = _angles(begun, slot, state)
 
@@ -104,7 +104,8 @@ def points(view: View) -> None:
         with st.container(horizontal=True):
             st.button("One gradient step", key=state.key("points.step"), on_click=down, args=(1,))
             st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
-            st.button("Reset the points", key=state.key("points.start"), on_click=put, args=(begun,))
+            if angles != begun:
+                st.button("Reset the points", key=state.key("points.start"), on_click=put, args=(begun,))
     with right:
         _maps(view, kind, loss, count, values[MATRIX.name])
     view.try_and_notice(kind)

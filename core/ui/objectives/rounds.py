@@ -136,13 +136,11 @@ class Round:
                     on_click=self.show,
                     args=(ahead,),
                 )
-            st.button(
-                "Previous question",
-                key=key("rounds.back"),
-                disabled=self.number == 0,
-                on_click=self.show,
-                args=(self.number - 1,),
-            )
+            if self.number:
+                st.button("Previous question", key=key("rounds.back"), on_click=self.show, args=(self.number - 1,))
+            if self.given and not self.over:
+                tip = content("objectives", "rounds").label("new")
+                st.button("New round", key=key("rounds.new"), on_click=self.renew, help=tip)
 
 
 def rounds(view: View) -> None:
@@ -157,7 +155,6 @@ def rounds(view: View) -> None:
             state.memory["rounds.kind"] = kind
             _count()
         current = _round(kind, state)
-        st.button("New round", key=state.key("rounds.new"), on_click=current.renew, help=view.words.label("new"))
     number = current.number
     state.set(round=current.seed or None, question=number + 1)
     box = state.key(f"rounds.{kind}.{current.seed}.{number}")

@@ -115,13 +115,14 @@ def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         view.note("One after the other")
 
 
-SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE, MEAN), more=_compared)
+SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE,), rare=(MEAN,), more=_compared)
 DENOISE = Entry("denoise", "encoder-decoder", _denoised, losses_by("written"), settings=(DAMAGE,), several=True)
 GAPS = Entry(
     "gaps",
     "encoder-decoder",
     _gaps,
-    settings=(CHOOSE, RATE.with_(label="Gap-sentence ratio, %", default=30, low=10, high=70)),
+    settings=(CHOOSE,),
+    rare=(RATE.with_(label="Gap-sentence ratio, %", default=30, low=10, high=70),),
     more=_scores,
     several=True,
 )

@@ -243,8 +243,8 @@ EPOCHS = Entry(
     "encoder",
     _epoch,
     losses_by("masks"),
-    settings=(MASKING, EPOCH),
-    rare=(RATE, COPIES),
+    settings=(EPOCH,),
+    rare=(MASKING, RATE, COPIES),
     more=_all_epochs,
 )
 WHOLE_WORDS = Entry("whole-words", "encoder", once(_whole), losses_by("masks"), settings=(RATE,), shares=_fates(_whole))
@@ -264,7 +264,8 @@ NGRAMS = Entry(
     "encoder",
     once(_ngrams),
     losses_by("masks"),
-    settings=(RATE, NGRAM),
+    settings=(NGRAM,),
+    rare=(RATE,),
     shares=_ngram_shares,
     several=True,
 )

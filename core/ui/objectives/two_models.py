@@ -119,6 +119,7 @@ DISTILLATION = Entry(
     "encoder",
     once(masked_example),
     losses_by("masks"),
-    settings=(TEMPERATURE, RATE),
+    settings=(TEMPERATURE,),
+    rare=(RATE,),
     more=_losses,
 )

@@ -47,7 +47,7 @@ def noise(view: View) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)
-        values = settings_menu(state, offered(), SEED.box)
+        values = settings_menu(state, offered(), SEED)
     shown = infos(values[SHOWN.name])
     text = whole(text, _MOST)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -58,7 +58,7 @@ def noise(view: View) -> None:
             rate = RATE.with_(default=round(100 * usual)).draw(state, tag=kind) / 100
         else:
             state.set(rate=None)
-        seed = SEED.button(state)
+    seed = values[SEED.name]
     # Everything may be dropped: a space is what is left to tokenize.
     noised = noisy(text, kind, rate, seed) or " "
     pairs = tuple(

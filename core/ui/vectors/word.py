@@ -13,12 +13,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import vectors as pictures
 from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
+from core.links import parameters as link
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.links import within
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Integer, Seed
+from core.ui.param import Carried, Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
@@ -36,13 +37,9 @@ MAP = Choice(
 )
 SEED = Seed(again="New seed")
 LAYER = Integer(name="layer", label="Layer", low=STATIC, high=200)
-SHOW = Choice(
-    name="show",
-    label="Details",
-    options={"near": "Nearest words", "distances": "Distances", "depth": "Senses by layer", "how": "How it works"},
-    style="row",
-    hide_label=True,
-)
+DETAILS = {"near": "Nearest words", "distances": "Distances", "depth": "Senses by layer"}
+SHOW = Carried(name="show", label="Details", default="near", as_=link.Choice("near", (*DETAILS, "how")))
+"""The one that is open from the start, then the one that was opened last."""
 _BEFORE, _AFTER = 26, 22
 """Characters of a sentence on both sides of its word in a table."""
 
@@ -53,8 +50,9 @@ def one_word(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state)
         word = word_box(state)
-        projection = MAP.draw(state)
-        seed = SEED.button(state) if projection == "neighbours" else None  # codespell:ignore
+        values = settings_menu(state, MAP, SEED)
+        projection = values[MAP.name]
+        seed = values[SEED.name] if projection == "neighbours" else None  # codespell:ignore
     left, right = st.columns([1.55, 1], gap="large")
     with right:
         text = text_for(state).draw(state)
@@ -66,18 +64,23 @@ def one_word(view: View) -> None:
             view.note("Few points", fewest=FEWEST)
         _points(view, vectors, planes, stop, spec)
     view.try_and_notice()
-    show = SHOW.draw(state)
-    if show == "near":
-        _nearest(view, spec, vectors, stop)
-    elif show == "distances":
-        _distances(view, spec, vectors, stop)
-    elif show == "depth":
-        _senses_by_layer(view, spec, vectors)
-    else:
-        for part in ("How it works", "Components: how", "t-SNE: how"):
-            view.say(part)
-        view.note("Paper")
-        download_csv(partial(_vectors_table, vectors), "vectors", state.key("csv.vectors"), of="all vectors")
+    slot = state.key("details")
+    first = state.memory.setdefault(slot, SHOW.value(state))
+    show = st.session_state.get(slot, first)
+    state.set(show=None if show == SHOW.default else show)
+    for slug, title in DETAILS.items():
+        opened = partial(st.session_state.__setitem__, slot, slug)
+        box = st.expander(title, expanded=slug == first, key=f"{slot}.{slug}", on_change=opened)
+        if box.open:
+            with box:
+                if slug == "near":
+                    _nearest(view, spec, vectors, stop)
+                elif slug == "distances":
+                    _distances(view, spec, vectors, stop)
+                else:
+                    _senses_by_layer(view, spec, vectors)
+    view.how_it_works("How it works", "Components: how", "t-SNE: how")
+    download_csv(partial(_vectors_table, vectors), "vectors", state.key("csv.vectors"), of="all vectors")
 
 
 def name_of(stop: int, layers: int) -> str:
