@@ -252,7 +252,9 @@ def _tree(view: BranchView) -> None:
     with sentences():
         wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
         below = partial(_block_link, system, state.number("layer") or None)
-        size, node, drawing = tree_panel(system.slug, key=state.key(f"tree.{system.slug}"), below=below, **wanted)
+        size, node, drawing = tree_panel(
+            system.slug, state, key=state.key(f"tree.{system.slug}"), below=below, **wanted
+        )
         state.set(size=size, node=node, drawing=None if drawing == "tree" else drawing)
         _parent_link(system, size)
     _foot(view)

@@ -2,7 +2,7 @@
 
 A downloaded HTML page contains what was drawn and nothing else: no script, and no request, which its policy
 forbids. It has the colors of the theme in which it was downloaded. The browser makes a chart's files from
-its drawing; the chart's table is sent only when a visitor opens the menu.
+its drawing; the menu of these is at the foot of the page (:func:`core.ui.panel.figure_menus`).
 """
 
 from __future__ import annotations
@@ -78,26 +78,16 @@ download_npz = partial(download, "NPZ")
 download_json = partial(download, "JSON")
 
 
-def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[], Table] | None) -> None:
-    """Draw a menu that downloads a chart as ``atlas-NAME`` in SVG, PNG and HTML, and its table as CSV.
+def component_data(chart: str, name: str, title: str, alt: str, table: Table | None) -> dict[str, Any]:
+    """The data from which the browser makes the files of a chart: ``atlas-NAME`` in SVG, PNG and HTML, a table as CSV.
 
     Args:
         chart: the key of a plotly chart on this page.
         title: of the chart; plain text.
         alt: the text alternative; plain text.
-        table: creates the table on request; None if the page offers it as a file of its own.
+        table: None if the page offers it as a file of its own.
     """
-    if presenting():
-        return
-    menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")
-    if menu.open:
-        with menu:
-            MENU.draw(f"{chart}--export", component_data(chart, name, title, alt, table))
-
-
-def component_data(chart: str, name: str, title: str, alt: str, table: Callable[[], Table] | None) -> dict[str, Any]:
-    """The data from which the browser makes the files."""
-    whole = Table((), ()) if table is None else table()
+    whole = Table((), ()) if table is None else table
     shown = whole.head(MAX_ROWS, MAX_COLUMNS)
     return {
         "chart": chart,

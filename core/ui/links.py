@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -92,6 +92,8 @@ class PageState:
     """Whether the visitor comes from another page in this run."""
     arrived: bool = False
     """Whether the sentence arrives in this run."""
+    offers: dict[str, Any] = field(default_factory=dict)
+    """What the foot of the page offers of each figure drawn in this run (:class:`core.ui.panel.Offer`)."""
     replaces: bool = False
     """Whether the browser replaces its URL by one with the sentence, which adds no step to the history."""
 
@@ -138,6 +140,10 @@ class Presented(Message):
 PRESENTATION: Component[Presented] = Component("present", Presented)
 
 
+REDIRECT: Component[Message] = Component("redirect")
+"""Lets the address of a view take the place of a link of before, without a step of Back."""
+
+
 def read_mode(page: str) -> None:
     """Take over from the visitor, or from an address that speaks, whether ``page`` is presented; before all else."""
     asked = PRESENT in st.query_params
@@ -169,9 +175,10 @@ def open_page(page: str) -> PageState:
     linked = address.pop(_LINKED, None) is not None
     query = {name: value for name, value in address.items() if name != PRESENT}  # that says how, not what is shown
     shown_by, moved = links.current(page, query)
-    if shown_by != page and not by_history():
-        go_to(shown_by, moved, here=page)
-    query = moved if shown_by == page else {}  # Back does not lead to where it came from
+    if (shown_by, moved) != (page, query):
+        to = f"{base_path()}/{shown_by}?{urlencode(moved)}"
+        REDIRECT.draw("links.redirect", {"path": f"{base_path()}/{page}", "old": query, "to": to})
+        st.stop()
     stored: _Stored | None = st.session_state.get(_slot(page))
     elsewhere = st.session_state.get(_PAGE) != page
     if stored is not None and elsewhere:
@@ -433,14 +440,13 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
     if whole and state.arrived and state.entered:
         state.replaces = True
         data["replace"] = {"old": urlencode(st.query_params.to_dict()), "new": query}
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if whole:
-            COPY.draw(state.key("copy"), data)
-        mode_button()
-        if whole and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
-            st.session_state.pop(_slot(state.page), None)
-            for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
-                del st.session_state[name]  # also what survives links and Back, such as guesses
-            forget_sentence()
-            st.query_params.clear()
-            st.rerun()
+    if whole:
+        COPY.draw(state.key("copy"), data)
+    mode_button()
+    if whole and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
+        st.session_state.pop(_slot(state.page), None)
+        for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
+            del st.session_state[name]  # also what survives links and Back, such as guesses
+        forget_sentence()
+        st.query_params.clear()
+        st.rerun()

@@ -13,7 +13,7 @@ from core.figures.enlarge import enlarged
 from core.lazy import go
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.export import chart_menu
+from core.ui.export import MENU, component_data
 from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import MAIN_PICTURE, NEWS, presenting
@@ -59,7 +59,10 @@ class Panel:
         return state.key(f"panel.{self.slug}")
 
     def draw(self, state: PageState, **select: Any) -> Any:
-        """Draw heading, figure, note, downloads and the table; return the selection, if ``on_select`` is given."""
+        """Draw heading, figure and note; return the selection, if ``on_select`` is given.
+
+        Its downloads and its table are in the menus at the foot of the page.
+        """
         key = self.key(state)
         if presenting():
             # A fragment that runs again draws the section's main picture, or another, as the whole run did.
@@ -72,12 +75,7 @@ class Panel:
             selected = chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt, **select)
         if self.note:
             st.caption(terms(self.note))
-        table = self.table
-        make = (lambda: table) if isinstance(table, Table) else table
-        with st.container(horizontal=True):
-            chart_menu(key, self.file or self.slug, title=self.title, alt=self.alt, table=make)
-            if table is not None:
-                table_menu(table, self.title, state.key(f"table.{self.slug}"))
+        state.offers[self.slug] = Offer(self.title, self.table, self.file or self.slug, key, self.alt)
         return selected
 
 
@@ -88,15 +86,50 @@ def _scrolling(slug: str) -> DeltaGenerator:
     return st.container(horizontal=True, wrap=False, key=key)
 
 
-def table_menu(table: Table | Callable[[], Table], title: str, key: str, file: str | None = None) -> None:
-    """A table on request: created and sent to the browser when a visitor opens it.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the foot of the page offers of a figure."""
 
-    Args:
-        file: names its download, if no figure beside it offers one.
-    """
-    if presenting():
-        return
-    menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
-    if menu.open:
-        with menu:
-            data_table(table if isinstance(table, Table) else table(), file, alt=title)
+    title: str
+    table: Table | Callable[[], Table] | None
+    file: str
+    chart: str = ""
+    """The key of its chart; a table without one has its own download."""
+    alt: str = ""
+
+    def rows(self) -> Table | None:
+        """The table, created if need be."""
+        return self.table() if callable(self.table) else self.table
+
+
+def offer_table(state: PageState, table: Table, title: str, slug: str, file: str = "") -> None:
+    """Offer the table of figures that are no `Panel`, and its download, at the foot of the page."""
+    if not presenting():
+        state.offers[slug] = Offer(title, table, file or slug)
+
+
+def figure_menus(state: PageState) -> None:
+    """Draw the page's two menus on its figures: all downloads, and all tables; each is created when it is opened."""
+    offers = state.offers.values()
+    charts, tables = [offer for offer in offers if offer.chart], any(offer.table is not None for offer in offers)
+    if charts:
+        menu = st.popover("Download", icon=":material/download:", on_change="rerun", key=state.key("files"))
+        if menu.open:
+            with menu:
+                for offer in charts:
+                    st.markdown(f"**{offer.title}**")
+                    data = component_data(offer.chart, offer.file, offer.title, offer.alt, offer.rows())
+                    MENU.draw(f"{offer.chart}--export", data)
+    if tables:
+        menu = st.popover("As a table", icon=":material/table:", on_change="rerun", key=state.key("tables"))
+        if menu.open:
+            with menu:
+                draw_tables(state)
+
+
+def draw_tables(state: PageState) -> None:
+    """Draw the tables of all figures on the page, each below its title."""
+    for slug, offer in state.offers.items():
+        if (table := offer.rows()) is not None:
+            st.markdown(f"**{offer.title}**")
+            data_table(table, None if offer.chart else offer.file, alt=offer.title, key=state.key(f"table.{slug}"))

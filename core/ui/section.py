@@ -1,9 +1,9 @@
 """A page and its sections: what a page file declares, and the frame around it.
 
-A section is a name, its parameters, its content and a function that draws it. The frame does what all
-share: title, the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture,
-*How it works*, the next step, Copy link and Reset. ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold
-the words; ``next`` in the front matter of either is where to go from here.
+A section is a name, its parameters, its content and a function that draws it. The frame does what all share: title,
+the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture, *How it
+works*, and the foot: the menus of all figures, Copy link, Reset, the next step. ``assets/content/<page>/page.md`` and
+``<page>/<section>.md`` hold the words; ``next`` in the front matter of either is where to go from here.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from core.ui.glossary import begin_page, markdown, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
 from core.ui.notices import error, sentences
 from core.ui.page import accent, bare, css, presenting, theme, through_page_table
+from core.ui.panel import figure_menus
 from core.ui.param import Param
 
 _STYLE = css("page")
@@ -224,17 +225,21 @@ class Page:
             if self.below is not None and framed:
                 self.below(view, section)
             later, step = view.later, view.words.front.get("next", step)
-        if framed:
-            if step:
-                page_link(
-                    step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:"
-                )
-            link_row(state, chosen, whole=bool(self.carried()))
-        elif presenting():
+        if presenting():
             mode_button()
+        else:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                menus = st.container(horizontal=True, gap="small", width="content")
+                if framed:
+                    link_row(state, chosen, whole=bool(self.carried()))
+        if framed and step:
+            page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
         close_page(state)
         for do in later:
             do()
+        if not presenting():
+            with menus:  # the last of all: what comes later may be a figure
+                figure_menus(state)
 
 
 @lru_cache(maxsize=1)

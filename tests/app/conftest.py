@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import interpreter
 from core.settings import settings
-from core.table import Table
-from core.ui.data_table import data_table
+from core.ui.panel import draw_tables
 from tests import termbase
 
 
@@ -57,10 +56,5 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
 
 @pytest.fixture
 def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The menus "As a table" of panels and demos are open from the start."""
-
-    def opened(table: Table | Callable[[], Table], title: str, key: str, file: str | None = None) -> None:
-        data_table(table if isinstance(table, Table) else table(), file, alt=title, key=key)
-
-    monkeypatch.setattr("core.ui.panel.table_menu", opened)
-    monkeypatch.setattr("core.ui.demos.demo.table_menu", opened)
+    """The menu "As a table" is open from the start."""
+    monkeypatch.setattr("core.ui.section.figure_menus", draw_tables)

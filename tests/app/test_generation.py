@@ -40,10 +40,10 @@ def box(at: AppTest, label: str) -> Any:
     return next(found for found in (*at.selectbox, *at.number_input) if found.label == label)
 
 
-def table(at: AppTest, panel: str) -> Any:
-    """The numbers of a picture, asked for by its menu."""
-    at.session_state[f"generation.{at.session_state['links.epoch']}.table.{panel}"] = True
-    return at.run().dataframe[0].value
+def table(at: AppTest) -> Any:
+    """The numbers of the picture, asked for by the menu of tables."""
+    at.session_state[f"generation.{at.session_state['links.epoch']}.tables"] = True
+    return at.run().dataframe[-1].value
 
 
 def test_the_page_opens_with_four_strategies_on_one_prompt() -> None:
@@ -66,8 +66,9 @@ def saved(at: AppTest) -> str:
 
 
 def menus(at: AppTest) -> list[str]:
-    """The labels of the closed menus but that of the table."""
-    return [label for block in at.get("popover") if (label := block.proto.popover.label) != "As a table"]
+    """The labels of the closed menus above the foot of the page."""
+    labels = [block.proto.popover.label for block in at.get("popover")]
+    return [label for label in labels if label not in ("As a table", "Download")]
 
 
 def cards(at: AppTest) -> list[str]:
@@ -165,7 +166,7 @@ def test_a_rule_after_others() -> None:
 
 def test_a_beam_search_and_its_length_penalty() -> None:
     at = opened(tab="beam", beams="2", depth="5")
-    frame = table(at, "beam-search")
+    frame = table(at)
     assert set(frame["fate"]) == {"kept", "finished", "pruned"}
     assert frame["step"].max() == 5
     assert (frame.groupby("step")["fate"].apply(lambda f: (f == "kept").sum()) <= 2).all()
@@ -177,7 +178,7 @@ def test_the_cache_is_measured_and_kept() -> None:
     assert "Measured now on this machine’s processor" in shown(at)
     assert any(b.label == "Measure again" for b in at.button)
     assert "The settings change nothing here" in shown(at)
-    assert list(table(at, "kv-cache-times").columns)[1:3] == ["tokens before it", "milliseconds with the cache"]
+    assert list(table(at).columns)[1:3] == ["tokens before it", "milliseconds with the cache"]
     assert "8.19 kB per token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
 
 

@@ -103,11 +103,11 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
 
 def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/attention?tab=off&model=dir-tiny-bert&asked=The+[MASK]+sat.&off=e1-2")
-    page.get_by_test_id("stPopover").get_by_role("button", name="Download").first.click(timeout=4 * WAIT_MS)
+    page.get_by_test_id("stPopover").get_by_role("button", name="Download").click(timeout=4 * WAIT_MS)
     files = {}
     for name in ("SVG", "PNG", "CSV", "HTML"):
         with page.expect_download() as waiting:
-            page.get_by_test_id("stPopoverBody").get_by_role("button", name=f"Download {name}", exact=True).click(
+            page.get_by_test_id("stPopoverBody").get_by_role("button", name=f"Download {name}", exact=True).first.click(
                 timeout=WAIT_MS
             )
         waiting.value.save_as(tmp_path / waiting.value.suggested_filename)

@@ -103,9 +103,10 @@ def test_numbers() -> None:
 def panel(slug: str, size: str | None = None, node: str | None = None, drawing: str | None = None) -> None:
     import streamlit as st
 
+    from core.ui.links import PageState
     from core.ui.tree.panel import tree_panel
 
-    chosen = tree_panel(slug, key="tree", size=size, node=node, drawing=drawing)
+    chosen = tree_panel(slug, PageState("encoder", {}, 1), key="tree", size=size, node=node, drawing=drawing)
     st.text(f"size={chosen[0]} node={chosen[1]} drawing={chosen[2]}")
 
 

@@ -163,11 +163,12 @@ def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Cal
     records(("n_embd = 1024", "n_emb = 1024"))
 
     def page() -> None:
+        from core.ui.links import PageState
         from core.ui.notices import unbuilt
         from core.ui.tree.panel import tree_panel
 
         unbuilt()
-        tree_panel("gpt-9", size="medium", node=None, drawing=None, key="tree")
+        tree_panel("gpt-9", PageState("encoder", {}, 1), size="medium", node=None, drawing=None, key="tree")
 
     app = AppTest.from_function(page, default_timeout=120).run()
     assert not app.exception

@@ -24,7 +24,7 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
-from core.ui.panel import Panel, chart, table_menu
+from core.ui.panel import Panel, chart, offer_table
 from core.ui.param import Control, Integer, Param, Text, settings_menu
 from core.ui.section import View
 
@@ -174,8 +174,8 @@ class DemoView(View):
         )
 
     def table(self, slug: str, rows: Rows) -> None:
-        """Draw a menu with the table of several figures; the label ``slug`` is the title."""
-        table_menu(Table.from_records(rows), self.words.label(slug), self.state.key(f"table.{slug}"), slug)
+        """Offer the table of several figures at the foot of the page; the label ``slug`` is the title."""
+        offer_table(self.state, Table.from_records(rows), self.words.label(slug), slug)
 
     def data_table(self, slug: str, rows: Rows, column_config: Mapping[str, Any] | None = None) -> None:
         """Draw a table; the label ``slug`` is its text alternative."""

@@ -32,7 +32,7 @@ from core.ui.generation.setup import RULES, SHARED, number_box, setup
 from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead, take_up
-from core.ui.panel import table_menu
+from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
@@ -231,8 +231,7 @@ def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequen
     ]
     if records:
         table = Table.from_records(records)
-        table_menu(table, "Every step of every text", state.key("steps.table"))
-        download_csv(table, "generation-steps", state.key("steps"), of="every step")
+        offer_table(state, table, "Every step of every text", "steps", "generation-steps")
 
 
 def minus(value: float) -> str:

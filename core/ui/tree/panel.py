@@ -32,10 +32,10 @@ from core.ui.costs import computed_table
 from core.ui.data_table import data_table
 from core.ui.formulas import symbols
 from core.ui.glossary import caption, markdown, terms
-from core.ui.links import page_link
+from core.ui.links import PageState, page_link
 from core.ui.notices import info, warning
 from core.ui.page import plain, theme
-from core.ui.panel import chart, table_menu
+from core.ui.panel import chart, offer_table
 
 
 class Chosen(Message):
@@ -121,6 +121,7 @@ _CONFIG = {
 
 def tree_panel(
     slug: str,
+    state: PageState,
     *,
     key: str,
     size: str | None = None,
@@ -182,7 +183,7 @@ def tree_panel(
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
     elif view in ("treemap", "sunburst"):
-        _picture(system, name, root, key, view)
+        _picture(system, name, root, state, key, view)
     else:
         _text(slug, root, key)
     with st.expander(_words("Memory and operations")):
@@ -289,7 +290,7 @@ def _roles(node: ModuleNode) -> None:
         )
 
 
-def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -> None:
+def _picture(system: System, size: str, root: ModuleNode, state: PageState, key: str, view: str) -> None:
     draw = figures.treemap if view == "treemap" else figures.sunburst
     figure = draw(root, theme=theme())
     largest = max(figures.legend_rows(root), key=lambda row: row[2])
@@ -302,9 +303,8 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
     )
     _legend(root)
     caption(f"{_words('Try: areas')} {_notice(root)}")
-    title = _words("Modules")
     table = Table.from_records(figures.share_table(root))
-    table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
+    offer_table(state, table, _words("Modules"), "shares", f"{system.slug}-parameters")
 
 
 def _legend(root: ModuleNode) -> None:

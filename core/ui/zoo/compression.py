@@ -21,7 +21,7 @@ from core.table import Table
 from core.ui.measuring import measure_button
 from core.ui.notices import info
 from core.ui.page import accent, plain, theme
-from core.ui.panel import Panel, chart, table_menu
+from core.ui.panel import Panel, chart, offer_table
 from core.ui.param import Choice, Model, Text
 from core.ui.section import Section, View
 
@@ -193,7 +193,7 @@ def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
         for rank, (token, chance) in enumerate(zip(top.tokens, top.probabilities, strict=True), 1)
     ]
     table = Table(("model", "rank", "prediction", "probability"), tuple(rows))
-    table_menu(table, view.words.label("predictions"), view.state.key("compression.table"), "compressed-predictions")
+    offer_table(view.state, table, view.words.label("predictions"), "compressed-predictions")
 
 
 def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:

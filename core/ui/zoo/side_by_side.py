@@ -43,7 +43,7 @@ from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, word
 from core.ui.links import PageState
 from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
-from core.ui.panel import chart, table_menu
+from core.ui.panel import chart, offer_table
 from core.ui.param import Carried, Choice, Text
 from core.ui.section import Section, View
 
@@ -85,8 +85,7 @@ def draw_answers(
         view.note("First masks", most=_MOST_PICTURES)
     table = _table(pair, sides)
     if table.rows:
-        title = "Predictions of both models"
-        table_menu(table, title, view.state.key("answers.table"), "answers-beside")
+        offer_table(view.state, table, "Predictions of both models", "answers-beside")
     view.try_and_notice(_lesson(answers))
 
 
