@@ -109,6 +109,24 @@ def test_back_and_a_click_that_undoes_another_while_the_address_of_a_click_is_on
     shows(page, "Z")
 
 
+def test_the_address_of_a_view_that_moved_is_replaced(traveller: Visitor) -> None:
+    """Else Back would find the old one, which shows something else, or leads forward again."""
+    page = traveller.arrive("/glossary?letter=B")
+    page.goto(f"{traveller.address}/encoder?tab=heads&model=dir-tiny-bert&layer=2&head=2")
+    new = re.compile(r"/attention\?(?=.*model=dir-tiny-bert)(?=.*layer=2)")
+    expect(page).to_have_url(new)
+    expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
+    traveller.settle()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="About").click()
+    expect(page).to_have_url(re.compile("/about$"))
+    traveller.settle()
+    page.go_back()
+    expect(page).to_have_url(new)
+    expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile("letter=B"))
+
+
 LEAVES_AS_IT_READS = """() => {
   const read = Storage.prototype.getItem;
   Storage.prototype.getItem = function (name) {
