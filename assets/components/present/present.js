@@ -3,6 +3,18 @@
 const FIELDS = "textarea, select, [contenteditable=true], input:not([type=radio], [type=checkbox], [type=range])";
 const OPEN = "[role=dialog], [role=listbox][id], [data-testid=stPopoverBody], [data-baseweb=popover]";
 
+const SCROLLS = "[class*=st-key-scrolling-], .katex-display, [data-testid=stMarkdownContainer]:has(> table)";
+
+/** A box that scrolls sideways on this screen takes the focus, so that the arrow keys scroll it. */
+function reachable(box) {
+  const scrolls = box.scrollWidth > box.clientWidth + 1;
+  if (scrolls === box.hasAttribute("tabindex")) return;
+  for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", "Scrolls sideways"]]) {
+    if (scrolls) box.setAttribute(name, value);
+    else box.removeAttribute(name);
+  }
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const button = parentElement.querySelector("button");
@@ -18,15 +30,21 @@ export default function (component) {
   button.onclick = () => turn();
   // Streamlit's list of pages has groups between the list and its items, which is no list to a screen reader.
   const items = "[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li";
-  const plain = () => document.querySelectorAll(items).forEach((one) => one.setAttribute("role", "none"));
-  let rounds = 40; // it may be drawn after this, or anew
+  const adjust = () => {
+    document.querySelectorAll(items).forEach((one) => one.setAttribute("role", "none"));
+    document.querySelectorAll(SCROLLS).forEach(reachable);
+  };
+  let rounds = 40; // what is drawn after this, or anew
   clearInterval(state.timer);
   state.timer = setInterval(() => {
-    plain();
+    adjust();
     rounds -= 1;
-    if (rounds < 1) clearInterval(state.timer);
+    if (rounds === 0) {
+      clearInterval(state.timer);
+      state.timer = setInterval(adjust, 2000);
+    }
   }, 250);
-  plain();
+  adjust();
   if (state.listen) return;
   state.listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
@@ -37,6 +55,7 @@ export default function (component) {
   // Before what the page itself closes with Escape has gone.
   window.addEventListener("keydown", state.listen, true);
   return () => {
+    clearInterval(state.timer);
     window.removeEventListener("keydown", state.listen, true);
     state.listen = null;
   };
