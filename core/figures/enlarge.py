@@ -5,7 +5,9 @@ The figures themselves know nothing of it, so what is cached of them serves both
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from core.figures.plot import Json
@@ -23,6 +25,12 @@ _NAMED = 40
 """Rows of a map up to which each is named, where the figure itself leaves that to the browser."""
 _LINE, _ABOVE = 30, 170
 """Pixels of a named row of a map, and of the names of its columns."""
+_UPWARDS = 20
+"""Letters of the title of an axis that is written upwards."""
+_BELOW, _LEGEND = 100, 1_150
+"""Pixels of an axis' numbers and title; of a line of a legend below them."""
+_INLINE = re.compile(r"font-size:\s*([\d.]+)px")
+"""A size of type inside a note."""
 _PIXELS = frozenset(
     (
         *("standoff", "ticklabelstandoff", "xshift", "yshift", "ax", "ay", "borderpad", "thickness", "xpad", "ypad"),
@@ -42,10 +50,15 @@ def enlarged(figure: go.Figure) -> go.Figure:
     layout = whole["layout"]
     maps = any(trace["type"] == "heatmap" for trace in whole["data"])
     rows = len(_names(layout, whole["data"], "y"))
+    above, down = _wrap_notes(layout)
     if "height" in layout:
         room = _ABOVE + _LINE * rows if maps else 120 + _ROW * rows
-        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, room))
+        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, room, down)) + above
     layout.pop("width", None)
+    for name, axis in layout.items():
+        if name.startswith("yaxis") and (words := (axis.get("title") or {}).get("text")):
+            axis["title"]["text"] = _wrapped(words, _UPWARDS)
+    _put_legend(layout, whole["data"])
     for trace in whole["data"]:
         if trace["type"] == "bar":
             trace |= {"constraintext": "none", "cliponaxis": False}  # else numbers shrink with their bars
@@ -65,12 +78,53 @@ def enlarged(figure: go.Figure) -> go.Figure:
     return go.Figure(whole, skip_invalid=True)
 
 
+def _wrap_notes(layout: Json) -> tuple[float, float]:
+    """Break notes that stand side by side where the next one begins.
+
+    Returns the pixels that those above the picture need in addition, and what rows of notes need in all.
+    """
+    notes = [note for note in layout.get("annotations", ()) if isinstance(note.get("x"), int | float)]
+    across = {note["x"] for note in notes if note.get("xref", "x") == "x"}
+    if len(across) < 3:
+        return 0, 0
+    rows: dict[float, int] = {}
+    for note in notes:
+        if not note.get("textangle"):
+            note["text"] = _wrapped(note["text"], int(_ACROSS / len(across) / _LETTER))
+        rows[note["y"]] = max(rows.get(note["y"], 1), note["text"].count("<br>") + 1)
+    above = max((rows[note["y"]] - 1 for note in notes if note.get("yanchor") == "bottom"), default=0) * _ROW
+    if above:
+        layout["margin"]["t"] = layout["margin"].get("t", 0) + above
+    return above, sum(lines * _ROW + _LINE for lines in rows.values())
+
+
+def _wrapped(text: str, letters: int) -> str:
+    """``text`` broken between words where a line has more than ``letters``; marks of lines and of type stay."""
+    return "<br>".join(
+        line if "<" in line else "<br>".join(wrap(line, max(6, letters), break_long_words=False)) or line
+        for line in text.split("<br>")
+    )
+
+
+def _put_legend(layout: Json, traces: Sequence[Json]) -> None:
+    """Put a legend that stands below the picture under the title of the axis, however many lines it has."""
+    legend = layout.get("legend") or {}
+    if legend.get("y", 1) >= 0 or "height" not in layout:
+        return
+    names = [len(str(trace.get("name") or "")) * _LETTER + 70 for trace in traces if trace.get("showlegend", True)]
+    columns = len(names) if sum(names) <= _LEGEND else max(1, _LEGEND // max(names, default=1))
+    lines = -(-len(names) // columns) if names else 0
+    legend["y"] = -_BELOW / max(100.0, layout["height"] - _BELOW - lines * _ROW)
+
+
 def _grown(node: Any, name: str) -> Any:
     if isinstance(node, Mapping):
         grown = {key: _size(value, name) if key == "size" else _grown(value, key) for key, value in node.items()}
         if name == "line" and isinstance(node.get("width"), int | float):  # that of bars is in units of their axis
             grown["width"] = node["width"] * _SCALE
         return grown
+    if isinstance(node, str) and name == "text":
+        return _INLINE.sub(lambda size: f"font-size:{_size(float(size[1]), 'font'):.0f}px", node)
     if name in _PIXELS and isinstance(node, int | float) and not isinstance(node, bool):
         return node * _SCALE
     if isinstance(node, list | tuple) and node and isinstance(node[0], Mapping):

@@ -8,7 +8,7 @@ import pytest
 from core.figures.enlarge import SCREEN, TYPE, enlarged
 from core.figures.heatmap import heat_map
 from core.figures.heatmap import tokens as names_of
-from core.figures.plot import figure, scatter
+from core.figures.plot import BELOW, figure, scatter
 from core.theme import LIGHT
 
 
@@ -51,3 +51,25 @@ def test_numbers_past_the_longest_bar_have_room_and_stay_large() -> None:
     large = enlarged(figure(LIGHT, [bars], height=200))
     assert large.layout.margin.r >= 4 * TYPE
     assert (large.data[0].constraintext, large.data[0].cliponaxis) == ("none", False)
+
+
+def test_notes_side_by_side_break_and_their_rows_stay_apart() -> None:
+    rows, words = range(8), "two or three words"
+    notes = [
+        {"text": f"{words}<br><span style='font-size:11px'>1</span>", "x": x, "y": y} for x in range(6) for y in rows
+    ]
+    large = enlarged(figure(LIGHT, [scatter([0, 5], [0, 7], "markers")], height=900, annotations=notes)).layout
+    assert large.annotations[0].text.startswith("two or<br>three<br>words<br>")
+    assert f"font-size:{TYPE}px" in large.annotations[0].text
+    assert large.height >= len(rows) * 4 * TYPE
+
+
+def test_a_legend_below_the_picture_leaves_the_title_of_the_axis_its_room() -> None:
+    lines = [scatter([1, 2], [1, 2], "lines", name=f"a line with a long name {number}") for number in range(6)]
+    large = enlarged(
+        figure(LIGHT, lines, height=380, legend=BELOW, yaxis={"title": {"text": "a long title, upwards " * 2}})
+    )
+    rows = 3
+    picture = large.layout.height - rows * 34 - 100
+    assert -large.layout.legend.y * picture == pytest.approx(100, abs=1)
+    assert "<br>" in large.layout.yaxis.title.text

@@ -112,7 +112,8 @@ def _list(view: View) -> None:
     every = lessons()
     for start in range(0, len(every), 2):
         for column, lesson in zip(st.columns(2), every[start : start + 2], strict=False):
-            with column, st.container(border=True, gap="small", height="stretch"):
+            key = None if isinstance(lesson, Refused) else f"lesson-card-{lesson.slug}"
+            with column, st.container(border=True, gap="small", height="stretch", key=key):
                 if isinstance(lesson, Refused):
                     error(lesson.reason)
                     continue
