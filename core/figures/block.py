@@ -219,10 +219,12 @@ def scores(
 ) -> go.Figure:
     """Query x key, signed scores; gray where none was computed.
 
-    The scale runs from ``-end`` to ``end``, which several maps can share; by default to their :func:`limit`.
+    The scale runs to ``end`` on both sides: several maps share one, which stands beside them; without it, to the map's
+    own :func:`limit`, with a bar.
     """
+    shared = {} if end is None else {"colorbar": None}
     folded, end = fold(values, square=True), end or limit(values).at
-    return _map(folded, queries, keys, theme, "differences", (-end, end), "score", selected=selected)
+    return _map(folded, queries, keys, theme, "differences", (-end, end), "score", selected=selected, **shared)
 
 
 def mask(

@@ -98,6 +98,7 @@ def schedule(passes: Sequence[Pass], stages: int, time: int, *, theme: Theme) ->
         theme,
         traces,
         barmode="overlay",
+        uniformtext={"minsize": 9, "mode": "hide"},  # on a narrow screen
         height=130 + 34 * max(3, stages),
         margin={"t": 34},
         xaxis=title("time (forward passes of one stage)") | {"range": [0, end]},

@@ -192,7 +192,9 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, s
     pictures = [*zip(titles, scores, strict=True), (view.words.label("sum"), scores.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
     numbers = {"layer": layer + 1, "head": head + 1, "tokens": len(parts.tokens), "query": query + 1}
-    for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
+    with st.container(key="atlas-four"):
+        columns = st.columns(4, gap="small")
+    for number, (column, (name, values)) in enumerate(zip(columns, pictures, strict=True)):
         with column:
             st.subheader(name, anchor=False)
             ends = {"low": f"{values.min():.2f}", "high": f"{values.max():.2f}"}
