@@ -75,7 +75,7 @@ class Noisy:
 
 
 OBJECTIVES = ("masked", "replaced", "replaced, masked positions")
-PRETRAINED = (200_000, 800_000, 2_400_000)
+PRETRAINED = (100_000, 400_000, 1_200_000)
 """Objectives and tokens of the sweep over encoders."""
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import copy
 import csv
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from statistics import median
@@ -51,17 +51,21 @@ WINDOW, MASKED, GROUP = 64, 0.15, 32
 DRAWS = 3
 """Sets of masked tokens of each window of the story."""
 RUNS = 5
+Watch = Callable[[float], object]
 
 
-def measure(checkpoint: Checkpoint, recipe: Recipe) -> Measured:
+def measure(checkpoint: Checkpoint, recipe: Recipe, watch: Watch = lambda share: None) -> Measured:
     """Compress a copy of a loaded model and measure it.
+
+    Args:
+        watch: called with the share that is done; an exception of it ends the measurement.
 
     Raises:
         OutOfRange: a part of the recipe is not one of the measured values, or no layer would be left.
         InputUnusable: the heads or the layers of this architecture cannot be removed one by one.
     """
     model = compress(checkpoint, recipe)
-    accuracy, bits = quality(checkpoint, model)
+    accuracy, bits = quality(checkpoint, model, watch)
     seconds = _seconds(checkpoint, model)
     return Measured(
         recipe, stored_bytes(checkpoint, model, recipe), accuracy, bits, median(seconds), min(seconds), max(seconds)
@@ -191,12 +195,14 @@ def _windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
             yield torch.cat([first, masked, last])[None], hidden + 1, window[hidden]
 
 
-def quality(checkpoint: Checkpoint, model: Any) -> tuple[float, float]:
+def quality(checkpoint: Checkpoint, model: Any, watch: Watch = lambda share: None) -> tuple[float, float]:
     """Top-1 accuracy, and mean bits of a token, over the story."""
     right = count = 0
     nats = 0.0
-    for ids, positions, truth in _windows(checkpoint):
+    windows = list(_windows(checkpoint))
+    for number, (ids, positions, truth) in enumerate(windows):
         turns.step()
+        watch(number / len(windows))
         with torch.inference_mode():
             logs = model(input_ids=ids).logits[0, positions].float().log_softmax(-1)
         right += int((logs.argmax(-1) == truth).sum())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from core import session
 from core.efficiency import lengths
+from core.efficiency.compression import Recipe
 from core.errors import MeasuringOff
 from core.settings import settings
+from core.ui.zoo import compression
 from tests.pages import described, opened, shown, widget
 
 
@@ -77,3 +80,24 @@ def test_no_other_way_leads_to_a_measurement(measuring_off: None) -> None:
     assert session.measured("a key", lambda: 1, lambda share, doing: None, part=True) == 1
     assert session.measured("a key", lambda: 2, lambda share, doing: None) == 1, "a stored one stays"
     assert len(lengths.stored()) > 20
+
+
+def test_a_compressed_model_is_measured_again_with_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(compression, "measure", _told(compression.measure, told))
+    at = opened("zoo", tab="compression", model="atlas-bert", bits="4", pruned="0")
+    widget(at.button, "Measure here").click().run()
+    assert not at.exception
+    assert "median of 5 passes and range" in shown(at)
+    assert len(told) > 10
+    assert told == sorted(told)
+    assert widget(at.button, "Measure here"), "it can be repeated"
+
+
+def _told(measure: Any, told: list[float]) -> Any:
+    """The measurement, which also lists the shares that it tells, of both models one after the other."""
+
+    def listed(checkpoint: Any, recipe: Recipe, watch: Any) -> Any:
+        return measure(checkpoint, recipe, lambda share: told.append(share + (recipe != Recipe())) or watch(share))
+
+    return listed

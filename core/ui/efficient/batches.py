@@ -17,7 +17,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
-from core.ui.measuring import measure_button
+from core.ui.measuring import Measurement
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Model
@@ -37,21 +37,15 @@ _TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 def draw(view: BranchView) -> None:
     """Draw the noise scale, stored or measured here; then rates and losses by batch."""
     state, models = view.state, DECODER.here()
-    slot = state.key("noise.run")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = models.offered()[models.draw(state)]
         button = st.empty()
-    progress = st.empty()
-    key = ("gradient noise", spec.slug, session.files(spec.slug))
-    rows = read(Noisy, "noise")
+    measurement: Measurement[noise.Noise] = Measurement(
+        state, "noise", ("gradient noise", spec.slug, session.files(spec.slug))
+    )
+    measurement.draw(button)
+    rows, own = read(Noisy, "noise"), measurement.result
     stored = next(row for row in rows if row.model == spec.slug)
-    own: noise.Noise | None = session.results.get(key)
-    start = st.session_state.__setitem__
-    if st.session_state.get(slot):
-        stop = state.key("noise.stop")
-        button.button("Cancel", icon=":material/stop:", key=stop, on_click=start, args=(slot, False))
-    else:
-        measure_button("Measure here", state.key("noise.go"), start, (slot, True), at=button)
     scale, ends = (own.scale, own.interval) if own else (stored.scale, (stored.low, stored.high))
     view.say(
         "Scale" if scale and ends else "No scale",
@@ -71,15 +65,10 @@ def draw(view: BranchView) -> None:
     rates = [rate for rate, _ in best.values()]
     view.try_and_notice(low=f"{min(rates):.2g}", high=f"{max(rates):.2g}")
     _losses(view, runs)
-    view.note("Trained", tokens=f"{SWEPT[1]:,}")
+    noisy = len({row.seed for row in rows if not row.model})
+    view.note("Trained", tokens=f"{SWEPT[1]:,}", seeds=len({run.seed for run in runs}), noisy=noisy)
     view.how_it_works(window=noise.WINDOW, group=noise.GROUP)
-    if st.session_state.get(slot):
-        # last, so that the page stands while it runs; a click on Cancel ends the run
-        try:
-            session.measured(key, lambda: _watched(spec.slug, progress.progress), progress.progress, again=True)
-        finally:
-            st.session_state[slot] = False
-        st.rerun()
+    measurement.run(lambda tell: _watched(spec.slug, tell))
 
 
 def _watched(slug: str, tell: session.Progress) -> noise.Noise:

@@ -14,7 +14,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
-from core.ui.measuring import measure_button
+from core.ui.measuring import Measurement
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -35,20 +35,12 @@ _FROM = 1024
 def draw(view: BranchView) -> None:
     """Draw the chosen quantity by length, stored or measured here."""
     state = view.state
-    slot = state.key("lengths.run")
+    measurement: Measurement[tuple[Row, ...]] = Measurement(state, "lengths", _KEY)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         what = WHAT.draw(state)
         button = st.empty()
-    progress = st.empty()
-    own: tuple[Row, ...] | None = session.results.get(_KEY)
-    if st.session_state.get(slot):
-        stop = st.session_state.__setitem__
-        button.button(
-            "Cancel", icon=":material/stop:", key=state.key("lengths.stop"), on_click=stop, args=(slot, False)
-        )
-    else:
-        start = st.session_state.__setitem__
-        measure_button("Measure here", state.key("lengths.go"), start, (slot, True), at=button)
+    measurement.draw(button)
+    own = measurement.result
     rows = own or lengths.stored()
     cross, fused = lengths.crossing(rows), lengths.crossing(rows, "sparse", "fused")
     view.say(
@@ -61,13 +53,7 @@ def draw(view: BranchView) -> None:
     st.caption(view.words.part("Machine", machine=machine, threads=rows[0].threads, how=view.words.label(runs)))
     view.try_and_notice()
     view.how_it_works(width=lengths.WIDTH, block=lengths.SPARSITY.block_size, start=_FROM)
-    if st.session_state.get(slot):
-        # last, so that the page stands while it runs; a click on Cancel ends the run
-        try:
-            session.measured(_KEY, lambda: tuple(_watched(progress.progress)), progress.progress, again=True)
-        finally:
-            st.session_state[slot] = False
-        st.rerun()
+    measurement.run(lambda tell: tuple(_watched(tell)))
 
 
 def _watched(tell: session.Progress) -> Iterator[Row]:

@@ -13,12 +13,13 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.efficiency.compress import measure, predictions
 from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, pareto, precomputed
+from core.efficiency.lengths import machine, plain_machine
 from core.figures.labels import in_bytes, percent
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.figures.predictions import bars_alt, prediction_bars
 from core.table import Table
-from core.ui.measuring import measure_button
+from core.ui.measuring import Measurement
 from core.ui.notices import info
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, offer_table
@@ -198,21 +199,20 @@ def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
 
 def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     """Measure the whole and the compressed model on this machine, on request."""
-    state = view.state
     key = ("compression", spec.slug, session.files(spec.slug), recipe)
-    known: tuple[Measured, Measured] | None = session.results.get(key)
-    if measure_button("Measure here", state.key("compression.measure")):
-
-        def both() -> tuple[Measured, Measured]:
-            checkpoint = session.checkpoint(spec.slug)
-            return measure(checkpoint, Recipe()), measure(checkpoint, recipe)
-
-        with st.spinner(session.waiting("compressing")):
-            known = session.measured(key, both, lambda share, doing: None, again=True)
-    if known:
-        whole, chosen = known
+    measurement: Measurement[tuple[Measured, Measured]] = Measurement(view.state, "compression", key)
+    measurement.draw(st.empty())
+    if measurement.result:
+        whole, chosen = measurement.result
         numbers = {"bits": f"{chosen.bits_per_token:.2f}", "before": f"{whole.bits_per_token:.2f}"}
-        view.note("Here", time=_time(chosen), whole=_time(whole), **numbers)
+        view.note("Here", time=_time(chosen), whole=_time(whole), machine=plain_machine(machine()), **numbers)
+
+    def both(tell: session.Progress) -> tuple[Measured, Measured]:
+        checkpoint, names = session.checkpoint(spec.slug), (_name(Recipe()), _name(recipe))
+        first = measure(checkpoint, Recipe(), lambda share: tell(share / 2, names[0]))
+        return first, measure(checkpoint, recipe, lambda share: tell((1 + share) / 2, names[1]))
+
+    measurement.run(both)
 
 
 def _time(point: Measured) -> str:
