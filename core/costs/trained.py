@@ -81,7 +81,7 @@ PRETRAINED = (100_000, 400_000, 1_200_000)
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """An encoder pretrained here and then fine-tuned to tag words with their part of speech."""
+    """An encoder pretrained here and frozen, with a head that tags words with their part of speech."""
 
     objective: str
     """One of :data:`OBJECTIVES`; "" for random weights."""
@@ -92,7 +92,7 @@ class Pretrained:
     learned: float = 0.0
     """Of held-out text: the share of the masked tokens that are predicted, or the discriminator's balanced accuracy."""
     trial: int = 0
-    """Seed of fine-tuning."""
+    """Seed of the head's sentences."""
     accuracy: float = 0.0
     """Share of the held-out words."""
 

@@ -1,9 +1,9 @@
 """The sweep of `core.costs.trained.Pretrained`: encoders of one size, pretrained with three objectives, by a task.
 
 One recipe, ``assets/recipes/sweeps/pretraining.toml``, whose objective, tokens and seed a point replaces; its learning
-rate reaches zero at the end of each run. A finished encoder is fine-tuned, whole, to tag words with their part of
-speech: a seed chooses the labeled sentences of the English Web Treebank's development file, and the held-out ones are
-of its test file. The baseline is fine-tuned from random weights.
+rate reaches zero at the end of each run. A finished encoder is frozen, and a linear head on it is trained to tag
+words with their part of speech: a seed chooses the labeled sentences of the English Web Treebank's development file,
+and the held-out ones are of its test file. The baseline has random weights.
 
 Operations are those of `core.costs.flops` with padding, three forward passes a step: the trunk and ELECTRA's
 discriminator head at every position, the heads that predict tokens at the masked ones.
@@ -48,8 +48,8 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 TREEBANK = {"train": "treebank/en_ewt-ud-dev.conllu", "held out": "treebank/en_ewt-ud-test.conllu"}
 WORDS = (4, 16)
 LABELED, HELD_OUT, TRIALS = 200, 400, 3
-"""Sentences, and fine-tuning runs of an encoder."""
-TUNED = Setup("all", epochs=5, rate=1e-3, seconds=1e6)
+"""Sentences, and heads of an encoder."""
+TUNED = Setup("head", epochs=20, seconds=1e6)
 COUNTED = 40
 """Batches whose operations are counted."""
 
@@ -60,7 +60,7 @@ def points(seed: int) -> list[Pretrained]:
 
 
 def sweep(wanted: Sequence[Pretrained], done: Sequence[Pretrained], corpus: Path) -> Iterator[list[Pretrained]]:
-    """The rows of each encoder that is not done, one for each fine-tuning run."""
+    """The rows of each encoder that is not done, one for each head."""
     known = {row.point for row in done}
     for point in wanted:
         if point.point in known:
@@ -118,7 +118,7 @@ def _weights(module: nn.Module) -> int:
 
 
 def tagged(objective: Objective, corpus: Path, trial: int) -> float:
-    """The share of held-out words that a fine-tuned copy of the encoder tags right."""
+    """The share of held-out words that a head on the frozen encoder tags right."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=objective.tokenizer, **BERT)
     spec = CheckpointSpec("pretrained", "encoder", None, "encoder", "masked-lm", "directory", "", "", ready=True)
     checkpoint = Checkpoint(objective.model.full.eval(), tokenizer, spec)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.attention.roles.treebank import SHIPPED
-from core.costs.trained import OBJECTIVES, Pretrained
+from core.costs.trained import OBJECTIVES, PRETRAINED, Pretrained, read
 from core.training import pretraining
 from core.training.objectives import build
 from tests import tinycorpus
@@ -53,3 +54,11 @@ def test_operations_are_those_that_torch_counts(objective: str, corpus: Path) ->
             trained.loss(batch)
     expected = 3 * counter.get_total_flops() / sum(map(trained.size, batches))
     assert pretraining.operations(trained) == pytest.approx(expected, rel=0.01)
+
+
+def test_the_stored_runs_are_complete() -> None:
+    rows = read(Pretrained, "pretraining")
+    points = {("", 0), *((name, tokens) for name in OBJECTIVES[:2] for tokens in PRETRAINED)}
+    assert {(row.objective, row.tokens) for row in rows if row.seed == 0} >= points
+    by_tokens = sorted({(row.tokens, row.operations) for row in rows if row.objective == "masked"})
+    assert all(big[1] > small[1] for small, big in pairwise(by_tokens))

@@ -47,7 +47,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/text": ("Tokens", "Ended", "Repeats"),
     "demos/window": ("Pattern", "Distance"),
     "efficient/measured": ("Crossing", "Fused", "Machine"),
-    "efficient/saved": ("Saved",),
+    "efficient/saved": ("Saved", "Trained"),
     "fine-tuning/changed": ("Flipped", "Recorded"),
     "fine-tuning/curve": ("Recorded",),
     "fine-tuning/learn": ("Status", "Construction"),

@@ -15,6 +15,7 @@ from core.figures.costs import Bar, amount_bars, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words, percent, sentence, short
 from core.table import Table
 from core.ui.branch import BranchView, run_link
+from core.ui.efficient.pretrained import AGAINST, draw_pretrained
 from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -174,7 +175,8 @@ def _smaller(view: BranchView, system: System) -> None:
             own.name,
             _short,
         )
-    page_link("zoo", view.words.label("distillation"), {"tab": "distillation"}, icon=":material/arrow_forward:")
+    for tab in ("distillation", "compression"):
+        page_link("zoo", view.words.label(tab), {"tab": tab}, icon=":material/arrow_forward:")
 
 
 def _examples(view: BranchView, system: System) -> None:
@@ -188,6 +190,7 @@ def _examples(view: BranchView, system: System) -> None:
         times=f"{replaced.value / masked.value:.2g}",
     )
     _amounts(view, "targets", (masked, replaced), replaced.name, lambda value: f"{value:.0f}")
+    draw_pretrained(view)
 
 
 def _machines(view: BranchView, system: System) -> None:
@@ -205,6 +208,8 @@ def _machines(view: BranchView, system: System) -> None:
     Panel("saved-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars)), heading=True).draw(
         view.state
     )
+    for tab in ("parallel", "pipeline", "training"):
+        page_link("calculators", view.words.label(tab), {"tab": tab}, icon=":material/arrow_forward:")
 
 
 _LEADS: dict[Saving, Callable[[BranchView, System], None]] = {
@@ -215,4 +220,4 @@ _LEADS: dict[Saving, Callable[[BranchView, System], None]] = {
     "fewer examples": _examples,
     "more machines": _machines,
 }
-SAVED = Section("saved", draw, (TOKENS, EMBEDDING, TASKS))
+SAVED = Section("saved", draw, (TOKENS, EMBEDDING, TASKS, AGAINST))
