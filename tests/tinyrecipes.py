@@ -36,7 +36,7 @@ OF_KIND: dict[str, dict[str, Any]] = {
 }
 DATA: dict[str, Any] = {
     **{"vocabulary": 320, "window": 48, "segment": 8, "width": 48, "hold_out_every": 5},
-    **{"shortest": 3, "band": [0.001, 0.2], "content": 1, "rare": 0.05},
+    **{"shortest": 3, "band": [0.001, 0.2], "content": 1, "rare": 0.05, "least": 0},
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.bundled import base_state, files_of, has_sentence_head, state_of, targets
+from core.checkpoints.bundled import apply, base_state, files_of, has_sentence_head, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.folder import (
     WEIGHTS,
@@ -142,10 +142,18 @@ def _bundled_folder(spec: CheckpointSpec) -> Path:
     return bundled_root() / slug / (part if part in FOLDERS else "")
 
 
+def _pair_updates(spec: CheckpointSpec) -> Path:
+    """The file of what a checkpoint's part for pairs learned beyond the checkpoint, if it is that part."""
+    slug, _, part = spec.slug.partition(":")
+    return bundled_root() / slug / (part or "-") / "difference.safetensors"
+
+
 def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """A checkpoint's own weight files, and those of the checkpoint that it is a difference to."""
     if spec.source in ("bundled", "package"):
-        return files_of(_bundled_folder(spec), spec.card)
+        own, base = files_of(_bundled_folder(spec), spec.card)
+        updates = _pair_updates(spec)
+        return ((updates,), (*own, *base)) if updates.is_file() else (own, base)
     return _inspected(spec).weights, ()
 
 
@@ -309,7 +317,13 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
             if spec.offers("sentence order")
             else transformers.BertForNextSentencePrediction
         )
-        return _read_folder(inspect(folder, folder), model_class=model_class)
+        inspected, updates = inspect(folder, folder), _pair_updates(spec)
+        if not updates.is_file():
+            return _read_folder(inspected, model_class=model_class)
+        count_elements(updates)
+        model = model_class._from_config(_config(folder), attn_implementation="eager", dtype=torch.float32)
+        state = apply(load_file(folder / WEIGHTS), load_file(updates))
+        return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
     if (folder / WEIGHTS).is_file():
         return _read_folder(inspect(folder, folder))
     if spec.offers("classifies texts"):

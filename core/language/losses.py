@@ -149,7 +149,7 @@ _LOGITS: dict[Kind, Callable[[Checkpoint, Example, Tensor, Sequence[int]], Tenso
 
 def _of_pair(pairs: Checkpoint, example: Example, ids: Tensor) -> Losses:
     """The classes of the head are the choices of the example's first label, in order."""
-    logs = pair_scores(pairs, ids, _segments(example, ids)).log_softmax(-1).tolist()
+    logs = pair_scores(pairs, ids, _segments(example, ids))[0].log_softmax(-1).tolist()
     pair_label = example.labels[0]
     best = max(range(len(logs)), key=logs.__getitem__)
     loss = PositionLoss(-logs[pair_label.answer], pair_label.choices[best], math.exp(logs[best]))

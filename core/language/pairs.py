@@ -41,11 +41,11 @@ def question(checkpoint: Checkpoint) -> Question:
     return "order" if has(checkpoint.model.config, "sentence order") else "next"
 
 
-def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor) -> Tensor:
-    """The logits (2,) of one pair, ids and segments (1, n)."""
+def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor, real: Tensor | None = None) -> Tensor:
+    """The logits (rows, 2) of pairs; ids, segments and ``real``, 0 at padding, are (rows, n)."""
     with torch.inference_mode():
-        out = pairs.model(input_ids=ids, token_type_ids=segments)
-    scores: Tensor = (out.sop_logits if question(pairs) == "order" else out.logits)[0].float()
+        out = pairs.model(input_ids=ids, token_type_ids=segments, attention_mask=real)
+    scores: Tensor = (out.sop_logits if question(pairs) == "order" else out.logits).float()
     return scores
 
 
@@ -59,7 +59,7 @@ def score_pair(checkpoint: Checkpoint, a: str, b: str) -> PairProbability:
     first, second = clean(a, MAX_CHARS), clean(b, MAX_CHARS)
     inputs = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(inputs["input_ids"].shape[1]))
-    scores = pair_scores(checkpoint, inputs["input_ids"], inputs["token_type_ids"])
+    scores = pair_scores(checkpoint, inputs["input_ids"], inputs["token_type_ids"])[0]
     return PairProbability(first, second, float(scores.softmax(-1)[0]))
 
 

@@ -6,7 +6,8 @@ texts. Lines of a source that is not split into sentences are unrelated; a few o
 
 Two segments of a chunk can be a sentence-pair task:
 
-``next``   Does B follow A? In half of the pairs B comes from another document of the same source (Devlin et al., 2019).
+``next``   Does B follow A? In half of the pairs B comes from another document, of the same source or of any
+           (Devlin et al., 2019).
 ``order``  Which came first? In half of the pairs A and B are swapped (Lan et al., 2020).
 
 In both cases A and B are whole sentences that together fit the chunk's target, so that neither length nor a truncated
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from core.objectives import masked, sentence_pairs
@@ -125,7 +127,9 @@ def tokenized(
     return Documents(Ragged.of(rows), np.array(chunks, dtype=np.int64))
 
 
-def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece") -> tuple[Any, Documents, Documents]:
+def prepare(
+    recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece", finished: Path | None = None
+) -> tuple[Any, Documents, Documents]:
     """The tokenizer, the training side and the held-out side; recipes with the same data share them.
 
     Args:
@@ -133,13 +137,19 @@ def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece")
         folder: the corpus.
         stages: the folder of all training states.
         kind: of the tokenizer (`core.training.tokenizers.ENCODERS`).
+        finished: the folder of a model whose tokenizer is used instead; then there is no ``vocabulary``.
     """
-    every, vocabulary, width = (int(recipe.data[name]) for name in ("hold_out_every", "vocabulary", "width"))
-    sources = recipe.sources
+    every, width = (int(recipe.data[name]) for name in ("hold_out_every", "width"))
+    vocabulary, sources = int(recipe.data.get("vocabulary", 0)), recipe.sources
+    file = finished / "tokenizer.json" if finished else None
 
     def make() -> dict[str, Any]:
         items = (item for source in sources for item in corpus.read(folder, source, every=every))
-        tokenizer = ENCODERS[kind]((item.text for item in items if not item.held_out), vocabulary)
+        tokenizer = (
+            Tokenizer.from_file(str(file))
+            if file
+            else ENCODERS[kind]((item.text for item in items if not item.held_out), vocabulary)
+        )
         data = {"tokenizer": tokenizer}
         for side in ("train", "test"):
             text = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=side == "test")
@@ -147,7 +157,7 @@ def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece")
         return data
 
     spread = [(s.file, s.first, s.last, s.sentences, s.group) for s in sources]
-    data = stored(stages / "text", (spread, every, vocabulary, width, kind), make)
+    data = stored(stages / "text", (spread, every, vocabulary, width, file.read_text("utf-8") if file else kind), make)
     train, test = (Documents(data[side], data[f"{side}-chunks"]) for side in ("train", "test"))
     return data["tokenizer"], train, test
 
@@ -166,14 +176,17 @@ class Pairs:
     Args:
         documents: the text.
         question: ``"next"``, ``"order"`` or ``""`` for single texts.
+        anywhere: the other document may be of any source, as BERT's is.
     """
 
-    def __init__(self, documents: Documents, question: str) -> None:
+    def __init__(self, documents: Documents, question: str, *, anywhere: bool = False) -> None:
         self.documents, self.question = documents, question
         count = documents.bounds[:, 1] - documents.bounds[:, 0]
         self.paired = (documents.document >= 0) & (count > 1) & bool(question)
         """(chunks,) whether a chunk makes a pair."""
-        self._of_source = {int(s): np.flatnonzero(self.paired & (documents.source == s)) for s in set(documents.source)}
+        self._of_source = {
+            int(s): np.flatnonzero(self.paired & (anywhere | (documents.source == s))) for s in set(documents.source)
+        }
 
     def draw(self, chunk: int, rng: np.random.Generator) -> Pair:
         """The segments of one chunk."""
@@ -213,14 +226,21 @@ class Examples:
         tokenizer: of the ``tokenizers`` library, with BERT's special tokens.
         question: of the pairs, or ``""``.
         fates: shares of the chosen tokens that become the mask token, and a random token.
+        anywhere: of `Pairs`.
     """
 
     def __init__(
-        self, text: Documents, tokenizer: Any, question: str = "", fates: tuple[float, float] = masked.FATES
+        self,
+        text: Documents,
+        tokenizer: Any,
+        question: str = "",
+        fates: tuple[float, float] = masked.FATES,
+        *,
+        anywhere: bool = False,
     ) -> None:
         self.text = text
         self.words = Vocabulary(tokenizer)
-        self.pairs = Pairs(text, question)
+        self.pairs = Pairs(text, question, anywhere=anywhere)
         self.fates = fates
         self.sizes = batches.round_up(np.where(self.pairs.paired, text.bounds[:, 3] + 3, text.lengths + 2), ROUND)
         """(chunks,) length of each chunk's row, special tokens and padding included."""

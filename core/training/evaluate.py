@@ -29,6 +29,7 @@ ENCODER: tuple[Measured, ...] = (
     (encoders.story_text, measures.masked_words),
     (encoders.story_text, encoders.without_components),
     (encoders.held_out_side, encoders.pretrained),
+    (encoders.segment_pairs, encoders.segment_accuracy),
 )
 MASKED: tuple[Measured, ...] = ((encoders.cloze_sets, measures.cloze), (encoders.everyday, measures.masked_words))
 MEASURES: dict[str, tuple[Measured, ...]] = {

@@ -22,6 +22,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
+from core.language.pairs import pair_scores
 from core.lazy import transformers
 from core.objectives import masked as masks
 from core.sparse import bigbird
@@ -47,6 +48,7 @@ from core.training.objective import Hits
 from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
+from core.training.objectives.parts import measured_pairs, usable
 from core.training.objectives.permutation import Orders, PermutationModel, target_accuracy
 from core.training.tokens import Ints, Ragged
 
@@ -63,7 +65,8 @@ RARE = 2e-4
 """The largest share of a rare word in the held-out books."""
 FAR = ((65, 256), (257, 900))
 """Ranges of the distance between a rare word and its only other occurrence: within four windows, and beyond."""
-_PAIRS = {"next": "next sentence", "order": "sentence order"}
+JUDGED = 550
+"""Held-out pairs of segments from each source."""
 
 
 def cloze_sets(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
@@ -118,13 +121,70 @@ def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 
 
 def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
-    """Accuracy on masked tokens and, where there is a head, on sentence pairs."""
+    """Accuracy on masked tokens and, where a head for pairs was trained beside them alone, on those."""
     full = transformers.AutoModelForPreTraining.from_pretrained(
         checkpoint.spec.location, attn_implementation="eager", dtype=checkpoint.model.dtype, local_files_only=True
     )
     shares = masked_tokens(EncoderModel(full).eval(), held)
-    pairs = {_PAIRS[held.pairs.question]: shares["pairs"]} if "pairs" in shares else {}
+    pairs = {"sentence order": shares["pairs"]} if held.pairs.question == "order" else {}
     return {name: shares[name] for name in ("top-1", "top-5")} | pairs
+
+
+SegmentPairs = tuple[Examples, dict[str, Ints]]
+"""The held-out side, and the chunks that make pairs, by the source's name."""
+
+
+def segment_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, SegmentPairs]]:
+    """Held-out pairs of segments, as the recipe of the part ``pairs`` has them: as many from each source."""
+    name = f"{checkpoint.spec.slug}-pairs"
+    if corpus is not None and name in recipes.available():
+        recipe, backend = recipes.load(name), checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
+        every, width = int(recipe.data["hold_out_every"]), int(recipe.data["width"])
+        text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=True)
+        side = Examples(text, backend, str(recipe.data["pairs"]), anywhere=bool(recipe.data["anywhere"]))
+        chosen = {}
+        for number, source in enumerate(recipe.sources):
+            chunks = np.flatnonzero(usable(side, recipe) & (text.source == number))
+            chosen[source.task] = chunks[np.linspace(0, len(chunks) - 1, min(JUDGED, len(chunks))).astype(np.int64)]
+        yield f"{sum(map(len, chosen.values())):,} pairs of segments held out from training", (side, chosen)
+
+
+def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
+    """Accuracy in percent of the head for pairs and of the topic baseline, in all and by source."""
+    side, chosen = held
+    part: Any = checkpoints.load(checkpoint.spec.slug, "pairs")
+    right: list[bool] = []
+    rows: list[Row] = []
+    numbers: Numbers = {}
+    for source, chunks in chosen.items():
+        start = len(rows)
+        for batch in measured_pairs(side, chunks):
+            scores = pair_scores(part, batch["ids"], batch["types"], batch["real"])
+            right += (scores.argmax(1) == batch["answers"]).tolist()
+            for ids, real, types, answer in zip(*(batch[n] for n in ("ids", "real", "types", "answers")), strict=True):
+                a, b = (ids[(types == segment) & (real == 1)][1 - segment : -1].tolist() for segment in (0, 1))
+                rows.append((a, b, int(answer)))
+        numbers |= _next_sentence(f"next sentence, {source}", right[start:], rows[start:])
+    return _next_sentence("next sentence", right, rows) | numbers
+
+
+def _next_sentence(name: str, right: list[bool], rows: list[Row]) -> Numbers:
+    return {name: 100 * float(np.mean(right)), f"{name}, shared words alone": shared_words(rows)}
+
+
+Row = tuple[list[int], list[int], int]
+"""Token ids of both segments, and the label: 0 where they are consecutive and in order."""
+
+
+def shared_words(rows: Sequence[Row]) -> float:
+    """Accuracy in percent of the topic baseline: the half of the pairs with the higher tf-idf cosine follow."""
+    size = 1 + max(max(a + b) for a, b, _ in rows)
+    counts = np.stack([[np.bincount(text, minlength=size) for text in row[:2]] for row in rows]).astype(np.float32)
+    weights = counts * np.log(2 * len(rows) / (1 + (counts > 0).sum((0, 1))))
+    a, b = weights[:, 0], weights[:, 1]
+    cosines = (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-9)
+    follows = cosines > np.median(cosines)
+    return 100 * float(np.mean(follows == (np.array([label for *_, label in rows]) == 0)))
 
 
 def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:

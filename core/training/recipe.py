@@ -38,7 +38,7 @@ class SourceFile:
     group: int = 1
     """Sentences per item when paragraphs are split; else lines per text."""
     task: str = ""
-    """Task of a sequence-to-sequence source ("en-fr"), or control code ("Story"); may be empty."""
+    """Task of a sequence-to-sequence source ("en-fr"), control code ("Story"), or name ("books"); may be empty."""
 
 
 @dataclass(frozen=True, slots=True)

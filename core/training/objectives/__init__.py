@@ -28,6 +28,7 @@ OBJECTIVES = {
     "many-to-many": ("pairs", "ManyObjective"),
     "respell": ("denoise", "RespellObjective"),
     "adapters": ("adapters", "AdaptersObjective"),
+    "pairs": ("parts", "PairsObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
 }
 """Module and class of each kind; imported lazily."""

@@ -1,0 +1,122 @@
+r"""Sentence pairs on a finished encoder, which stays frozen: low-rank updates of its layers, and its pooler and head.
+
+.. math:: L = -\log p(y \mid A, B), \qquad W = W_0 + B A
+
+with the pairs of `core.training.documents`, unmasked, and the updates of `core.training.lowrank`. What is learned is
+the part ``pairs`` of the checkpoint's folder, a difference to its weights; its other predictions do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.lazy import transformers
+from core.training import batches, documents, models
+from core.training.documents import Examples
+from core.training.lowrank import add_updates, shipped_update
+from core.training.objective import Batch, Objective
+from core.training.objectives.encoder import heads
+from core.training.recipe import Recipe
+from core.training.tokens import Ints
+
+MEASURED = 64
+"""Held-out pairs for the learning curve."""
+
+
+class PairModel(nn.Module):
+    """A frozen pretraining model; only updates of its layers, its pooler and its head for pairs are trained."""
+
+    def __init__(self, full: Any, rank: int) -> None:
+        super().__init__()
+        self.full = full.requires_grad_(False)
+        add_updates(full.base_model.encoder, rank)
+        self._pair: Any = heads(full)[1]
+        trained: tuple[Any, ...] = (full.base_model.pooler, self._pair)
+        for part in trained:
+            part.requires_grad_(True)
+
+    def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
+        """Logits (rows, 2); all arguments are (rows, length)."""
+        out = self.full.base_model(input_ids=ids, attention_mask=real, token_type_ids=types)
+        scores: Tensor = self._pair(out.pooler_output)
+        return scores
+
+    def difference(self) -> dict[str, Tensor]:
+        """Shipped tensors under the names of the pretraining model (`core.checkpoints.bundled`)."""
+        named = self.full.named_parameters()
+        return {shipped_update(name): value for name, value in named if value.requires_grad}
+
+
+class PairsObjective(Objective):
+    """Pairs of segments, of similar length per batch."""
+
+    def read(self) -> None:
+        data = self.recipe.data
+        self.folder = models.finished(str(self.recipe.model["start"]), self.stages)
+        self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages, finished=self.folder)
+        question, anywhere = str(data["pairs"]), bool(data.get("anywhere", False))
+        self.train, self.test = (Examples(side, self.tokenizer, question, anywhere=anywhere) for side in (train, test))
+        self.positions = int(data["width"])
+        self.origin = self.train.text.source
+        self.keys = self.cost = self.train.sizes
+
+    def items(self, rng: np.random.Generator) -> Ints:
+        items = super().items(rng)
+        return items[usable(self.train, self.recipe)[items]]
+
+    def new_model(self) -> PairModel:
+        full = transformers.AutoModelForPreTraining.from_pretrained(
+            self.folder, attn_implementation="eager", dtype=torch.float32, local_files_only=True
+        )
+        for module in full.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        return PairModel(full, int(self.recipe.model["rank"]))
+
+    def batch(self, step: int) -> Batch:
+        index = self.epochs[step]
+        return unmasked(self.train, index, self.rngs(step, index))
+
+    def loss(self, batch: Batch) -> Tensor:
+        scores = self.model(batch["ids"], batch["types"], batch["real"]).float()
+        return functional.cross_entropy(scores, batch["answers"])
+
+    def measure(self) -> dict[str, float]:
+        right: list[bool] = []
+        pairs = np.flatnonzero(usable(self.test, self.recipe))
+        for batch in measured_pairs(self.test, pairs[batches.some(len(pairs), MEASURED)]):
+            batch = self.to_device(batch)
+            scores = self.model(batch["ids"], batch["types"], batch["real"])
+            right += (scores.argmax(1) == batch["answers"]).tolist()
+        return {"pairs": 100 * float(np.mean(right))}
+
+    def export(self, folder: Path) -> None:
+        models.ship_tensors(self.model.difference(), folder / models.DIFFERENCE)
+
+
+def usable(side: Examples, recipe: Recipe) -> npt.NDArray[np.bool_]:
+    """(chunks,) whether a chunk makes a pair in a row of at least the recipe's ``least`` tokens."""
+    pairs: npt.NDArray[np.bool_] = side.pairs.paired & (side.sizes >= int(recipe.data["least"]))
+    return pairs
+
+
+def measured_pairs(side: Examples, pairs: Ints) -> Iterator[Batch]:
+    """Batches of unmasked pairs, always the same."""
+    for index, rngs in batches.measured(pairs, side.sizes[pairs]):
+        yield unmasked(side, index, rngs)
+
+
+def unmasked(side: Examples, index: Ints, rngs: Sequence[np.random.Generator]) -> Batch:
+    """The rows of `Examples.rows` with the original tokens at their masked positions."""
+    batch = side.rows(index, rngs)
+    ids = batch["ids"].clone()
+    ids[batch["chosen"]] = batch["labels"]
+    return batch | {"ids": ids}

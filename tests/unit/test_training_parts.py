@@ -1,0 +1,62 @@
+"""The part for pairs of a finished encoder: what is learned, shipped and loaded, and the rule beside it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.checkpoints import loading
+from core.checkpoints.spec import CheckpointSpec
+from core.language.pairs import pair_scores
+from core.training.documents import Pairs
+from core.training.evaluate_encoders import shared_words
+from tests import tinyrecipes
+
+World = tuple[Path, Path]
+
+
+def test_a_part_for_pairs_is_its_checkpoint_with_updates(
+    tiny_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objective = tinyrecipes.objective("atlas-bert-pairs", *tiny_world)
+    before = {name: value.clone() for name, value in objective.model.full.state_dict().items()}
+    tinyrecipes.shaken(objective.model)
+    changed = {n for n, value in objective.model.full.state_dict().items() if not torch.equal(value, before[n])}
+    assert changed
+    assert not [name for name in changed if "predictions" in name or "embeddings" in name]
+    folder = tmp_path / "atlas-bert"
+    shutil.copytree(tiny_world[1] / "atlas-bert" / "out", folder)
+    objective.export(folder / "pairs")
+    monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
+    spec = CheckpointSpec(
+        *("atlas-bert:pairs", "x", "bert", "encoder", "masked-lm", "bundled", "-", str(folder), True),
+        architecture="bert",
+        parts=("pairs",),
+    )
+    assert [file.parent.name for file in loading.weight_files(spec)[0]] == ["pairs"]
+    part, batch = loading.read(spec), objective.batch(0)
+    with torch.no_grad():
+        expected = objective.model.eval()(batch["ids"], batch["types"], batch["real"])
+    found = pair_scores(part, batch["ids"], batch["types"], batch["real"])
+    torch.testing.assert_close(found, expected, atol=0.01, rtol=0.01)
+    assert not (batch["ids"] == objective.train.words.mask).any()  # pairs are read unmasked
+
+
+def test_the_other_text_may_be_of_another_source(tiny_world: World) -> None:
+    objective = tinyrecipes.objective("atlas-bert-pairs", *tiny_world)
+    text = objective.train.text
+    pools = [Pairs(text, "next", anywhere=anywhere)._of_source for anywhere in (False, True)]
+    for source in pools[0]:
+        assert set(text.source[pools[0][source]]) <= {source}
+        assert len(pools[1][source]) == sum(len(pool) for pool in pools[0].values())
+
+
+def test_the_topic_baseline_by_hand() -> None:
+    rows = [([5, 6], [5, 7], 0), ([8, 9], [3, 4], 1)]
+    assert shared_words(rows) == 100.0
+    assert shared_words([(a, b, 1 - label) for a, b, label in rows]) == 0.0
+    assert np.isfinite(shared_words([([2], [2], 0), ([2], [3], 1)]))
