@@ -75,7 +75,7 @@ class Panel:
             selected = chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt, **select)
         if self.note:
             st.caption(terms(self.note))
-        state.offers[self.slug] = Offer(self.title, self.table, self.file or self.slug, key, self.alt)
+        store(state, self.slug, Offer(self.title, self.table, self.file or self.slug, key, self.alt))
         return selected
 
 
@@ -105,7 +105,12 @@ class Offer:
 def offer_table(state: PageState, table: Table, title: str, slug: str, file: str = "") -> None:
     """Offer the table of figures that are no `Panel`, and its download, at the foot of the page."""
     if not presenting():
-        state.offers[slug] = Offer(title, table, file or slug)
+        store(state, slug, Offer(title, table, file or slug))
+
+
+def store(state: PageState, slug: str, offer: Offer) -> None:
+    """Keep an offer for the foot of the page; tests draw its table at once."""
+    state.offers[slug] = offer
 
 
 def figure_menus(state: PageState) -> None:

@@ -11,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import interpreter
 from core.settings import settings
-from core.ui.panel import draw_tables
+from core.ui.data_table import data_table
+from core.ui.links import PageState
+from core.ui.panel import Offer
 from tests import termbase
 
 
@@ -56,5 +58,10 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
 
 @pytest.fixture
 def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The menu "As a table" is open from the start."""
-    monkeypatch.setattr("core.ui.section.figure_menus", draw_tables)
+    """The tables of the menu "As a table" stand below their figures."""
+
+    def drawn(state: PageState, slug: str, offer: Offer) -> None:
+        if (table := offer.rows()) is not None:
+            data_table(table, None if offer.chart else offer.file, alt=offer.title, key=state.key(f"table.{slug}"))
+
+    monkeypatch.setattr("core.ui.panel.store", drawn)

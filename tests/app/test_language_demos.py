@@ -71,7 +71,7 @@ def test_markup_in_a_sentence_is_text(fill_mask_page: AppTest) -> None:
 
 def test_all_probes_are_measured(fill_mask_page: AppTest) -> None:
     next(toggle for toggle in fill_mask_page.toggle if toggle.label == "Run the probes").set_value(True).run()
-    assert len(fill_mask_page.dataframe[0].value) == 10
+    assert len(fill_mask_page.dataframe[1].value) == 10
 
 
 def _ids(page: AppTest) -> list[int]:
