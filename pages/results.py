@@ -3,6 +3,7 @@
 from core.ui.links import PageState
 from core.ui.results.figures import ALL, FILTERS
 from core.ui.results.glue import GLUE
+from core.ui.results.pass_at_k import PASS_AT_K
 from core.ui.results.questions import QUESTIONS
 from core.ui.section import Page
 
@@ -12,7 +13,7 @@ def opens(state: PageState) -> str:
     return "all" if any(state.values.get(choice.name) for choice in FILTERS) else "questions"
 
 
-PAGE = Page("results", (QUESTIONS, ALL, GLUE), opens=opens)
+PAGE = Page("results", (QUESTIONS, ALL, GLUE, PASS_AT_K), opens=opens)
 
 if __name__ == "__main__":
     PAGE.run()

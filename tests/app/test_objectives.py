@@ -248,3 +248,10 @@ def test_a_format_says_where_its_output_is_read() -> None:
     at = opened(tab="fine-tuning", format="gpt-similarity")
     assert not at.warning
     assert html_of(at).count('class="ob"') == 2
+
+
+def test_a_reward_moves_the_policy() -> None:
+    at = opened(tab="reward", rewarded="0: had three sons.\n0: ran.")
+    assert "from 0.00 to 0.00, at a divergence of 0.00 nats" in said(at)
+    at.text_area[0].set_value("had three sons.\n0: ran.").run()
+    assert "Line 1 has no reward" in said(at)

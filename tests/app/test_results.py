@@ -138,3 +138,10 @@ def test_every_question_offers_only_measures_that_a_link_may_carry() -> None:
 def test_a_case_a_measure_or_a_page_of_another_choice_gets_a_sentence(wrong: dict[str, str]) -> None:
     at = opened("results", **wrong)
     assert len(at.warning) == 1
+
+
+def test_pass_at_k_on_own_results() -> None:
+    at = opened("results", tab="pass-at-k", passed="1 0", n="2", k="1")
+    assert "pass@1 = 25.0%" in shown(at)
+    at.text_input[0].set_value("3").run()
+    assert "is no number of passed samples" in shown(at)
