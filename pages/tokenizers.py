@@ -1,6 +1,7 @@
 """Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
 
 from core.ui.section import Page
+from core.ui.tokenizers.cleaning import CLEANING
 from core.ui.tokenizers.dedup import DEDUP
 from core.ui.tokenizers.languages import LANGUAGES
 from core.ui.tokenizers.noise import NOISE_SECTION
@@ -9,7 +10,7 @@ from core.ui.tokenizers.side_by_side import BESIDE
 from core.ui.tokenizers.steps import STEPS
 from core.ui.tokenizers.train import TRAIN
 
-PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, NOISE_SECTION, SHARE, DEDUP))
+PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, NOISE_SECTION, SHARE, DEDUP, CLEANING))
 
 if __name__ == "__main__":
     PAGE.run()

@@ -26,3 +26,11 @@ def test_a_file_replaces_the_text() -> None:
     assert "1 of 2 documents would go" in shown(at)
     at.file_uploader[0].set_value(("corpus.txt", b"\xff\xfe", "text/plain")).run()
     assert "not UTF-8" in shown(at)
+
+
+def test_c4s_rules_on_pasted_text() -> None:
+    at = opened("tokenizers", tab="cleaning")
+    assert "4 of 17 lines stay" in shown(at)
+    assert "Page: curly bracket" in html_of(at)
+    at.text_area[0].set_value(" ").run()
+    assert "There is no text to clean" in shown(at)

@@ -44,6 +44,7 @@ from core.ui.finetuning.run import (
     set_and_model,
     train_runs,
 )
+from core.ui.glossary import caption
 from core.ui.links import page_link
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
@@ -173,6 +174,7 @@ def _as_text(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, se
     rows = ([Cell(piece) for piece in inputs], [Cell(a, target=b) for a, b in zip(before, target, strict=False)])
     st.subheader(view.words.label("construction"), anchor=False)
     for cells, name in zip(rows, view.words.front["sides"], strict=True):
+        caption(name)
         alt = f"{name}: {' '.join(cell.token for cell in cells)}"
         token_picture(cells, "sentencepiece", accent(spec.branch), alt=alt)
     chances = last.probabilities[0]

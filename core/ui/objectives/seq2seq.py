@@ -12,8 +12,7 @@ from core.language.text import sentences
 from core.objectives import denoising, gaps, sentinels, t5_compared
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by, style
-from core.ui.objectives.picture import shown
+from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by
 from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
@@ -61,7 +60,7 @@ def _sentinels(inputs: Inputs) -> tuple[Stage, ...]:
 
 def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """Input and target of the objectives that T5 compared, on this text, the one above last."""
-    example, kind = stages[0].example, style(inputs.slug)
+    example = stages[0].example
     pairs = t5_compared.compared(
         inputs.pieces, inputs.vocabulary, inputs.rng(), rate=inputs.number("rate") / 100, special=inputs.special
     )
@@ -69,14 +68,14 @@ def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     own = {"spans": (source, target)}
 
     def text(tokens: Sequence[str]) -> str:
-        return " ".join(shown(token, kind, token.startswith("<")) for token in tokens)
+        spaced = "".join(f" {token} " if token.startswith("<") else token for token in tokens)
+        return " ".join(spaced.replace("▁", " ").split())
 
     names, columns = view.words.front["kinds"], tuple(view.words.front["columns"])
     rows = [(names[name], *map(text, pair)) for name, pair in {**pairs, **own}.items()]
     st.subheader(view.words.label("compared"), anchor=False)
     text_table(TextTable(columns, rows, view.words.label("compared"), (24, 42, 34)))
     download_csv(Table(columns, tuple(rows)), "t5-objectives", view.state.key("t5.csv"))
-    view.note("Compared")
 
 
 def _denoised(inputs: Inputs) -> tuple[Stage, ...]:

@@ -1,26 +1,119 @@
-"""GLUE's nine tasks as one table."""
+"""GLUE's nine tasks: examples, metrics of predictions that a visitor edits, and all as one table."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.errors import InputUnusable
+from core.figures.bars import Series, bars
+from core.language import metrics
 from core.table import Table
 from core.ui.export import download_csv
+from core.ui.generation.strategies import minus
 from core.ui.glossary import Linker
+from core.ui.page import accent, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice, Text
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
+TASK = Choice(name="task", label="Task", options={}, style="pills", resets=("predictions",))
+PREDICTIONS = Text(name="predictions", label="Predictions", most=200)
 _WIDTHS = (9, 18, 23, 19, 18, 13)
+_BINARY, _SCORES = ("accuracy", "f1", "matthews"), ("pearson", "spearman")
 
 
 def glue(view: View) -> None:
     """Draw the section."""
+    words = view.words
     view.say("Intro")
-    columns, rows = tuple(view.words.front["columns"]), [tuple(row) for row in view.words.front["rows"]]
+    tasks = {task["slug"]: task for task in words.front["tasks"]}
+    task = tasks[TASK.with_(options={slug: entry["title"] for slug, entry in tasks.items()}).draw(view.state)]
+    _card(view, task)
+    st.subheader(words.label("all"), anchor=False)
+    columns, rows = tuple(words.front["columns"]), [tuple(row) for row in words.front["rows"]]
     linker = Linker("results.glue")
-    linked = [(task, *map(linker.rich, others)) for task, *others in rows]
-    text_table(TextTable(columns, linked, view.words.title, _WIDTHS, numeric=(5,)))
+    linked = [(name, *map(linker.rich, others)) for name, *others in rows]
+    text_table(TextTable(columns, linked, words.label("all"), _WIDTHS, numeric=(5,)))
     download_csv(Table(columns, tuple(rows)), "glue-tasks", view.state.key("glue.csv"))
+    view.how_it_works(notes=["Sizes", "Sources"])
+
+
+def _card(view: View, task: Mapping[str, Any]) -> None:
+    """A task's examples, the predictions, and their metrics."""
+    words, classes, look = view.words, task["classes"], theme()
+    examples = task["examples"]
+    usual = " ".join(f"{predicted:g}" for *_, predicted in examples)
+    box = PREDICTIONS.with_(default=usual).draw(view.state, tag=task["slug"])
+    names = ", ".join(f"{number} = {name}" for number, name in enumerate(classes))
+    view.note("Classes", classes=names) if classes else view.note("Scores")
+    truth = [float(right) for _, _, right, _ in examples]
+    predicted = parse(box, len(examples), len(classes))
+    kinds = _SCORES if not classes else _BINARY if len(classes) == 2 else ("accuracy",)
+    constant = [max(truth, key=truth.count)] * len(truth)
+    values = [[getattr(metrics, kind)(truth, own) for kind in kinds] for own in (predicted, constant)]
+    official = f" ({words.label('official')})"
+    labels = [words.front["metrics"][kind] + (official if kind in task["metrics"] else "") for kind in kinds]
+    title, low = words.label("picture"), min([0.0, *(value for row in values for value in row if value is not None)])
+    series = [
+        Series(name, [value or 0.0 for value in row], color, hatch, texts=[_number(value) for value in row])
+        for name, row, color, hatch in zip(
+            words.front["series"], values, (accent("encoder"), look.muted), ("", "/"), strict=True
+        )
+    ]
+    figure = bars(
+        [f"{text}  " for text in labels],
+        series,
+        look,
+        height=90 + 62 * len(kinds),
+        end=1.2,
+        xaxis={"range": [1.15 * low, 1.2]},
+        barmode="group",
+        margin={"t": 40},
+    )
+    table = Table(("metric", *words.front["series"]), tuple(zip(labels, *values, strict=True)))
+    alt = "; ".join(f"{name} {_number(value)}" for name, value in zip(labels, values[0], strict=True))
+    rows = [
+        (f"{text} | {second}" if second else text, *(_answer(value, classes) for value in pair))
+        for (text, second, *_), *pair in zip(examples, truth, predicted, strict=True)
+    ]
+    left, right = st.columns((6, 5), gap="large")
+    with right:
+        Panel("glue", title, figure, f"{title}: {alt}", table, heading=True).draw(view.state)
+    with left:
+        text_table(TextTable(tuple(words.front["heads"]), rows, words.label("examples"), (42, 29, 29)))
     view.try_and_notice()
-    view.note("Sources")
 
 
-GLUE = Section("glue", glue)
+def _number(value: float | None) -> str:
+    return "–" if value is None else minus(value)
+
+
+def _answer(value: float, classes: Sequence[str]) -> str:
+    return str(classes[int(value)]) if classes else f"{value:g}"
+
+
+def parse(text: str, count: int, classes: int) -> list[float]:
+    """The predictions of a box: classes from 0, or without classes scores from 0 to 5.
+
+    Raises:
+        InputUnusable: another number of predictions, or one out of range.
+    """
+    words = re.split(r"[\s,;]+", text.strip())
+    if len(words) != count or not words[0]:
+        raise InputUnusable(f"There are {count} examples and {len(words) if words[0] else 0} predictions.")
+    found = []
+    for word in words:
+        allowed = re.fullmatch(r"\d" if classes else r"\d(\.\d{1,3})?", word, re.ASCII)
+        if not allowed or float(word) > (classes - 1 if classes else 5):
+            what = f"a class from 0 to {classes - 1}" if classes else "a score from 0 to 5"
+            raise InputUnusable(f"“{word[:20]}” is not {what}.")
+        found.append(float(word))
+    return found
+
+
+GLUE = Section("glue", glue, (TASK, PREDICTIONS))
