@@ -15,3 +15,8 @@ def trainable(spec: CheckpointSpec) -> bool:
 def as_text(spec: CheckpointSpec) -> bool:
     """Whether the model is fine-tuned to generate the label as text, as T5 was."""
     return spec.slug in first("fine-tuning-text")
+
+
+def fed_to_both(spec: CheckpointSpec) -> bool:
+    """Whether a text goes into encoder and decoder, and a head reads the decoder's last state, as in BART."""
+    return spec.slug in first("fine-tuning-both-sides")

@@ -39,7 +39,7 @@ def usual_rate(trained: Trained) -> float:
 
 def usual_pooling(spec: CheckpointSpec) -> Pooling:
     """The hidden state that the head reads unless another is chosen."""
-    return "last" if spec.offers("continues") else "first"
+    return "last" if spec.offers("continues") or spec.offers("rewrites") else "first"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ A linear head on the backbone's state of a text gives the probabilities of the K
 with :math:`h` at the first token, [CLS] (BERT, arXiv 1810.04805, section 4), the mean over all tokens, or at the last
 token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). In multiple choice
 the head gives one score to each pair of a text and an answer, and the softmax is over the answers (GPT, section 3.3;
-BERT, section 4.4). Besides the head are trained: nothing, adapters, low-rank updates (LoRA), the highest layer, or
-everything:
+BERT, section 4.4). BART gets the text in its encoder and again in its decoder, whose last state the head reads
+(arXiv 1910.13461, section 3.1): its backbone shifts the text by itself. Besides the head are trained: nothing,
+adapters, low-rank updates (LoRA), the highest layer, or everything:
 
 .. math::
 
@@ -39,7 +40,7 @@ from core.attention.tokens import align
 from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.finetuning import as_text, spans, text_to_text
+from core.finetuning import as_text, fed_to_both, spans, text_to_text
 from core.finetuning.changes import Comparison
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
@@ -235,7 +236,7 @@ class Learner:
         if (
             self.parameters
             and self.setup.pretrained
-            and not (last_only or choose)
+            and not (last_only or choose or fed_to_both(self.checkpoint.spec))
             and held_out.keys().isdisjoint(("reads", "swapped"))
         ):
             compared = Comparison(self, held_out, [example.label for example in data.held_out])

@@ -165,6 +165,13 @@ def test_t5s_label_is_text() -> None:
     assert "▁class" in html_of(at)
 
 
+def test_bart_gets_a_text_on_both_sides() -> None:
+    at = opened("fine-tuning", **QUICK, model="atlas-bart")
+    assert not at.exception
+    assert "Decoder input: the same" in shown(at)
+    assert "Adapters" not in [option for group in at.button_group for option in group.options]
+
+
 def test_a_size_is_trained() -> None:
     at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
     assert not at.exception

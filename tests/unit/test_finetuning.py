@@ -97,6 +97,21 @@ def test_one_score_for_each_answer_and_a_softmax_over_them() -> None:
     assert epochs[-1].weights is None
 
 
+def test_bart_reads_the_decoders_state_at_the_last_token() -> None:
+    checkpoint = checkpoints.load("atlas-bart")
+    learner = Learner(checkpoint, 2, Setup("head", "last"))
+    texts = [Example("", "Why so"), Example("", "The king had three daughters.")]
+    both = learner.states(learner.encode(texts)).detach()
+    for text, state in zip(texts, both, strict=True):
+        ids = torch.tensor([checkpoint.tokenizer(text.text)["input_ids"]])
+        start = torch.tensor([[checkpoint.model.config.decoder_start_token_id]])
+        own = checkpoint.model.base_model(input_ids=ids, decoder_input_ids=torch.cat((start, ids[:, :-1]), 1))
+        assert torch.allclose(state, own.last_hidden_state[0, -1], atol=1e-4)
+    few = LabeledSet(ready("question").train[:8], ready("question").held_out[:4])
+    *_, last = fine_tune(checkpoint, few, Setup("all", "last", epochs=1))
+    assert last.changes is None
+
+
 def test_t5_learns_to_generate_the_label() -> None:
     checkpoint, data = checkpoints.load("atlas-t5"), ready("question").first(8)
     few = replace(data, held_out=data.train)

@@ -13,7 +13,7 @@ from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import percent
-from core.finetuning import as_text
+from core.finetuning import as_text, fed_to_both
 from core.finetuning.examples import CHOICE, READY, Example, LabeledSet
 from core.finetuning.setup import (
     BATCH,
@@ -67,10 +67,12 @@ def fine_tune(view: View) -> None:
     state, words = view.state, view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind, spec = set_and_model(view, model=ANY_MODEL)
-        text = as_text(spec)
+        text, both = as_text(spec), fed_to_both(spec)
         readings = words.front["readings"]
-        reads = {"last": readings["last"]} if spec.offers("continues") else {k: readings[k] for k in ("first", "mean")}
-        trained = "all" if text else TRAINED.draw(state)
+        last = spec.offers("continues") or both
+        reads = {k: readings[k] for k in (("last",) if last else ("first", "mean"))}
+        some = {k: name for k, name in TRAINED.options.items() if not both or k in ("head", "all")}
+        trained = "all" if text else TRAINED.with_(options=some).draw(state)
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
         rate = RATE.with_(default=TEXT_RATE if text else usual_rate(cast(Any, trained)))
         formats = {name: text for name, text in words.front["formats"].items() if kind in PAIRED or name != "orders"}
@@ -108,7 +110,7 @@ def fine_tune(view: View) -> None:
             seconds=f"{last.seconds:.1f}",
             trained=f"{last.parameters:,}",
         )
-    view.try_and_notice("text" if text else "own" if kind not in READY else kind)
+    view.try_and_notice("both" if both else "text" if text else "own" if kind not in READY else kind)
     (_as_text if text else _construction)(view, spec, data, last, setup)
     _texts(view, data, epochs)
     if last.weights is not None:
@@ -135,8 +137,22 @@ def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoc
         target = percent(float(last.probabilities[0, number])) if example.choices else predicted
         kept = last.changes.tokens if last.changes else ()
         tokens = kept[0] if kept else _tokens(spec.slug, pair, setup.format)
+        if fed_to_both(spec):
+            caption(words.front["both"][0])
+            _draw_tokens(view, spec, pair, tokens, "", setup)
+            caption(words.front["both"][1])
         marks = _draw_tokens(view, spec, pair, tokens, target, setup)
-    part = "choice" if example.choices else "marked" if marks else "pair" if example.second else "text"
+    part = (
+        "both"
+        if fed_to_both(spec)
+        else "choice"
+        if example.choices
+        else "marked"
+        if marks
+        else "pair"
+        if example.second
+        else "text"
+    )
     view.note(f"Construction: {part}", tokens=len(tokens), classes=len(data.labels))
 
 
@@ -154,14 +170,15 @@ def _draw_tokens(
     cells = [
         Cell(
             token,
-            target=target if at == reads else None,
+            target=target or None if at == reads else None,
             change="special" if is_special(token) or at in roles else "none",
             note=roles.get(at, ""),
             segment=int(at > second),
         )
         for at, token in enumerate(tokens)
     ]
-    alt = f"{words.label('construction')}: {' '.join(tokens)}. {words.front['readings'][pooling]}: {target}"
+    predicted = f". {words.front['readings'][pooling]}: {target}" if target else ""
+    alt = f"{words.label('construction')}: {' '.join(tokens)}{predicted}"
     token_picture(cells, "plain", accent(spec.branch), alt=alt)
     return marks
 

@@ -17,7 +17,7 @@ from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import Content, content
 from core.figures.lines import Line, line_alt, line_chart
-from core.finetuning import as_text, record, spans, tags, trainable
+from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
 from core.finetuning.examples import CHOICE, READY, LabeledSet, parse, ready
 from core.table import Table
 from core.turns import turns
@@ -32,7 +32,7 @@ PAUSE = 0.3
 Epochs = Sequence[Any]
 SET = Choice(name="set", label="Labeled texts", options={}, width=285)
 MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=300)
-ANY_MODEL = MODEL.with_(fits=lambda spec: trainable(spec) or as_text(spec))
+ANY_MODEL = MODEL.with_(fits=lambda spec: trainable(spec) or as_text(spec) or fed_to_both(spec))
 TRAINED = Choice(
     name="trained",
     label="What is trained besides the head",
