@@ -121,14 +121,16 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     stored = _stored(slug)
     if chosen.name in stored:
         return stored[chosen.name]
-    built = _live(slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str))
+    built = live_tree(
+        slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str)
+    )
     if isinstance(built, str):
         raise RecordUnusable(built)
     return built
 
 
 @lru_cache(maxsize=256)
-def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
+def live_tree(slug: str, name: str, built_of: str) -> ModuleNode | str:
     """A tree that is not stored, or why it cannot be built; ``built_of`` is part of the cache key alone."""
     try:
         return module_tree(slug, name, live=True)

@@ -74,7 +74,7 @@ class Memory:
             if self._loaded.pop(spec.slug, None):
                 interpreter.thaw()
             self._make_room(budget - need)
-        checkpoint = self._read(spec)
+        checkpoint = self.read(spec)
         with self._lock:
             size = max(need, model_bytes(checkpoint))
             self._make_room(budget - size)
@@ -101,7 +101,7 @@ class Memory:
         with self._lock:
             self._loaded.clear()
 
-    def _read(self, spec: CheckpointSpec) -> Checkpoint:
+    def read(self, spec: CheckpointSpec) -> Checkpoint:
         if (threads := configuration.settings().threads) is not None:
             torch.set_num_threads(threads)
         return loading.read(spec)
@@ -122,7 +122,7 @@ def model_bytes(checkpoint: Checkpoint) -> int:
     return sum(t.numel() * t.element_size() for t in tensors.values())
 
 
-_memory = Memory()
+models = Memory()
 
 
 def load(slug: str, part: Part | None = None) -> Checkpoint:
@@ -136,7 +136,7 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     try:
         spec = registry.get(slug) if part is None else registry.part_of(registry.get(slug), part)
         with folder.missing_files_reported():
-            return _memory.load(spec, configuration.settings().model_bytes)
+            return models.load(spec, configuration.settings().model_bytes)
     except AtlasError:
         raise
     except MemoryError:
@@ -147,23 +147,23 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
 
 def loaded() -> tuple[str, ...]:
     """Slugs of the loaded models, the least recently used first."""
-    return _memory.slugs()
+    return models.slugs()
 
 
 def bytes_used() -> int:
     """Bytes of all loaded models."""
-    return _memory.bytes_used
+    return models.bytes_used
 
 
 def forget() -> None:
     """Drop all loaded models (tests call this after changing the settings)."""
-    _memory.clear()
+    models.clear()
 
 
 SMALL = 200_000_000
 """The most bytes of a small model. MiniLM in float32 is small; BERT base is not."""
 
-_all: int | None = None
+all_threads: int | None = None
 """The number of threads that torch started with, as far as there are processors for them."""
 _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 """Bytes of the models in use, since counting takes a millisecond."""
@@ -171,12 +171,12 @@ _sizes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 def set_threads(checkpoint: Checkpoint) -> None:
     """Set torch's number of threads for the computations of this run with ``checkpoint``."""
-    global _all
-    if _all is None:
-        _all = min(torch.get_num_threads(), processors())
+    global all_threads
+    if all_threads is None:
+        all_threads = min(torch.get_num_threads(), processors())
     size = _sizes.get(checkpoint.model)
     if size is None:
         size = _sizes[checkpoint.model] = model_bytes(checkpoint)
-    threads = configuration.settings().threads or (1 if size <= SMALL else _all)
+    threads = configuration.settings().threads or (1 if size <= SMALL else all_threads)
     if torch.get_num_threads() != threads:
         torch.set_num_threads(threads)

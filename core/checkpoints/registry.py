@@ -43,7 +43,7 @@ def bundled_root() -> Path:
 def available() -> tuple[CheckpointSpec, ...]:
     """All checkpoints that can run here (``ready``) or could after a download, best source first."""
     specs: dict[str, CheckpointSpec] = {}
-    for spec in (*_bundled(), *in_directory()[0], *_hub()):
+    for spec in (*bundled_specs(), *in_directory()[0], *_hub()):
         specs.setdefault(spec.slug, spec)
     return tuple(specs.values())
 
@@ -115,7 +115,7 @@ def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
     return tuple(sorted(specs, key=lambda spec: not spec.ready))
 
 
-def _bundled() -> tuple[CheckpointSpec, ...]:
+def bundled_specs() -> tuple[CheckpointSpec, ...]:
     """The complete folders of ``assets/checkpoints``, read again when a file is added, removed or replaced."""
     root = bundled_root()
     folders = [entry for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []

@@ -61,7 +61,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     name = checkpoint.spec.name
     tell(0.0, f"{name}: warming up")
     try:
-        once = [_seconds(checkpoint, ids) for _ in range(WARM_UP)]
+        once = [seconds_of(checkpoint, ids) for _ in range(WARM_UP)]
     except (MemoryError, AssertionError):
         raise
     except Exception as error:  # an architecture may need inputs of any kind
@@ -70,7 +70,7 @@ def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
     times = []
     for run in range(runs):
         tell((run + 1) / (runs + 1), f"{name}: pass {run + 1} of {runs}")
-        times.append(_seconds(checkpoint, ids))
+        times.append(seconds_of(checkpoint, ids))
     return Timing(median(times), min(times), max(times), runs, len(ids), torch.get_num_threads())
 
 
@@ -80,7 +80,7 @@ def tokens_of(checkpoint: Checkpoint) -> tuple[int, ...]:
     return tuple(int(i) for i in checkpoint.tokenizer(TEXT, verbose=False)["input_ids"][:most])
 
 
-def _seconds(checkpoint: Checkpoint, ids: Sequence[int]) -> float:
+def seconds_of(checkpoint: Checkpoint, ids: Sequence[int]) -> float:
     """Wall-clock time of one pass."""
     model: Any
     model, spec = checkpoint.model, checkpoint.spec

@@ -46,14 +46,14 @@ def answer(body: bytes, gone: threading.Event) -> Iterator[bytes]:
             result = _function(task)(checkpoint(slug, part), *args, **kwargs)
             for value in result if isinstance(result, Iterator) else (result,):
                 check()
-                yield _frame("value", value)
+                yield framed("value", value)
     except _Gone:
         return
     except AtlasError as error:
-        yield _frame("error", type(error).__name__, str(error))
+        yield framed("error", type(error).__name__, str(error))
     except Exception:
         logging.getLogger("atlas").exception("A task failed")
-        yield _frame("error", EngineUnavailable.__name__, "The model engine failed at this. Its log says why.")
+        yield framed("error", EngineUnavailable.__name__, "The model engine failed at this. Its log says why.")
     finally:
         yield END
 
@@ -72,7 +72,7 @@ def answer_together(bodies: Sequence[bytes]) -> list[bytes]:
                 results = _function(BATCHED[task])(checkpoint(slug, part), [args for _, args in calls])
         except Exception:  # computed one by one below, each with its own error  # noqa: S112
             continue
-        answers |= {number: _frame("value", value) + END for (number, _), value in zip(calls, results, strict=True)}
+        answers |= {number: framed("value", value) + END for (number, _), value in zip(calls, results, strict=True)}
     return [answers.get(i) or b"".join(answer(body, threading.Event())) for i, body in enumerate(bodies)]
 
 
@@ -91,7 +91,7 @@ def _function(task: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _frame(*content: object) -> bytes:
+def framed(*content: object) -> bytes:
     message = encode(content)
     return len(message).to_bytes(8) + message
 

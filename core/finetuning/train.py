@@ -222,7 +222,7 @@ class Learner:
         """
         begun, labels = time.monotonic(), data.labels
         goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
-        loss_of, best_of = (_span_loss, _spans) if data.train[0].answer else (_class_loss, _classes)
+        loss_of, best_of = (span_loss, _spans) if data.train[0].answer else (_class_loss, _classes)
         if choose := bool(data.train[0].choices):
             loss_of, best_of = _choice_loss, _choices
         inputs, held_out = self.encode(data.train), self.encode(data.held_out)
@@ -314,7 +314,7 @@ def _choices(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return _classes(scores.view(len(sizes), -1), sizes)
 
 
-def _span_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+def span_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
     """The cross-entropy of start and end over each passage; ``scores`` (tokens of all passages, 2)."""
     parts = nn.utils.rnn.pad_sequence(list(torch.split(scores, list(sizes))), batch_first=True, padding_value=-1e9)
     return functional.cross_entropy(parts, torch.cat(list(goals)))  # (n, q, 2): the axis of classes is the tokens

@@ -268,7 +268,7 @@ class Rooms:
 
 
 @cache
-def _memory() -> Rooms:
+def in_memory() -> Rooms:
     return Rooms(Memory())
 
 
@@ -284,4 +284,4 @@ def rooms() -> Rooms:
         RoomsUnavailable: the Python package that speaks with Redis is missing.
     """
     url = settings().redis_url
-    return _redis(url) if url else _memory()
+    return _redis(url) if url else in_memory()

@@ -143,10 +143,10 @@ def redis_store(url: str) -> Store:
             "requirements-redis.txt."
         ) from None
     client = Redis.from_url(url, decode_responses=True, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT)
-    return _Guarded(client, RedisError)  # type: ignore[return-value]
+    return Guarded(client, RedisError)  # type: ignore[return-value]
 
 
-class _Guarded:
+class Guarded:
     """A client whose failures are a sentence, and which is left alone for a moment after one."""
 
     def __init__(self, client: Any, failure: type[Exception]) -> None:

@@ -65,7 +65,7 @@ def sweep(wanted: Sequence[Pretrained], done: Sequence[Pretrained], corpus: Path
     for point in wanted:
         if point.point in known:
             continue
-        recipe = _recipe(point)
+        recipe = recipe_of(point)
         folder = STATE / recipe.slug / "-".join(map(str, point.point)).replace(" ", "_")
         objective: Any = build(recipe, corpus, folder / "data")
         per_token = operations(objective)
@@ -81,7 +81,7 @@ def sweep(wanted: Sequence[Pretrained], done: Sequence[Pretrained], corpus: Path
         shutil.rmtree(folder)
 
 
-def _recipe(point: Pretrained) -> recipes.Recipe:
+def recipe_of(point: Pretrained) -> recipes.Recipe:
     base = recipes.load("pretraining", recipes.RECIPES / "sweeps")
     kind, architecture, data = KINDS[point.objective]
     model = base.model | {"type": architecture}

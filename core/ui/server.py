@@ -76,10 +76,10 @@ placeholder of another height."""
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that answer 404 unless the host opens them."""
 
-_warm = Event()
+warm = Event()
 _UPLOADS = 4
 """Uploaded files that the server keeps for one tab."""
-_IDLE = 600.0
+IDLE = 600.0
 """Seconds for which no tab is open before the server returns what visitors left."""
 _LARGE = 100_000
 """Bytes from which a message to a browser counts against the budget."""
@@ -213,14 +213,14 @@ async def health(request: Request) -> Response:
 
 async def ready(request: Request) -> Response:
     """200 once the server can answer without loading a default view's model first, else 503."""
-    return PlainTextResponse("ready") if _warm.is_set() else PlainTextResponse("models are loading", 503)
+    return PlainTextResponse("ready") if warm.is_set() else PlainTextResponse("models are loading", 503)
 
 
 async def metrics(request: Request) -> Response:
     """The measures of this process in Prometheus' text format."""
     from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-    return Response(await run_in_threadpool(generate_latest, _registry()), media_type=CONTENT_TYPE_LATEST)
+    return Response(await run_in_threadpool(generate_latest, metrics_registry()), media_type=CONTENT_TYPE_LATEST)
 
 
 def routes() -> list[Route]:
@@ -255,11 +255,11 @@ def _load_default_models() -> None:
             except AtlasError as error:  # a missing model does not keep the others from loading
                 logging.getLogger("atlas").warning(str(error))
     finally:
-        _warm.set()
+        warm.set()
 
 
 def return_memory_when_idle() -> None:
-    """Drop results and closed tabs each time that no tab has been open for :data:`_IDLE` seconds; models stay loaded.
+    """Drop results and closed tabs each time that no tab has been open for :data:`IDLE` seconds; models stay loaded.
 
     Otherwise both would stay until the next visitor comes, since they expire when something is stored beside them.
     """
@@ -267,7 +267,7 @@ def return_memory_when_idle() -> None:
     def watch() -> None:
         idle_since: float | None = None
         while True:
-            time.sleep(_IDLE / 10)
+            time.sleep(IDLE / 10)
             idle_since = drop_if_idle(idle_since)
 
     Thread(target=watch, daemon=True).start()
@@ -280,7 +280,7 @@ def drop_if_idle(idle_since: float | None) -> float | None:
     if not exists() or get_instance()._session_mgr.num_active_sessions():
         return None
     now = time.monotonic()
-    if idle_since is None or now - idle_since < _IDLE:
+    if idle_since is None or now - idle_since < IDLE:
         return now if idle_since is None else idle_since
     from core import interpreter
     from core.session import results
@@ -323,11 +323,11 @@ def timed(page: str, begun: float) -> Iterator[None]:
     try:
         yield
     finally:
-        _seconds().labels(page).observe(time.perf_counter() - begun)
+        run_seconds().labels(page).observe(time.perf_counter() - begun)
 
 
 @cache
-def _registry() -> CollectorRegistry:
+def metrics_registry() -> CollectorRegistry:
     from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
     from streamlit.runtime import get_instance
 
@@ -459,13 +459,13 @@ def _results_bytes() -> int:
 
 
 @cache
-def _seconds() -> Histogram:
+def run_seconds() -> Histogram:
     from prometheus_client import Histogram
 
     return Histogram(
         "atlas_run_seconds",
         "Seconds of one run of a page",
         ["page"],
-        registry=_registry(),
+        registry=metrics_registry(),
         buckets=(0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3, 6, 12, 30),
     )

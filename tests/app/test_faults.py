@@ -68,7 +68,7 @@ def spoiled(
 ) -> Path:
     """A model whose files a test may damage, the only one that there is."""
     monkeypatch.setattr(loading, "MAX_MODULES", 2_000)
-    monkeypatch.setattr(registry, "_bundled", lambda: ())  # a page that falls back to one of them takes longer
+    monkeypatch.setattr(registry, "bundled_specs", lambda: ())  # a page that falls back to one of them takes longer
     folder = tmp_path / "root" / "tiny-bert"
     shutil.copytree(tiny_root / "tiny-bert", folder)
     use_checkpoints(folder.parent)

@@ -21,7 +21,7 @@ WORDS = content("frame", "room")
 def lead(monkeypatch: pytest.MonkeyPatch) -> Rooms:
     """The rooms of this test alone."""
     own = Rooms(Memory())
-    monkeypatch.setattr(module, "_memory", lambda: own)
+    monkeypatch.setattr(module, "in_memory", lambda: own)
     return own
 
 

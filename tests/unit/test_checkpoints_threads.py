@@ -16,7 +16,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 @pytest.fixture(autouse=True)
 def three_at_first(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = torch.get_num_threads()
-    monkeypatch.setattr(memory, "_all", None)
+    monkeypatch.setattr(memory, "all_threads", None)
     torch.set_num_threads(3)
     yield
     torch.set_num_threads(before)

@@ -43,13 +43,13 @@ def manifests() -> dict[str, Any]:
 def measures(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     """The names of all series that ``/metrics`` answers with after one run of a page."""
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
-    server._registry.cache_clear()
-    server._seconds.cache_clear()
-    server._seconds().labels("home").observe(0.1)
-    text = generate_latest(server._registry()).decode()
+    server.metrics_registry.cache_clear()
+    server.run_seconds.cache_clear()
+    server.run_seconds().labels("home").observe(0.1)
+    text = generate_latest(server.metrics_registry()).decode()
     yield set(re.findall(r"^\w+", text, re.MULTILINE))
-    server._registry.cache_clear()
-    server._seconds.cache_clear()
+    server.metrics_registry.cache_clear()
+    server.run_seconds.cache_clear()
 
 
 def test_each_part_finds_the_pods(manifests: dict[str, Any]) -> None:

@@ -158,14 +158,14 @@ def test_each_kind_is_timed_over_32_tokens(slug: str, checkpoint_dir: Path) -> N
 
 def test_warming_up_is_not_counted(monkeypatch: pytest.MonkeyPatch, checkpoint_dir: Path) -> None:
     spent = iter([9.0, 0.5, *[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]])
-    monkeypatch.setattr(timing, "_seconds", lambda model, ids: next(spent))
+    monkeypatch.setattr(timing, "seconds_of", lambda model, ids: next(spent))
     found = timing.measure(checkpoints.load("dir-tiny-gpt2"))
     assert (found.fastest, found.seconds, found.slowest, found.runs) == (0.1, 0.5, 0.9, 9)
 
 
 def test_a_slow_model_is_passed_three_times(monkeypatch: pytest.MonkeyPatch, checkpoint_dir: Path) -> None:
     spent = iter([9.0, 2.0, 2.0, 4.0, 3.0])
-    monkeypatch.setattr(timing, "_seconds", lambda model, ids: next(spent))
+    monkeypatch.setattr(timing, "seconds_of", lambda model, ids: next(spent))
     found = timing.measure(checkpoints.load("dir-tiny-gpt2"))
     assert (found.seconds, found.runs) == (3.0, 3)
 

@@ -161,7 +161,7 @@ def test_an_engine_that_comes_back_is_used_again(remote: ThreadingHTTPServer) ->
 
 def test_a_connection_that_breaks_in_mid_answer_is_said(remote: object, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(body: bytes, gone: object) -> Iterator[bytes]:
-        yield server._frame("value", 1)
+        yield server.framed("value", 1)
         yield (1000).to_bytes(8) + b"half"
 
     monkeypatch.setattr(server, "answer", broken)
@@ -180,10 +180,10 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
     go, left = threading.Event(), threading.Event()
 
     def endless(body: bytes, gone: threading.Event) -> Iterator[bytes]:
-        yield server._frame("value", 1)
+        yield server.framed("value", 1)
         go.wait(10)
         while not gone.is_set():
-            yield server._frame("value", 2)
+            yield server.framed("value", 2)
 
     def check() -> None:
         if left.is_set():

@@ -10,7 +10,7 @@ from core import checkpoints
 from core.finetuning import record, spans
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup, baselines
-from core.finetuning.train import Learner, _span_loss, fine_tune
+from core.finetuning.train import Learner, fine_tune, span_loss
 
 ASKED = Example("", "Where is Oslo?", "Two kings met. Oslo is in the far North. He saw Big Red Dogs.", answer=(34, 39))
 
@@ -47,7 +47,7 @@ def test_the_best_span_is_valid() -> None:
 
 def test_the_loss_is_over_each_passage_alone() -> None:
     scores, goals = torch.zeros(5, 2), [torch.tensor([[0, 1]]), torch.tensor([[2, 2]])]
-    assert float(_span_loss(scores, goals, [2, 3])) == pytest.approx((np.log(2) + np.log(3)) / 2)
+    assert float(span_loss(scores, goals, [2, 3])) == pytest.approx((np.log(2) + np.log(3)) / 2)
 
 
 @pytest.mark.parametrize("slug", ["atlas-bert", "atlas-gpt-2", "minilm"])

@@ -45,7 +45,7 @@ def test_a_sweep_trains_and_tags_what_is_missing(corpus: Path) -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_operations_are_those_that_torch_counts(objective: str, corpus: Path) -> None:
-    recipe = pretraining._recipe(Pretrained(objective, 1000, 0))
+    recipe = pretraining.recipe_of(Pretrained(objective, 1000, 0))
     recipe = dataclasses.replace(recipe, step_tokens=512)
     trained = build(recipe, corpus, corpus / "state" / "pretraining" / "data")
     batches = [trained.batch(step) for step in range(pretraining.COUNTED)]

@@ -9,7 +9,7 @@ import pytest
 from core import rooms as module
 from core.errors import RoomRefused, RoomsUnavailable, RoomUnknown
 from core.rooms import Rooms, View, clean, spelled, tally
-from core.rooms.store import REST, Memory, Store, _Guarded
+from core.rooms.store import REST, Guarded, Memory, Store
 
 ENCODER = View("encoder", {"text": "<b>A [MASK]</b>", "layer": "3"})
 
@@ -198,7 +198,7 @@ def test_a_store_that_is_away_is_a_sentence_and_is_not_asked_at_every_turn(monke
                 raise ConnectionError
             return "1"
 
-    lead = Rooms(_Guarded(Client(), ConnectionError))  # type: ignore[arg-type]
+    lead = Rooms(Guarded(Client(), ConnectionError))  # type: ignore[arg-type]
     for _ in range(2):
         with pytest.raises(RoomsUnavailable, match="cannot be reached"):
             lead.version("BCDF")

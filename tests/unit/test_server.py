@@ -30,7 +30,7 @@ APP = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
 def cold(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Settings of their own for each test, and nothing warm."""
     settings.cache_clear()
-    server._warm.clear()
+    server.warm.clear()
     yield
     monkeypatch.undo()
     settings.cache_clear()
@@ -128,8 +128,8 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     monkeypatch.setenv("ATLAS_MEMORY_MB", "640")
     settings.cache_clear()
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
-    server._registry.cache_clear()
-    server._seconds.cache_clear()
+    server.metrics_registry.cache_clear()
+    server.run_seconds.cache_clear()
     with server.timed("encoder", time.perf_counter() - 100):
         pass
     status, headers, text = answer("/metrics")
@@ -230,7 +230,7 @@ async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
     assert answer("/ready")[0] == 503
     server.warm_up()
-    assert server._warm.wait(30)
+    assert server.warm.wait(30)
     assert answer("/ready")[0] == 200
 
 
@@ -244,11 +244,11 @@ def test_ready_after_the_models_of_the_default_views(monkeypatch: pytest.MonkeyP
             raise checkpoints_unavailable()
 
     def answer_status() -> int:
-        return 200 if server._warm.is_set() else 503
+        return 200 if server.warm.is_set() else 503
 
     monkeypatch.setattr(checkpoints, "load", load, raising=False)
     server.warm_up()
-    assert server._warm.wait(30)
+    assert server.warm.wait(30)
     assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
     assert {status for _, status in loads} == {503}
     assert answer("/ready")[0] == 200
@@ -275,10 +275,10 @@ def test_results_and_closed_tabs_leave_once_the_server_is_idle(monkeypatch: pyte
     assert server.drop_if_idle(None) is None
     open_tabs.clear()
     since = server.drop_if_idle(None)
-    moment[0] = server._IDLE - 1
+    moment[0] = server.IDLE - 1
     assert server.drop_if_idle(since) == since
     assert session.results.get("a text's result") == 1
-    moment[0] = server._IDLE
+    moment[0] = server.IDLE
     dropped = server.drop_if_idle(since)
     assert session.results.get("a text's result") is None
     assert expired == [moment[0]]

@@ -27,7 +27,7 @@ WHOLE = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
 GPT2 = WHOLE[: WHOLE.index('[[sizes]]\nname = "large"')] + WHOLE[WHOLE.index("[[facts]]") :]
 """GPT-2's record with the two sizes that are quickly built."""
 BERT = (load.SYSTEMS / "bert.toml").read_text(encoding="utf-8")
-CACHES = (load.load_all, store._live, family, sheet)
+CACHES = (load.load_all, store.live_tree, family, sheet)
 
 
 @pytest.fixture
