@@ -65,24 +65,30 @@ INSTEAD: dict[str, str] = {
     r"a further token\b": "each extra token",
     r"by powers of ten\b|(?:cut|read) and answered by\b": "log; tokenized and answered by",
 }
-_ANY = re.compile("|".join(rf"(?P<t{number}>\b{pattern})" for number, pattern in enumerate(INSTEAD)), re.IGNORECASE)
-_TERMS = tuple(INSTEAD.values())
+_EACH = tuple((re.compile(pattern), re.compile(rf"\b(?:{pattern})"), term) for pattern, term in INSTEAD.items())
+"""Each alone, and first without the boundary: so it is searched by its first letters, several times as fast."""
 
 
 def private(text: str) -> Iterator[tuple[str, str]]:
-    """Each phrase of ours in a text, with its surroundings, and the term that should stand there."""
-    for found in _ANY.finditer(text):
-        around = text[max(0, found.start() - 50) : found.end() + 40].replace("\n", " ")
-        yield around, _TERMS[int(str(found.lastgroup)[1:])]
+    """Each phrase of ours in a text, with its surroundings in small letters, and the term that should stand there."""
+    text = text.lower()
+    for phrase, whole, term in _EACH:
+        for found in phrase.finditer(text):
+            if whole.match(text, found.start()):
+                yield text[max(0, found.start() - 50) : found.end() + 40].replace("\n", " "), term
 
 
 _ENDS = re.compile(r'[<>\n.;:!?|"{}\[\]]+')
 _NUMBER = re.compile(r"\d+")
+_UNREAD = re.compile('must be one of.*|“[^”]*”|(?:href|title)="[^"]*"|"query": "[^"]*"')
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The parts of a text between marks that no phrase of ours spans, all numbers 0: pages differ in few of them."""
-    return iter(_ENDS.split(_NUMBER.sub("0", text)))
+    """The parts of a text between marks that no phrase of ours spans, all numbers 0: pages differ in few of them.
+
+    Addresses and names of links are left out, and what stands in “…”, which may be a visitor's or a model's.
+    """
+    return iter(_ENDS.split(_NUMBER.sub("0", _UNREAD.sub("“…”", unescape(text)))))
 
 
 def check(texts: Iterable[str], where: str) -> None:
@@ -91,20 +97,16 @@ def check(texts: Iterable[str], where: str) -> None:
     Args:
         where: what the message calls the source of the texts.
     """
-    wrong = [f"{around!r}: {term}" for text in texts for around, term in private(text)]
+    wrong = [f"{around!r}: {term}" for around, term in private("\n".join(texts))]
     assert not wrong, f"{where} shows words that the field has a term for:\n" + "\n".join(dict.fromkeys(wrong))
 
 
 _SILENT = frozenset({"id", "key", "form_id", "url", "element_id", "value", "default", "raw_values", "query"})
 """Fields of an element that nobody reads, or that hold what a visitor typed."""
-_UNREAD = re.compile('must be one of.*|“[^”]*”|(?:href|title)="[^"]*"|"query": "[^"]*"')
 
 
 def strings(message: Any) -> Iterator[str]:
-    """Every text of a Streamlit element that its reader can see: labels, options, Markdown, HTML, figures.
-
-    Addresses and names of links are left out, and what stands in “…”, which may be a visitor's or a model's.
-    """
+    """Every text of a Streamlit element that its reader can see: labels, options, Markdown, HTML, figures."""
     for field, value in message.ListFields():
         if field.name in _SILENT or field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
             continue
@@ -112,7 +114,7 @@ def strings(message: Any) -> Iterator[str]:
             if field.type == field.TYPE_MESSAGE:
                 yield from strings(part)
             elif " " in part:
-                yield _UNREAD.sub("“…”", unescape(part))
+                yield part
 
 
 def shown(node: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import interpreter
 from core.settings import settings
@@ -25,13 +25,21 @@ def _every_run() -> Iterator[None]:
     def checked(at: AppTest, *given: Any, **named: Any) -> AppTest:
         run(at, *given, **named)
         assert not at.exception, at.exception[0].value
-        new = {piece for text in termbase.shown(at._tree) for piece in termbase.pieces(text)} - read
+        texts = set(termbase.shown(at._tree)) - read
+        new = {piece for text in texts for piece in termbase.pieces(text)} - read
         termbase.check(new, "a page")
-        read.update(new)
+        read.update(texts, new)
         return at
 
+    def ended(runner: Any, timeout: float = 3) -> None:
+        runner._script_thread.join(timeout)
+        wait(runner, timeout if runner._script_thread.is_alive() else 1)
+
+    wait = local_script_runner.require_widgets_deltas
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", checked)
+        # which looks every millisecond whether the run has ended, and holds it up by that
+        patch.setattr(local_script_runner, "require_widgets_deltas", ended)
         yield
 
 

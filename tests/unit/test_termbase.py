@@ -74,10 +74,8 @@ def test_a_term_that_pages_use_stands_in_the_glossary(name: str) -> None:
 
 
 def test_the_term_base_finds_our_phrases_and_passes_stories() -> None:
-    assert [term for _, term in private("The hidden words are asked of the tokens on both sides.")] == [
-        "mask",
-        "is predicted from",
-    ]
+    terms = {term for _, term in private("The hidden words are asked of the tokens on both sides.")}
+    assert terms == {"mask", "is predicted from"}
     assert not list(private("The old king looked at the hidden door, took the first place and turned round."))
 
 
