@@ -52,7 +52,7 @@ class Finder:
 
     def _branch(self, sections: Sequence[str]) -> Iterator[str]:
         """Every system and every model of a branch in every section."""
-        from core import catalogue, places
+        from core import catalogue, search
         from core.catalogue.schema import BRANCHES
 
         if self.page not in BRANCHES:
@@ -60,7 +60,7 @@ class Finder:
         for section in sections:
             for system in catalogue.by_branch(self.page):
                 yield f"{self.page}?system={system.slug}&tab={section}"
-            for spec in places.models():
+            for spec in search.models():
                 if spec.branch == self.page and spec.system and section == "demo":
                     yield f"{self.page}?system={spec.system}&model={spec.slug}&tab={section}"
 
@@ -176,10 +176,10 @@ def tries(at: Any, kind: str, label: str, number: int) -> list[str]:
 
 def told_links() -> dict[str, list[str]]:
     """Links by page that search leads to, that texts and code of the project spell out, and that tests open."""
-    from core import links, places
+    from core import links, search
 
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    for entry in places.entries(places.models()):
+    for entry in search.entries(search.models()):
         queries = [entry.query, *(text.query for text in entry.texts if text.query)]
         for query in queries:
             found[entry.page][f"{entry.page}?{urlencode(query)}"] = None

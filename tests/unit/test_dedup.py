@@ -1,4 +1,4 @@
-"""Repeats against brute force and numbers by hand; MinHash against the true similarity; a few megabytes in seconds."""
+"""Repeats against brute force and numbers by hand; MinHash against the true similarity; half a megabyte in seconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.settings import settings
+from core.tokenizers import dedup
 from core.tokenizers.dedup import decoded, exact, found_with, near
 
 pytestmark = pytest.mark.usefixtures("fresh_settings")
@@ -77,16 +78,16 @@ def test_bands_find_what_they_promise_and_estimates_are_unbiased() -> None:
     assert abs(sum(pair.estimate - pair.jaccard for pair in likely) / len(likely)) < 0.03
 
 
-def test_two_megabytes_take_seconds() -> None:
+def test_half_a_megabyte_takes_seconds() -> None:
     rng = random.Random(1)
     words = [f"word{number}" for number in range(5_000)]
-    texts = [" ".join(rng.choices(words, k=100)) for _ in range(2_500)]
+    texts = [" ".join(rng.choices(words, k=100)) for _ in range(550)]
     corpus = "\n\n".join([*texts, *texts[:100]])
-    assert len(corpus) > 2e6
+    assert len(corpus) > 5e5
     began = time.process_time()
     assert len(near(corpus).removed) == 100
     assert exact(corpus).removed == 100 * 100 * 1
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 8
 
 
 def test_a_file_too_large_or_no_text_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +100,8 @@ def test_a_file_too_large_or_no_text_gets_a_sentence(monkeypatch: pytest.MonkeyP
     assert decoded("ä".encode()) == "ä"
 
 
-def test_too_many_candidates_are_refused() -> None:
-    rng = random.Random(2)
-    texts = [" ".join(f"w{number}" for number in range(60)) + f" {rng.random()}" for _ in range(12_000)]
+def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dedup, "MAX_PAIRS", 100)
+    texts = [" ".join(f"w{number}" for number in range(60)) + f" {copy}" for copy in range(60)]
     with pytest.raises(OutOfRange, match="pairs would have to be compared"):
         near("\n".join(texts), "line")

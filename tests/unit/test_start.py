@@ -11,6 +11,8 @@ import socket
 import subprocess
 import sys
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -324,3 +326,14 @@ def test_what_is_measured_makes_no_difference() -> None:
     assert counted("It took 1.2 s and 3,400 kB.") == counted("It took 900 ms and 2 MB.")
     assert counted("GPT-2 has 124,439,808 parameters") == "GPT-2 has # parameters"
     assert counted('a [head](/glossary?term=head "What it is") of 12') == "a head of #"
+
+
+@pytest.mark.parametrize(
+    "path", [*SCRIPTS.glob("*.py"), *(SCRIPTS.parent / "benchmarks").glob("*.py")], ids=lambda p: p.stem
+)
+def test_what_a_script_imports_of_core_is_there(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("core"):
+            module = import_module(str(node.module))
+            for name in (alias.name for alias in node.names):
+                assert hasattr(module, name) or find_spec(f"{node.module}.{name}"), f"{node.module}.{name}"
