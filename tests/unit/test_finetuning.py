@@ -241,36 +241,20 @@ def test_the_time_is_limited() -> None:
 
 
 @pytest.mark.parametrize("slug", [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)])
-def test_each_offered_model_can_be_trained(slug: str) -> None:
-    checkpoint = checkpoints.load(slug)
-    pooling: Any = "last" if checkpoint.spec.offers("continues") else "first"
+def test_each_offered_model_has_layers_to_adapt(slug: str) -> None:
     for trained in ("adapters", "lora"):
-        setup: Any = Setup(trained=trained, pooling=pooling, epochs=1)
-        assert Learner(checkpoint, 2, setup).parameters, "else no layer was found"
-    *_, last = fine_tune(checkpoint, parse(LINES), setup)
-    assert last.probabilities.sum(1) == pytest.approx(1, abs=1e-4)
+        setup: Any = Setup(trained=trained)
+        assert Learner(checkpoints.load(slug), 2, setup).parameters, "else no layer was found"
 
 
-def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> None:
+def test_in_stored_runs_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> None:
     """The lesson of the page as it opens, with the baselines that could beat it."""
-    checkpoint, data = checkpoints.load("atlas-bert"), ready("topic")
     setup = Setup(rate=usual_rate("all"))
     runs = {"fine-tuned": setup, **baselines(setup)}
-    last = {name: [*fine_tune(checkpoint, data, run)][-1] for name, run in runs.items()}
-    accuracy = {name: epoch.accuracy for name, epoch in last.items()}
-    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.08, accuracy
-    for name, run in runs.items():
-        stored = record.stored("atlas-bert", "topic", run)
-        assert [epoch.last for epoch in stored] == [False] * 15 + [True]
-        # another processor rounds differently, and so may end elsewhere
-        assert stored[-1].accuracy == pytest.approx(accuracy[name], abs=0.13), name
-        assert stored[-1].parameters == last[name].parameters
-    stored_changes, changes = record.stored("atlas-bert", "topic", setup)[-1].changes, last["fine-tuned"].changes
-    assert stored_changes is not None
-    assert changes is not None
-    assert stored_changes.tokens == changes.tokens
-    assert stored_changes.before[0] == pytest.approx(changes.before[0], abs=1e-2)
-    assert stored_changes.outputs == pytest.approx(changes.outputs, abs=0.05)
+    stored = {name: record.stored("atlas-bert", "topic", run) for name, run in runs.items()}
+    assert [epoch.last for epoch in stored["fine-tuned"]] == [False] * 15 + [True]
+    accuracy = {name: epochs[-1].accuracy for name, epochs in stored.items()}
+    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], ready("topic").majority) + 0.08, accuracy
     assert not record.stored("atlas-bert", "topic", replace(setup, seed=1))
 
 

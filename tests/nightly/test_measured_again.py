@@ -1,0 +1,57 @@
+"""Stored runs of fine-tuning and stored points of compression are measured again; every offered model is trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core import checkpoints
+from core.efficiency import compress
+from core.efficiency.compression import Measured, Recipe, precomputed
+from core.finetuning import record, trainable
+from core.finetuning.examples import parse, ready
+from core.finetuning.setup import Setup, baselines, usual_rate
+from core.finetuning.train import fine_tune
+from tests.unit.test_finetuning import LINES
+
+
+@pytest.mark.parametrize("slug", [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)])
+def test_each_offered_model_can_be_trained(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    pooling: Any = "last" if checkpoint.spec.offers("continues") else "first"
+    setup: Any = Setup(trained="lora", pooling=pooling, epochs=1)
+    *_, last = fine_tune(checkpoint, parse(LINES), setup)
+    assert last.probabilities.sum(1) == pytest.approx(1, abs=1e-4)
+
+
+def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> None:
+    """The lesson of the page as it opens, with the baselines that could beat it."""
+    checkpoint, data = checkpoints.load("atlas-bert"), ready("topic")
+    setup = Setup(rate=usual_rate("all"))
+    runs = {"fine-tuned": setup, **baselines(setup)}
+    last = {name: [*fine_tune(checkpoint, data, run)][-1] for name, run in runs.items()}
+    accuracy = {name: epoch.accuracy for name, epoch in last.items()}
+    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.08, accuracy
+    for name, run in runs.items():
+        stored = record.stored("atlas-bert", "topic", run)
+        assert [epoch.last for epoch in stored] == [False] * 15 + [True]
+        # another processor rounds differently, and so may end elsewhere
+        assert stored[-1].accuracy == pytest.approx(accuracy[name], abs=0.13), name
+        assert stored[-1].parameters == last[name].parameters
+    stored_changes, changes = record.stored("atlas-bert", "topic", setup)[-1].changes, last["fine-tuned"].changes
+    assert stored_changes is not None
+    assert changes is not None
+    assert stored_changes.tokens == changes.tokens
+    assert stored_changes.before[0] == pytest.approx(changes.before[0], abs=1e-2)
+    assert stored_changes.outputs == pytest.approx(changes.outputs, abs=0.05)
+
+
+def test_the_stored_points_are_measured_again() -> None:
+    for recipe in (Recipe(), Recipe(pruned=50, bits=4)):
+        again: Measured = compress.measure(checkpoints.load("atlas-bert"), recipe)
+        stored = precomputed()["atlas-bert"][recipe]
+        assert again.stored_bytes == pytest.approx(stored.stored_bytes, rel=1e-4)
+        assert again.bits_per_token == pytest.approx(stored.bits_per_token, abs=0.02)
+        assert again.accuracy == pytest.approx(stored.accuracy, abs=0.02)
+        assert 0 < again.fastest <= again.seconds <= again.slowest
