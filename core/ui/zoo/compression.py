@@ -5,7 +5,8 @@ The points are precomputed, so that a change of a control answers at once; a but
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -72,8 +73,9 @@ def compression(view: View) -> None:
     _picture(view, spec, points, chosen, unit)
     view.try_and_notice()
     _predictions(view, spec, recipe)
-    _measure_here(view, spec, recipe)
+    run = _measure_here(view, spec, recipe)
     view.how_it_works()
+    run()
 
 
 def _recipe(view: View, points: Mapping[Recipe, Measured]) -> Recipe:
@@ -197,8 +199,8 @@ def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     offer_table(view.state, table, view.words.label("predictions"), "compressed-predictions")
 
 
-def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
-    """Measure the whole and the compressed model on this machine, on request."""
+def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> Callable[[], None]:
+    """Draw the button and the numbers of this machine; return what measures both models if it was clicked."""
     key = ("compression", spec.slug, session.files(spec.slug), recipe)
     measurement: Measurement[tuple[Measured, Measured]] = Measurement(view.state, "compression", key)
     measurement.draw(st.empty())
@@ -212,7 +214,7 @@ def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
         first = measure(checkpoint, Recipe(), lambda share: tell(share / 2, names[0]))
         return first, measure(checkpoint, recipe, lambda share: tell((1 + share) / 2, names[1]))
 
-    measurement.run(both)
+    return partial(measurement.run, both)
 
 
 def _time(point: Measured) -> str:
