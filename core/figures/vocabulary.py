@@ -125,7 +125,7 @@ def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
         series,
         theme,
         size=13,
-        end=1.14 * max(ends, default=1.0),
+        end=1.2 * max(ends, default=1.0),
         more=[totals(ends, [label(percent(end / 100)) for end in ends])],
         xaxis=title("share of all parameters, %"),
         height=90 + 24 * len(rows),

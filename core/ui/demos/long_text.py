@@ -144,7 +144,8 @@ def costs_of(view: DemoView, name: str, measured: AttentionCost, full: Attention
     )
     cells: list[Row] = [(label, shown(a), shown(b), _ratio(a, b)) for label, shown, a, b in rows]
     title = view.words.label(f"{name}-measured")
-    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (24, 26, 24, 26), (1, 2)))
+    with st.container(key="atlas-costs"):
+        text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (28, 24, 22, 26), (1, 2)))
     records = [
         {
             "Attention": of,
