@@ -25,7 +25,7 @@ def test_every_section_opens_filled(section: str) -> None:
     at = opened(tab=section)
     assert not at.warning
     assert protos(at, "plotly_chart") or section == "beside"
-    if section not in ("share", "dedup"):
+    if section not in ("share", "dedup", "cleaning"):
         assert "tk-run" in html_of(at)
 
 
