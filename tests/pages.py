@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from streamlit.testing.v1 import AppTest
 
@@ -31,12 +33,17 @@ FEW = {name: NASTY[name] for name in ("nothing", "very long")} | {"much at once"
 
 
 def opened(page: str, /, **query: str) -> AppTest:
-    """A page as its link opens it."""
+    """A page as its link opens it, or the page to which the browser is sent from a link whose view has moved."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value
-    return at.run()
+    at.run()
+    for proto in protos(at, "bidi_component"):
+        if proto.component_name.endswith("atlas_redirect"):
+            address = urlsplit(json.loads(proto.json)["to"])
+            return opened(address.path.rpartition("/")[2], **dict(parse_qsl(address.query)))
+    return at
 
 
 def shown(at: AppTest) -> str:

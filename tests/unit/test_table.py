@@ -195,11 +195,11 @@ def test_a_downloaded_page_has_what_was_drawn_and_runs_nothing(theme: str) -> No
 
 def test_a_chart_sends_its_table_whole_as_csv_and_its_head_for_the_page() -> None:
     long = Table(("n", "=t"), tuple((n, "=1+1") for n in range(MAX_ROWS + 3)))
-    data = component_data("chart", "stem", NASTY, "alt", lambda: long)
+    data = component_data("chart", "stem", NASTY, "alt", long)
     assert data["table"]["rows"][-1] == [str(MAX_ROWS - 1), "=1+1"]
     assert data["table"]["more"] == 3
     assert data["csv"] == "n,'=t\n" + "".join(f"{n},'=1+1\n" for n in range(MAX_ROWS + 3))
     assert data["name"] == "atlas-stem"
     wide = Table(tuple(map(str, range(MAX_COLUMNS + 1))), ())
-    assert component_data("chart", "stem", "title", "alt", lambda: wide)["table"]["columns"] == []
+    assert component_data("chart", "stem", "title", "alt", wide)["table"]["columns"] == []
     assert component_data("chart", "stem", "title", "alt", None)["csv"] == ""
