@@ -45,7 +45,7 @@ TASKS = frozenset(
         "language.side_by_side": "answer",
         "language.translate": "align rewrite translate_along",
         "vectors.input_embeddings": "input_embeddings",
-        "vectors.positions": "distance_terms rotary_vectors",
+        "vectors.positions": "distance_terms rotary_vectors score_terms",
         "vectors.reading": "read",
     }.items()
     for name in names.split()

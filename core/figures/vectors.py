@@ -6,7 +6,7 @@ Senses differ by color and symbol, and each point carries its line's name. Visit
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.figures.heatmap import heat_map, names
+from core.figures.block import limit
+from core.figures.heatmap import cells, heat_map, names, tokens
 from core.figures.labels import label, sentence
-from core.figures.plot import SYMBOLS, Json, box, figure, scatter, title
+from core.figures.plot import SYMBOLS, TURNED, Json, box, figure, note, scatter, title
 from core.lazy import go
-from core.theme import Theme
+from core.theme import MONO, Theme
 
 _HOVER = 60
 """Characters of a line of a hover text."""
@@ -31,6 +32,10 @@ _WIDE = 5
 _SIDE_BY_SIDE = 12
 """Numbers that stand side by side under a picture on a telephone."""
 _MOST_NAMED = 4_000
+_SIGN = 0.14
+"""Room for a sign between two maps, by the width of a map."""
+_BESIDE: Json = {"orientation": "v", "len": 1, "x": 1.01, "y": 0.5, "yanchor": "middle", "ypad": 0}
+"""A scale on the right of several maps."""
 _SCALE = 44
 """Pixels of the scale below cells without numbers."""
 
@@ -47,6 +52,40 @@ class Point:
     """Its sense; may be empty."""
     hover: tuple[str, str, str]
     """What stands before the word in its sentence, the word, what stands after it."""
+
+
+def score_sum(maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], *, theme: Theme) -> go.Figure:
+    """(n, n) signed scores, query by key, as terms of a sum: side by side on one scale, the sum last; gray for NaN."""
+    down, across = tokens(texts, **title("query", 6)), tokens(texts, showticklabels=False, **title("key", 6))
+    end = limit(np.stack(list(maps.values()))).at
+    wide = 1 / (len(maps) + _SIGN * (len(maps) - 1))
+    traces, axes, notes = [], {}, []
+    over: Json = {"xref": "paper", "yref": "paper", "xanchor": "center"}
+    for number, (name, values) in enumerate(maps.items(), 1):
+        left = (number - 1) * wide * (1 + _SIGN)
+        words = name.replace("\n", " ")
+        look: Json = {
+            "xaxis": f"x{number}",
+            "colorbar": _BESIDE if number == len(maps) else None,
+            "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{words} %{{z:.3g}}<extra></extra>",
+        }
+        traces.append(cells(values, down, across, theme, scale="differences", ends=(-end, end), **look))
+        axes[f"xaxis{number}"] = across.axis | {"domain": [left, left + wide]}
+        notes.append(note(name.replace("\n", "<br>"), left + wide / 2, 1, yanchor="bottom", **over))
+        if number > 1:
+            sign = "=" if number == len(maps) else "+"
+            notes.append(note(sign, left - wide * _SIGN / 2, 0.5, yanchor="middle", font={"size": 20}, **over))
+    return figure(
+        theme,
+        traces,
+        **axes,
+        yaxis=TURNED | down.axis,
+        annotations=notes,
+        height=290,
+        margin={"l": 0, "r": 0, "t": 44, "b": 0},
+        plot_bgcolor=theme.unseen,
+        hoverlabel={"font": {"family": MONO}},
+    )
 
 
 def style(groups: Sequence[str], theme: Theme) -> dict[str, tuple[str, str]]:

@@ -40,7 +40,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.vectors import scores_by_layer
+from core.attention.architectures.disentangled import ScoreComponents
+from core.attention.architectures.scores import AttentionScores
+from core.attention.architectures.vectors import scores_by_layer, stacked
 from core.attention.inside.states import embedding_of
 from core.attention.tokens import label
 from core.attention.trace import Floats, frozen
@@ -188,15 +190,43 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
         InputUnusable: the scores have no such term.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
-    tokens, _ = tokens_of(checkpoint, text)
-    if has_memory(checkpoint.model):
-        tokens = tokens[:SEGMENT]  # one segment: later ones also attend to the memory
-    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
-    layers = result["encoder"] if "encoder" in result else result["decoder"]
+    _, layers = _layers(checkpoint, text)
     names = [name for name in TERMS if name in layers[0][1].terms]
     if not names:
         raise InputUnusable(f"No term of the scores of {checkpoint.spec.name} depends on distance. T5 has one.")
     return {name: _by_distance(layers, name) for name in names}
+
+
+def score_terms(checkpoint: Checkpoint, text: str) -> ScoreComponents:
+    r"""The four terms of a text's scores in Transformer-XL and XLNet (Dai et al. 2019, section 3.3).
+
+    .. math:: s_{ij} = \frac{1}{\sqrt d} \bigl( q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j} \bigr)
+
+    In this order; NaN where the mask blocks.
+
+    Raises:
+        InputUnusable: the scores have no such terms.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+    """
+    tokens, layers = _layers(checkpoint, text)
+    if not layers[0][1].global_terms:
+        raise InputUnusable(f"The scores of {checkpoint.spec.name} have no such terms. Those of Transformer-XL have.")
+    scores = []
+    for _, call in layers:
+        shared = call.global_terms.values()
+        own = [call.terms[name] - part for name, part in call.global_terms.items()]
+        terms = torch.stack([*own, *shared])
+        scores.append(terms if call.allowed is None else terms.masked_fill(~call.allowed, torch.nan))
+    return ScoreComponents(tokens, stacked(scores), stacked([call.score.softmax(-1) for _, call in layers]))
+
+
+def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
+    """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
+    tokens, _ = tokens_of(checkpoint, text)
+    if has_memory(checkpoint.model):
+        tokens = tokens[:SEGMENT]  # one segment: later ones also attend to the memory
+    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
+    return tuple(label(token) for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
 
 
 def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
@@ -246,8 +276,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     if not layers or layers[0][1].before_rope is None:
         raise InputUnusable(f"{checkpoint.spec.name} does not rotate its queries and keys. Llama does.")
 
-    def stacked(take: Any) -> Floats:
-        return frozen(np.stack([take(call).float().cpu().numpy() for _, call in layers]))
+    calls: list[Any] = [call for _, call in layers]
 
     def repeated(call: Any) -> Any:
         keys = call.before_rope[1]
@@ -256,8 +285,8 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return RotaryVectors(
         tuple(label(token) for token in tokens),
-        stacked(lambda call: call.before_rope[0]),
-        stacked(repeated),
+        stacked([call.before_rope[0] for call in calls]),
+        stacked([repeated(call) for call in calls]),
         float(layers[0][1].factor),
         float(settings.get("rope_theta", 10_000.0)),
     )

@@ -146,8 +146,24 @@ def test_all_numbers_of_a_sum(number: str, model: str, drawn: int) -> None:
 def test_places_open_filled(query: dict[str, str]) -> None:
     at = page(tab="places", **query)
     assert not at.warning
-    assert charts(at) == {"linear": 1, "rotary": 3}.get(query["kind"], 2)
+    memory = query.get("asked") == "atlas-transformer-xl"
+    assert charts(at) == (3 if memory else {"linear": 1, "rotary": 3}.get(query["kind"], 2))
     assert "**Notice**" in shown(at)
+
+
+@pytest.mark.usefixtures("open_tables")
+def test_the_four_terms_of_a_score_are_one_picture_and_its_table_sums_them() -> None:
+    at = page(
+        tab="places", kind="relative", asked="atlas-transformer-xl", level="2", head="3", passage="A king saw a king."
+    )
+    assert "**(d)** Distances that every query favors" in shown(at)
+    pairs = next(frame.value for frame in at.dataframe if "weight" in frame.value)
+    terms = [name for name in pairs if name.startswith("(")]
+    assert len(terms) == 4
+    assert pairs[terms].sum(axis=1).tolist() == pytest.approx(pairs["Sum: the score"].tolist(), abs=1e-4)
+    assert pairs.groupby("query")["weight"].sum().tolist() == pytest.approx([1] * pairs["query"].nunique(), abs=1e-4)
+    assert pairs.groupby("key")[terms[2]].std().max() < 1e-4 < 0.1 < pairs.groupby("distance")[terms[2]].std().max()
+    assert pairs.groupby("distance")[terms[3]].std().max() < 1e-4
 
 
 @pytest.mark.parametrize(

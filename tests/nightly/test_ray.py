@@ -109,6 +109,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "vectors.input_embeddings:input_embeddings": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
     "vectors.positions:distance_terms": ("atlas-t5", lambda _: (SENTENCE,)),
     "vectors.positions:rotary_vectors": ("atlas-llama", lambda _: (SENTENCE,)),
+    "vectors.positions:score_terms": ("atlas-transformer-xl", lambda _: (SENTENCE,)),
     "vectors.reading:read": ("minilm", lambda _: (SENTENCE,)),
 }
 

@@ -14,6 +14,7 @@ from core import checkpoints
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.content import content
+from core.errors import InputUnusable
 from core.vectors import positions, precomputed
 from core.vectors.input_embeddings import input_embeddings
 from core.vectors.mix import learn_task
@@ -246,6 +247,43 @@ def test_terms_of_words_have_a_spread() -> None:
         if slug == "atlas-transformer-xl":  # causal: no key on the right
             assert np.isnan(found.means[..., found.reach + 1 :]).all()
             assert not np.isnan(found.means[..., : found.reach + 1]).any()
+
+
+@pytest.mark.parametrize("slug", ["atlas-transformer-xl", "atlas-xlnet"])
+def test_the_four_terms_sum_to_the_models_own_scores(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, softmax, own = checkpoints.load(slug), torch.nn.functional.softmax, list[torch.Tensor]()
+    found = positions.score_terms(checkpoint, TEXT)
+    ids = torch.tensor([[token.id for token in read(checkpoint, TEXT).tokens]])
+    monkeypatch.setattr(
+        torch.nn.functional, "softmax", lambda scores, **more: own.append(scores) or softmax(scores, **more)
+    )
+    with torch.inference_mode():
+        checkpoint.model(input_ids=ids)
+    theirs = torch.cat(own).numpy()
+    seen = theirs > -1e20
+    np.testing.assert_allclose(found.scores.sum(axis=1)[seen], theirs[seen], atol=1e-4)
+    assert np.isnan(found.scores[:, 0][~seen]).all()
+    np.testing.assert_allclose(found.weights, softmax(torch.cat(own), dim=-1).numpy(), atol=1e-5)
+    a, b, c, d = np.nanstd(found.scores, axis=(3, 4)).transpose(1, 0, 2)  # (layers, heads) each; the page's Notice
+    assert c.max() < 0.3
+    assert (np.maximum(b, d) > 2 * a)[0].all()
+
+
+def test_each_of_the_four_terms_by_its_formula() -> None:
+    """Of the first layer's third head, from embeddings, matrices and sinusoids."""
+    checkpoint, head = checkpoints.load("atlas-transformer-xl"), 2
+    found = positions.score_terms(checkpoint, TEXT).scores[0, :, head]
+    states, layer = read(checkpoint, TEXT).states[0], checkpoint.model.transformer.layer[0].rel_attn
+    u, v, w_q, w_e, w_r = (
+        part.detach().numpy()[..., head, :] for part in (layer.r_w_bias, layer.r_r_bias, layer.q, layer.k, layer.r)
+    )
+    query, key = states @ w_q, states @ w_e
+    for i, j in ((3, 3), (5, 0), (9, 4)):
+        distance = sinusoids(i - j + 1, len(w_r), "halves")[-1] @ w_r
+        terms = [query[i] @ key[j], query[i] @ distance, u @ key[j], v @ distance]
+        np.testing.assert_allclose(found[:, i, j], np.array(terms) * layer.scale, atol=1e-4)
+    with pytest.raises(InputUnusable, match="have no such terms"):
+        positions.score_terms(checkpoints.load("atlas-t5"), TEXT)
 
 
 @pytest.mark.parametrize("slug", BUNDLED)

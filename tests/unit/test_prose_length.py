@@ -80,7 +80,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "tokenizers/train": ("Size",),
     "vectors/layers": ("self", "Words", "Embeddings", "Corrected"),
     "vectors/mix": ("Not ELMo", "Learned", "Nearest"),
-    "vectors/places": ("Without",),
+    "vectors/places": ("Without", "Content", "Position", "Content bias", "Position bias"),
     "vectors/sum": ("share", "Columns", "Average"),
     "vectors/word": ("Components", "Nearest"),
     "zoo/curves": ("Note",),

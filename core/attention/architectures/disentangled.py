@@ -149,10 +149,10 @@ class ScoreComponents:
     tokens: tuple[str, ...]
     """Labels of the input tokens, masks included."""
     scores: Floats
-    """(L, 3, H, n, n) content to content, content to position, position to content; scaled, before the softmax."""
+    """(L, T, H, n, n), scaled, before the softmax: content to content, content to position, position to content."""
     weights: Floats
     """(L, H, n, n) the softmax of their sum."""
-    masks: tuple[int, ...]
+    masks: tuple[int, ...] = ()
     """Positions of the mask tokens."""
 
 

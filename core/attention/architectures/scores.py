@@ -32,7 +32,7 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.attention.architectures.blueprint import Score
@@ -73,6 +73,8 @@ class AttentionScores:
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
     note: str = ""
     """For an architecture without a blueprint: how the score differs from the product of query and key."""
+    global_terms: dict[str, Tensor] = field(default_factory=dict)
+    """Of two streams, by the name of the term: (H, Q, K) its part that is the same for all queries, with u or v."""
 
     @property
     def score(self) -> Tensor:
@@ -282,10 +284,14 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
         query = torch.einsum("bnmd,mlb->bnld", query, targets)
     key, value = (torch.einsum("ibh,hnd->bnid", source, weight) for weight in (own.k, own.v))
     distance = torch.einsum("ibh,hnd->bnid", inputs["r"].type(own.r.dtype), own.r)
-    terms = {
-        "content": (query + own.r_w_bias[:, None]) @ key.transpose(-1, -2),
-        "position": own.rel_shift_bnij((query + own.r_r_bias[:, None]) @ distance.transpose(-1, -2), klen=len(source)),
-    }
+
+    def against_keys(content_query: Tensor, position_query: Tensor) -> dict[str, Tensor]:
+        position = own.rel_shift_bnij(position_query @ distance.transpose(-1, -2), klen=len(source))
+        return {"content": content_query @ key.transpose(-1, -2), "position": position}
+
+    u, v = own.r_w_bias[:, None], own.r_r_bias[:, None]
+    terms = against_keys(query + u, query + v)
+    shared = against_keys(u.expand_as(query), v.expand_as(query))
     segment = inputs.get("seg_mat")
     if segment is not None:
         both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
@@ -295,13 +301,14 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
     weights = weights[int(query_stream)] if isinstance(weights, tuple) else weights
     rows = slice(None) if targets is None else targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
     return AttentionScores(
-        (query + own.r_w_bias[:, None])[0][:, rows],
+        (query + u)[0][:, rows],
         key[0],
         value[0],
         {name: term[0][:, rows] * own.scale for name, term in terms.items()},
         None if hidden is None else (hidden <= 0).permute(2, 3, 0, 1)[0][:, rows],
         None if weights is None else weights.permute(2, 3, 0, 1)[0][:, rows],
         float(own.scale),
+        global_terms={name: term[0][:, rows] * own.scale for name, term in shared.items()},
     )
 
 

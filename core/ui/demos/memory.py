@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import streamlit as st
 
+from core import links
 from core.figures.bars import saved_alt, saved_bars
 from core.language.guesses import among
 from core.language.segments import MAX_READ, Reading, compare, longest_memory
@@ -14,6 +15,7 @@ from core.language.tokens import words
 from core.table import Table
 from core.ui.demos.cover import Judge
 from core.ui.demos.demo import Demo, DemoView, decimals
+from core.ui.links import page_link
 from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.param import Choice, Integer, Text
@@ -49,6 +51,8 @@ def draw(view: DemoView) -> None:
         if not single:
             _by_position(view, reading)
     _reach(view, reading)
+    query, _ = links.write("vectors", {"tab": "places", "kind": "relative", "asked": view.spec.slug})
+    page_link("vectors", view.words.label("terms"), query, icon=":material/grid_on:")
     beyond = view.spec.source == "bundled" and reading.segment + reading.memory > 256
     view.how_it_works(
         "How it works",

@@ -1,4 +1,4 @@
-"""Position terms of attention scores: T5's biases, the vectors of DeBERTa and Transformer-XL, ALiBi's slopes."""
+"""Position terms of attention scores: T5's biases, DeBERTa's vectors, Transformer-XL's four terms, ALiBi's slopes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import numpy as np
 import streamlit as st
 
 from core import session
+from core.attention.architectures.disentangled import ScoreComponents
 from core.checkpoints.families.architectures import Trait
 from core.figures.lines import Line
+from core.figures.vectors import score_sum
 from core.table import Table
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
 from core.ui.vectors.common import ACROSS, DASHES, MODEL_OF_KIND, line_panel, model_of, signed_strips
-from core.vectors.positions import TERMS, ByDistance, distance_terms, slopes, t5_bucket
+from core.vectors.positions import TERMS, ByDistance, distance_terms, score_terms, slopes, t5_bucket
 
 PASSAGE = Text(
     name="passage",
@@ -46,9 +48,10 @@ def relative(view: View) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         spec = model_of(state, param)
-        passage = PASSAGE.draw(state, tag="relative")
+        scheme = next((scheme for trait, scheme in _SCHEMES.items() if spec.offers(trait)), "t5")
+        twice = {"default": view.words.label("twice"), "width": 225} if scheme == "xlnet" else {}
+        passage = PASSAGE.with_(**twice).draw(state, tag=f"relative.{scheme}")
     terms = session.computed("running-the-model", distance_terms, spec.slug, passage)
-    scheme = next((scheme for trait, scheme in _SCHEMES.items() if spec.offers(trait)), "t5")
     with row:
         names = {name: TERMS[name] for name in terms}
         name = next(iter(names))
@@ -57,16 +60,51 @@ def relative(view: View) -> None:
         by_distance = terms[name]
         layer = 1
         if scheme != "t5":
-            layer = LEVEL.with_(high=len(by_distance.means)).draw(state, tag=spec.slug)
-    _bias_by_distance(view, by_distance, layer - 1, TERMS[name], accent(spec.branch), scheme)
-    view.try_and_notice("relative")
+            first = min(2 if scheme == "xlnet" else 1, len(by_distance.means))
+            layer = LEVEL.with_(high=len(by_distance.means), default=first).draw(state, tag=spec.slug)
+        heads = by_distance.means.shape[1]
+        head = HEAD.with_(high=heads, default=min(3 if scheme == "xlnet" else 1, heads)).draw(state, tag=spec.slug)
+    if scheme == "xlnet":
+        _four_terms(view, session.computed("running-the-model", score_terms, spec.slug, passage), layer, head)
+    _bias_by_distance(view, by_distance, layer - 1, head, TERMS[name], accent(spec.branch), scheme)
+    if scheme != "xlnet":
+        view.try_and_notice("relative")
     view.note("Shown")
     view.how_it_works(f"How it works: {scheme}")
     if scheme == "t5":
         _buckets(view, by_distance.reach)
 
 
-def _bias_by_distance(view: View, by_distance: ByDistance, layer: int, title: str, color: str, scheme: str) -> None:
+def _four_terms(view: View, parts: ScoreComponents, layer: int, head: int) -> None:
+    """Draw Transformer-XL's four terms of a head's scores and their sum, side by side on one scale."""
+    terms = parts.scores[layer - 1, :, head - 1]
+    maps = dict(zip(view.words.front["terms"], (*terms, terms.sum(axis=0)), strict=True))
+    names = [name.replace("\n", " ") for name in maps]
+    low, high = np.nanmin(terms, axis=(1, 2)), np.nanmax(terms, axis=(1, 2))
+    ranges = ", ".join(f"{name} {a:.2f} to {b:.2f}" for name, a, b in zip(names, low, high, strict=False))
+    queries, keys = np.nonzero(np.isfinite(terms[0]))
+    labels = np.array([f"{i} {token}" for i, token in enumerate(parts.tokens, 1)])
+    columns = {"query": labels[queries], "key": labels[keys], "distance": keys - queries}
+    columns |= {name: values[queries, keys] for name, values in zip(names, maps.values(), strict=True)}
+    columns["weight"] = parts.weights[layer - 1, head - 1][queries, keys]
+    Panel(
+        "four-terms",
+        view.words.label("four"),
+        score_sum(maps, parts.tokens, theme=theme()),
+        view.words.part("Terms: alt", layer=layer, head=head, tokens=len(parts.tokens), ranges=ranges),
+        Table.from_columns(columns),
+        width=880,
+    ).draw(view.state)
+    for column, part in zip(st.columns(5), ("Content", "Position", "Content bias", "Position bias"), strict=False):
+        with column:
+            view.note(part)
+    spreads = zip(names, np.nanstd(terms, axis=(1, 2)), strict=False)
+    view.try_and_notice("xlnet", spreads=", ".join(f"{name[:3]} {spread:.2f}" for name, spread in spreads))
+
+
+def _bias_by_distance(
+    view: View, by_distance: ByDistance, layer: int, head: int, title: str, color: str, scheme: str
+) -> None:
     means, spreads = by_distance.means[layer], by_distance.spreads[layer]
     heads = len(means)
     known = [d for d in range(means.shape[1]) if not np.isnan(means[:, d]).any()]
@@ -96,7 +134,6 @@ def _bias_by_distance(view: View, by_distance: ByDistance, layer: int, title: st
             note=view.words.part("Bias"),
         ).draw(view.state)
     with right:
-        head = HEAD.with_(high=heads).draw(view.state, tag=str(heads))
         row, spread = means[head - 1][known], spreads[head - 1][known]
         high, low = distances[int(row.argmax())], distances[int(row.argmin())]
         note = view.words.part("Head", head=head, most=f"{row.max():.2f}", high=high, least=f"{row.min():.2f}", low=low)
