@@ -257,6 +257,8 @@ def test_a_story_is_read_with_the_memory_and_without() -> None:
     assert places["position in its segment"].tolist() == ["1–4", "5–8", "9–16"]
     assert (reach["the furthest key of a layer"] == len(tokens)).all()  # all of this text fits into the memory
     assert reach["the furthest influence on the last token"].is_monotonic_increasing
+    (terms,) = [one.proto for one in at.get("page_link") if one.proto.label.startswith("The four terms")]
+    assert "kind=relative" in terms.query_string
     at = page("atlas-transformer-xl")
     assert at.text_area[0].value == content("demos", "memory").label("story")
     assert at.slider[0].value == at.slider[0].max == 192
