@@ -33,14 +33,17 @@ class Amount:
     value: float
 
 
-def scores(system: System, tokens: int) -> int | None:
-    """Scores of one head over ``tokens`` tokens, the mean of the layers; None without a published shape."""
+def scores(system: System, tokens: int, block: int = Sparsity().block_size) -> int | None:
+    """Scores of one head over ``tokens`` tokens, the mean of the layers; None without a published shape.
+
+    ``block``: tokens in a block of BigBird, as published or another number.
+    """
     if not system.sizes:
         return None
     size = system.default_size
     shape = shape_of(system.slug, size.name)
     if size.config == "BigBirdConfig":  # its two global blocks have long rows, which the shape's span leaves out
-        return cost(tokens, Sparsity()).sparse
+        return cost(tokens, Sparsity(block)).sparse
     if size.config == "LongformerConfig":
         return windowed.cost(tokens, int(size.overrides["attention_window"]) // 2, (0,)).sparse
     if shape is None:  # a hybrid, of whose layers one in a period has attention

@@ -9,7 +9,7 @@ from core import catalogue
 from tests.pages import described, link, opened, shown, widget
 
 TRACES = {
-    "bigbird": ("6.59 times fewer scores", "Full attention 16.8 M"),
+    "bigbird": ("13 times fewer scores", "Full attention 16.8 M"),
     "mamba": ("No attention scores", "Mamba 0"),
     "transformer-xl": ("13 times as far back", "12 layers 6,656 tokens"),
     "albert": ("9.37 times fewer parameters", "V × H 23.0 M"),
@@ -56,7 +56,10 @@ def test_controls_change_the_count_and_the_link() -> None:
     widget(at.number_input, "Embedding size E").set_value(768).run()
     assert "E = 768 23.6 M" in described(at)
     assert link(at)["embedding"] == "768"
-    at = opened("efficient", system="bigbird", counted="256")
+    at = opened("efficient", system="bigbird", blocks="64")
+    assert "6.59 times fewer scores" in shown(at)
+    assert "as in the authors’ scripts" in shown(at)
+    at = opened("efficient", system="bigbird", blocks="64", counted="256")
     assert "1 times fewer" in shown(at)
     at = opened("efficient", counted="-1")
     assert "counted" in shown(at)

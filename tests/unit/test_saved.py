@@ -21,6 +21,8 @@ def test_scores_of_sparse_attention_are_those_of_its_layout() -> None:
     big = saved.scores(catalogue.get("bigbird"), 4096)
     # 64 blocks: 2 global rows of 64; 62 rows of 2 global, 3 window (2 at the ends of the text) and 3 random blocks
     assert big == 64 * 64 * (2 * 64 + 62 * 8 - 2)
+    # 128 blocks of half the size, as in the live model
+    assert saved.scores(catalogue.get("bigbird"), 4096, 32) == 32 * 32 * (2 * 128 + 126 * 8 - 2)
     assert saved.scores(catalogue.get("bigbird"), 256) == 256**2  # four blocks: everything is window or global
 
 

@@ -13,16 +13,20 @@ from core.efficiency import saved
 from core.efficiency.saved import Amount
 from core.figures.costs import Bar, amount_bars, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words, percent, sentence, short
+from core.sparse.layout import BLOCK_SIZES, Sparsity
 from core.table import Table
 from core.ui.branch import BranchView, run_link
 from core.ui.efficient.pretrained import AGAINST, draw_pretrained
 from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Integer
+from core.ui.param import Choice, Integer
 from core.ui.section import Section, View
 
 TOKENS = Integer(name="counted", label="Tokens", default=4096, low=128, high=65_536, step=128, width=170)
+BLOCK = Choice(
+    name="blocks", label="Block size", options={str(n): str(n) for n in BLOCK_SIZES}, default="32", style="row"
+)
 EMBEDDING = Integer(name="embedding", label="Embedding size E", default=128, low=16, high=768, step=16, width=190)
 TASKS = Integer(name="copies", label="Tasks", default=10, low=1, high=1000, width=170)
 """The names differ from those of the demos, which share the link."""
@@ -57,9 +61,14 @@ def _short(value: float) -> str:
 
 
 def _scores(view: BranchView, system: System) -> None:
-    tokens = TOKENS.draw(view.state)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        tokens = TOKENS.draw(view.state)
+        blocks = system.sizes and system.default_size.config == "BigBirdConfig"
+        sparsity = Sparsity(int(BLOCK.draw(view.state))) if blocks else Sparsity()
     others = [one for one in catalogue.by_branch("efficient") if one.saves[0] == "fewer scores"]
-    counted = {one.name: number for one in others if (number := saved.scores(one, tokens)) is not None}
+    counted = {
+        one.name: number for one in others if (number := saved.scores(one, tokens, sparsity.block_size)) is not None
+    }
     own, full = counted[system.name], tokens**2
     view.say(
         "Saved: fewer scores" if own else "Saved: no scores",
@@ -69,6 +78,15 @@ def _scores(view: BranchView, system: System) -> None:
         full=in_words(full),
         times=f"{full / (own or 1):.3g}",
     )
+    if blocks:
+        view.say(
+            "Setting",
+            block=sparsity.block_size,
+            window=sparsity.window,
+            ends=sparsity.global_blocks,
+            random=sparsity.random_blocks,
+            whose=view.words.front["blocks"][str(sparsity.block_size)],
+        )
     amounts = [Amount("Full attention", full), *(Amount(name, number) for name, number in counted.items())]
     _amounts(view, "scores", amounts, system.name, _short)
 
@@ -220,4 +238,4 @@ _LEADS: dict[Saving, Callable[[BranchView, System], None]] = {
     "fewer examples": _examples,
     "more machines": _machines,
 }
-SAVED = Section("saved", draw, (TOKENS, EMBEDDING, TASKS, AGAINST))
+SAVED = Section("saved", draw, (TOKENS, BLOCK, EMBEDDING, TASKS, AGAINST))
