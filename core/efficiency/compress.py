@@ -10,8 +10,11 @@ bits           32, 16: floating point. 8: integers with a scale for each row of 
                quantized as they arrive (PyTorch's dynamic quantization). 4: integers with a scale for each 32 weights
 =============  =======================================================================================================
 
-Bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Quality is measured
-on a story that was written for this project: masked tokens for an encoder, next tokens for a decoder.
+The four combine: heads are those of the layers that are left, and of a removed head's weights as many are pruned as of
+all. Stored bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Bytes in
+memory are counted in the model that runs here: its zeros, its removed heads and its rounded weights take full space,
+packed integers take theirs. Quality is measured on a story that was written for this project: masked tokens for an
+encoder, next tokens for a decoder.
 
 Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
 PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
@@ -36,6 +39,7 @@ from core.attention.ablation.effects import FOLDER
 from core.attention.roles.headroles import OUTPUT
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, recipes, write
+from core.efficiency.lengths import machine
 from core.efficiency.timing import alternated
 from core.errors import InputUnusable, OutOfRange
 from core.language.fill_mask import prepare
@@ -67,9 +71,8 @@ def measure(checkpoint: Checkpoint, recipe: Recipe, watch: Watch = lambda share:
     model = compress(checkpoint, recipe)
     accuracy, bits = quality(checkpoint, model, watch)
     seconds = _seconds(checkpoint, model)
-    return Measured(
-        recipe, stored_bytes(checkpoint, model, recipe), accuracy, bits, median(seconds), min(seconds), max(seconds)
-    )
+    sizes = stored_bytes(checkpoint, model, recipe), memory_bytes(model)
+    return Measured(recipe, *sizes, accuracy, bits, median(seconds), min(seconds), max(seconds), machine())
 
 
 def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
@@ -80,7 +83,7 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
             raise OutOfRange(f"“{name}” is one of {', '.join(map(str, allowed[name]))}.")
     model = copy.deepcopy(checkpoint.model).eval()
     if recipe.heads:
-        removed = least_effect(checkpoint, recipe.heads)
+        removed = least_effect(checkpoint, recipe.heads, recipe.layers)
         HeadMask(model, checkpoint).ablate([removed])
     if recipe.layers:
         blocks = _blocks(model)
@@ -95,12 +98,12 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
             scaled_by_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
-            model = torch.ao.quantization.quantize_dynamic(model, scaled_by_row)
+            torch.ao.quantization.quantize_dynamic(model, scaled_by_row, inplace=True)  # a copy would lose the hooks
     return model
 
 
-def least_effect(checkpoint: Checkpoint, percent: int) -> tuple[Head, ...]:
-    """The heads with the smallest mean effect.
+def least_effect(checkpoint: Checkpoint, percent: int, removed: int = 0) -> tuple[Head, ...]:
+    """The heads with the smallest mean effect, of the layers below the ``removed`` highest.
 
     Raises:
         InputUnusable: no effects are stored for this model.
@@ -112,9 +115,21 @@ def least_effect(checkpoint: Checkpoint, percent: int) -> tuple[Head, ...]:
         effects = {
             (int(row["layer"]) - 1, int(row["head"]) - 1): float(row["mean bits"]) for row in csv.DictReader(stream)
         }
-    every = heads_of(checkpoint)
-    ranked = sorted(every, key=lambda head: effects[head.layer, head.head])
-    return tuple(ranked[: len(every) * percent // 100])
+    left = [head for head in heads_of(checkpoint) if head.layer < checkpoint.model.config.num_hidden_layers - removed]
+    ranked = sorted(left, key=lambda head: effects[head.layer, head.head])
+    return tuple(ranked[: len(left) * percent // 100])
+
+
+def memory_bytes(model: nn.Module) -> int:
+    """Bytes of a model's parameters and buffers as loaded, each once, and of its packed integer weights."""
+    tensors = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    total = sum(tensor.nbytes for tensor in tensors.values())
+    for module in model.modules():
+        if isinstance(module, torch.ao.nn.quantized.dynamic.Linear):
+            weight, bias = module._weight_bias()
+            total += weight.numel() * weight.element_size() + (bias.nbytes if bias is not None else 0)
+            total += weight.q_per_channel_scales().nbytes + weight.q_per_channel_zero_points().nbytes
+    return total
 
 
 def _blocks(model: Any) -> nn.ModuleList:
@@ -154,21 +169,26 @@ def stored_bytes(checkpoint: Checkpoint, model: Any, recipe: Recipe) -> int:
     blocks = {id(value) for value in _blocks(whole).parameters()}
     kept = len(_blocks(model)) / len(_blocks(whole))
     other = 4 if recipe.bits == 32 else 2
-    total = 0.0
+    kept_weights, total = 1 - recipe.pruned / 100, 0.0
+    bitmap = 1 / 8 if recipe.pruned else 0
     for value in whole.parameters():
         count, inside = value.numel(), id(value) in blocks
         if value.dim() != 2:
             total += other * count * (kept if inside else 1)
             continue
         scales = 2 * (value.shape[0] if recipe.bits == 8 else count / GROUP) if recipe.bits < 16 else 0
-        left = 1 - recipe.pruned / 100 * inside
-        bitmap = count / 8 if recipe.pruned and inside else 0
-        total += (recipe.bits / 8 * count * left + bitmap + scales) * (kept if inside else 1)
+        if inside:
+            total += (count * (recipe.bits / 8 * kept_weights + bitmap) + scales) * kept
+        else:
+            total += recipe.bits / 8 * count + scales
     if recipe.heads:
-        every = heads_of(checkpoint)
-        width = whole.config.hidden_size
-        of_a_head = 4 * width * width // whole.config.num_attention_heads
-        total -= recipe.bits / 8 * of_a_head * (len(every) * recipe.heads // 100)
+        config = whole.config
+        width, heads = config.hidden_size, config.num_attention_heads
+        own = 3 if getattr(config, "num_key_value_heads", heads) == heads else 1  # else keys and values are shared
+        weights = (own + 1) * width * width / heads
+        scales = {8: 2 * own * width / heads, 4: 2 * weights / GROUP}.get(recipe.bits, 0)
+        each = weights * (recipe.bits / 8 * kept_weights + bitmap) + scales
+        total -= each * len(least_effect(checkpoint, recipe.heads, recipe.layers))
     return round(total)
 
 

@@ -9,12 +9,16 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
+from itertools import product
+from typing import Any
 
 from core.settings import ASSETS
 
 FILE = ASSETS / "compression.csv"
 PRUNED, HEADS, LAYERS, BITS = (0, 30, 50, 70, 90), (0, 25, 50, 75), (0, 1, 2, 3), (32, 16, 8, 4)
 """The measured values: percent of weights, percent of heads, layers, bits of a weight."""
+COMBINED = (0, 30), (0, 25, 50), (0, 1), (8, 4)
+"""The values of the recipes that combine heads or layers with the rest."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,21 +39,28 @@ class Measured:
 
     recipe: Recipe
     stored_bytes: int
+    memory_bytes: int
+    """Of the parameters and buffers as they are loaded here, packed weights included."""
     accuracy: float
     """Share of the masked, or next, tokens that are the model's top prediction."""
     bits_per_token: float
     """Mean :math:`-\\log_2 p` of these tokens."""
     seconds: float
-    """Median of a forward pass over ``WINDOW`` tokens."""
+    """Median of a forward pass over ``WINDOW`` tokens; NaN where a busy machine gave no steady time."""
     fastest: float
     slowest: float
+    machine: str
+    """The processor's name, and how many."""
 
 
 def recipes(layers: int) -> Iterator[Recipe]:
-    """The recipes that are precomputed for a model: each kind alone, and pruning with each number of bits."""
+    """The precomputed recipes: pruning with each number of bits, heads and layers alone, and some of all together."""
     yield from (Recipe(pruned=pruned, bits=bits) for pruned in PRUNED for bits in BITS)
     yield from (Recipe(heads=heads) for heads in HEADS[1:])
     yield from (Recipe(layers=removed) for removed in LAYERS[1:] if removed < layers)
+    for pruned, heads, removed, bits in product(*COMBINED):
+        if (heads or removed) and removed < layers:
+            yield Recipe(pruned, heads, removed, bits)
 
 
 @lru_cache(maxsize=1)
@@ -59,8 +70,9 @@ def precomputed() -> dict[str, dict[Recipe, Measured]]:
     with FILE.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             recipe = Recipe(*(int(row[field.name]) for field in fields(Recipe)))
-            numbers = [float(row[field.name]) for field in fields(Measured)[2:]]
-            found.setdefault(row["model"], {})[recipe] = Measured(recipe, int(float(row["stored_bytes"])), *numbers)
+            kinds = (int, int, float, float, float, float, float, str)
+            values: list[Any] = [kind(row[field.name]) for kind, field in zip(kinds, fields(Measured)[1:], strict=True)]
+            found.setdefault(row["model"], {})[recipe] = Measured(recipe, *values)
     return found
 
 
@@ -80,5 +92,6 @@ def write(measured: Mapping[str, Sequence[Measured]]) -> None:
         rows.writerow(("model", "pruned", "heads", "layers", "bits", *(field.name for field in fields(Measured)[1:])))
         for slug, points in measured.items():
             for point in points:
-                numbers = [getattr(point, field.name) for field in fields(Measured)[1:]]
-                rows.writerow((slug, *asdict(point.recipe).values(), *(f"{value:.6g}" for value in numbers)))
+                values = [getattr(point, field.name) for field in fields(Measured)[1:]]
+                written = (f"{value:.6g}" if isinstance(value, float) else value for value in values)
+                rows.writerow((slug, *asdict(point.recipe).values(), *written))

@@ -379,8 +379,11 @@ def test_reading_further_is_measured_at_several_lengths() -> None:
     ("query", "said"),
     [
         ({}, "times smaller"),
-        ({"method": "heads", "heads": "75"}, "of the heads removed"),
-        ({"method": "layers", "layers": "2", "model": "atlas-gpt-2"}, "2 layers removed"),
+        ({"pruned": "0", "bits": "32", "heads": "75"}, "75% of the heads removed"),
+        ({"pruned": "0", "bits": "32", "layers": "2", "model": "atlas-gpt-2"}, "2 layers removed"),
+        ({"pruned": "30", "bits": "4", "heads": "50", "layers": "1"}, "30% pruned, 50% of the heads removed, 1 layer"),
+        ({}, "in memory instead of 13.5 MB"),
+        ({}, "Stored points were measured on AMD EPYC, 2 processors"),
         ({"sentence": "No mask at all."}, "There is no mask in this text"),
         ({"pruned": "31", "bits": "x"}, "must be one of"),
     ],

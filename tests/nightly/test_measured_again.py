@@ -48,10 +48,11 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
 
 
 def test_the_stored_points_are_measured_again() -> None:
-    for recipe in (Recipe(), Recipe(pruned=50, bits=4)):
+    for recipe in (Recipe(), Recipe(pruned=50, bits=4), Recipe(pruned=30, heads=50, layers=1, bits=8)):
         again: Measured = compress.measure(checkpoints.load("atlas-bert"), recipe)
         stored = precomputed()["atlas-bert"][recipe]
         assert again.stored_bytes == pytest.approx(stored.stored_bytes, rel=1e-4)
+        assert again.memory_bytes == stored.memory_bytes
         assert again.bits_per_token == pytest.approx(stored.bits_per_token, abs=0.02)
         assert again.accuracy == pytest.approx(stored.accuracy, abs=0.02)
         assert 0 < again.fastest <= again.seconds <= again.slowest

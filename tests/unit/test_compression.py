@@ -76,6 +76,56 @@ def test_bytes_by_hand(bert: Checkpoint) -> None:
     assert stored(Recipe(heads=25)) == stored(Recipe()) - 4 * 6 * 4 * 192 * 32, "6 of 24 heads, four matrices each"
 
 
+def test_bytes_of_a_combination_by_hand(bert: Checkpoint) -> None:
+    model: Any = bert.model
+    layer = list(model.bert.encoder.layer[0].parameters())
+    inside = {id(value) for value in model.bert.encoder.layer.parameters()}
+    expected = 0.0
+    for value in [value for value in model.parameters() if id(value) not in inside] + 3 * layer:
+        if value.dim() != 2:
+            expected += 2 * value.numel()
+        elif any(value is one for one in layer):
+            expected += value.numel() * (0.7 + 1 / 8) + 2 * len(value)
+        else:
+            expected += value.numel() + 2 * len(value)
+    expected -= 9 * (4 * 192 * 32 * (0.7 + 1 / 8) + 2 * 3 * 32)  # 9 of the 18 heads that three layers have
+    recipe = Recipe(pruned=30, heads=50, layers=1, bits=8)
+    assert compress.stored_bytes(bert, compress.compress(bert, recipe), recipe) == round(expected)
+    llama = checkpoints.load("atlas-llama")  # 6 heads share 2 of keys and values, which stay
+    before, after = (compress.stored_bytes(llama, llama.model, Recipe(heads=heads)) for heads in (0, 25))
+    assert before - after == 4 * 6 * 2 * 192 * 32
+
+
+def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
+    model: Any = bert.model
+    buffers = sum(value.nbytes for value in model.buffers())
+    whole = 4 * sum(value.numel() for value in model.parameters()) + buffers
+    assert compress.memory_bytes(model) == whole
+    for recipe in (Recipe(pruned=90), Recipe(heads=75), Recipe(bits=16), Recipe(bits=4)):
+        assert compress.memory_bytes(compress.compress(bert, recipe)) == whole, "zeros and rounded weights take space"
+    expected = whole
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):  # a byte for each weight, a scale and a zero point for each row
+            expected += module.weight.numel() + 16 * module.out_features
+            # of the tied output layer, matrix and bias have a second owner, which stays
+            tied = module.weight is model.get_input_embeddings().weight
+            expected += 4 * module.out_features if tied else -4 * module.weight.numel()
+    assert compress.memory_bytes(compress.compress(bert, Recipe(bits=8))) == expected
+
+
+@pytest.mark.parametrize("slug", ["atlas-bert", "atlas-gpt-2", "atlas-llama"])
+def test_heads_stay_removed_in_a_combination(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    ids = torch.tensor([[5, 6, 7, 8, 9]])
+    whole, heads, both = (
+        compress.compress(checkpoint, recipe)(input_ids=ids).logits
+        for recipe in (Recipe(layers=1), Recipe(heads=75, layers=1), Recipe(heads=75, layers=1, bits=8))
+    )
+    assert float((both - heads).norm()) < 0.2 * float((heads - whole).norm())
+    left = {head.layer for head in compress.least_effect(checkpoint, 75, 1)}
+    assert left <= set(range(checkpoint.model.config.num_hidden_layers - 1))  # type: ignore[attr-defined]
+
+
 def test_removed_heads_are_ablated_heads(bert: Checkpoint) -> None:
     removed = compress.least_effect(bert, 50)
     assert len(removed) == len(heads_of(bert)) // 2
@@ -123,8 +173,9 @@ def test_no_point_of_the_front_is_beaten() -> None:
 @pytest.mark.parametrize("slug", sorted(precomputed()))
 def test_every_model_has_all_points(slug: str) -> None:
     points = precomputed()[slug]
-    layers = sum(recipe.layers > 0 for recipe in points) + 1
+    layers = max(recipe.layers for recipe in points) + 1
     assert set(points) == set(recipes(layers))
+    assert all("processors" in point.machine and point.memory_bytes > 1e6 for point in points.values())
     for bits in BITS[1:]:
         assert points[Recipe(bits=bits)].stored_bytes < points[Recipe()].stored_bytes
     assert points[Recipe(bits=8)].bits_per_token == pytest.approx(points[Recipe()].bits_per_token, abs=0.2), (

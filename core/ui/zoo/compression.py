@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import cycle
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.efficiency.compress import measure, predictions
 from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, pareto, precomputed
-from core.efficiency.lengths import machine, plain_machine
+from core.efficiency.lengths import plain_machine
 from core.figures.labels import in_bytes, percent
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
@@ -24,25 +25,17 @@ from core.ui.measuring import Measurement
 from core.ui.notices import info
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, offer_table
-from core.ui.param import Choice, Model, Text
+from core.ui.param import Choice, Model, Text, settings_menu
 from core.ui.section import Section, View
 
 MEGA = 1e6
-MODEL = Model(name="model", first="compression", fits=lambda spec: spec.slug in precomputed(), width=300)
-METHOD = Choice(
-    name="method",
-    label="Compressed by",
-    options={"weights": "Pruning and quantization", "heads": "Fewer heads", "layers": "Fewer layers"},
-    style="row",
-)
+MODEL = Model(name="model", first="compression", fits=lambda spec: spec.slug in precomputed(), width=230)
 PRUNE = Choice(
-    name="pruned", label="Pruned weights", options={str(n): f"{n}%" for n in PRUNED}, default="50", style="row"
+    name="pruned", label="Pruned weights", options={str(n): f"{n}%" for n in PRUNED}, default="30", style="row"
 )
 WIDTH = Choice(name="bits", label="Bits of a weight", options={str(n): str(n) for n in BITS}, default="8", style="row")
-HEAD = Choice(name="heads", label="Removed heads", options={str(n): f"{n}%" for n in HEADS}, default="50", style="row")
-LAYER = Choice(
-    name="layers", label="Removed layers", options={str(n): str(n) for n in LAYERS}, default="1", style="row"
-)
+HEAD = Choice(name="heads", label="Removed heads", options={str(n): f"{n}%" for n in HEADS}, style="row")
+LAYER = Choice(name="layers", label="Removed layers", options={str(n): str(n) for n in LAYERS}, style="row")
 TEXT = Text(name="sentence", label="Sentence", most=300, sentence="any")
 
 
@@ -57,40 +50,48 @@ def compression(view: View) -> None:
         spec = specs[models.draw(state)]
         points = precomputed()[spec.slug]
         recipe = _recipe(view, points)
-    whole, chosen = points[Recipe()], points[recipe]
     unit = "masked" if spec.offers("predicts masked tokens") else "next"
-    view.say(
-        "Result",
-        size=in_bytes(chosen.stored_bytes),
-        whole=in_bytes(whole.stored_bytes),
-        times=f"{whole.stored_bytes / chosen.stored_bytes:.1f}",
-        bits=f"{chosen.bits_per_token:.2f}",
-        before=f"{whole.bits_per_token:.2f}",
-        accuracy=percent(chosen.accuracy),
-        accuracy_before=percent(whole.accuracy),
-        kind=unit,
-    )
+    key = ("compression", spec.slug, session.files(spec.slug), recipe)
+    measurement: Measurement[tuple[Measured, Measured]] = Measurement(state, "compression", key)
+    if recipe not in points and measurement.result:
+        points = points | {recipe: measurement.result[1]}
+    whole, chosen = points[Recipe()], points.get(recipe)
+    if chosen:
+        view.say(
+            "Result",
+            size=in_bytes(chosen.stored_bytes),
+            whole=in_bytes(whole.stored_bytes),
+            times=f"{whole.stored_bytes / chosen.stored_bytes:.1f}",
+            memory=in_bytes(chosen.memory_bytes),
+            memory_before=in_bytes(whole.memory_bytes),
+            bits=f"{chosen.bits_per_token:.2f}",
+            before=f"{whole.bits_per_token:.2f}",
+            accuracy=percent(chosen.accuracy),
+            accuracy_before=percent(whole.accuracy),
+            kind=unit,
+        )
+    else:
+        view.say("Not stored")
     _picture(view, spec, points, chosen, unit)
+    view.note("Stored", machine=plain_machine(whole.machine))
     view.try_and_notice()
     _predictions(view, spec, recipe)
-    run = _measure_here(view, spec, recipe)
+    run = _measure_here(view, spec, recipe, measurement)
     view.how_it_works()
     run()
 
 
 def _recipe(view: View, points: Mapping[Recipe, Measured]) -> Recipe:
-    state = view.state
-    method = METHOD.draw(state)
-    if method == "heads":
-        return Recipe(heads=int(HEAD.draw(state)))
-    if method == "layers":
-        removed = [str(point.layers) for point in sorted(points) if point.layers or point == Recipe()]
-        return Recipe(layers=int(LAYER.with_(options={number: number for number in removed}).draw(state)))
-    return Recipe(pruned=int(PRUNE.draw(state)), bits=int(WIDTH.draw(state)))
+    pruned, bits = int(PRUNE.draw(view.state)), int(WIDTH.draw(view.state))
+    removed = {str(number): str(number) for number in sorted({point.layers for point in points})}
+    others = settings_menu(view.state, HEAD, LAYER.with_(options=removed))
+    return Recipe(pruned, int(others["heads"]), int(others["layers"]), bits)
 
 
-def _picture(view: View, spec: CheckpointSpec, points: Mapping[Recipe, Measured], chosen: Measured, unit: str) -> None:
-    """Megabytes against bits per token, a line for each kind of compression, and the chosen point."""
+def _picture(
+    view: View, spec: CheckpointSpec, points: Mapping[Recipe, Measured], chosen: Measured | None, unit: str
+) -> None:
+    """Megabytes against bits per token: a line for each kind of compression, combinations, front and chosen point."""
     names, look = view.words.front["lines"], theme()
     groups = {
         names["bits"].replace("{{bits}}", str(bits)): [points[Recipe(pruned=pruned, bits=bits)] for pruned in PRUNED]
@@ -99,7 +100,13 @@ def _picture(view: View, spec: CheckpointSpec, points: Mapping[Recipe, Measured]
         names["heads"]: [points[Recipe(heads=heads)] for heads in HEADS],
         names["layers"]: [points[Recipe(layers=layers)] for layers in LAYERS if Recipe(layers=layers) in points],
     }
-    colors = look.categorical
+    front = pareto(points.values())
+    alone = {point.recipe for group in groups.values() for point in group}
+    groups[names["combined"]] = [point for recipe, point in points.items() if recipe not in alone]
+    groups[names["front"]] = list(front)
+    if chosen:
+        groups[names["chosen"]] = [chosen]
+    colors = (*look.categorical[:7], look.ink, accent(spec.branch))
     lines = [
         Line(
             name,
@@ -107,29 +114,22 @@ def _picture(view: View, spec: CheckpointSpec, points: Mapping[Recipe, Measured]
             [point.bits_per_token for point in group],
             color,
             dash,
-            words=[_name(point.recipe) for point in group],
+            words=[f"{_name(point.recipe)}: {in_bytes(point.memory_bytes)} in memory" for point in group],
         )
-        for (name, group), color, dash in zip(groups.items(), colors, DASHES, strict=False)
+        for (name, group), color, dash in zip(groups.items(), colors, cycle(DASHES), strict=False)
     ]
-    lines.append(
-        Line(
-            names["chosen"],
-            [chosen.stored_bytes / MEGA],
-            [chosen.bits_per_token],
-            accent(spec.branch),
-            words=[_name(chosen.recipe)],
-        )
-    )
     figure = line_chart(
         lines,
         view.words.part("Axis", kind=unit),
         across=view.words.label("size"),
-        hover="%{customdata}: %{x:.2f} MB, %{y:.2f} bits",
+        hover="%{customdata}, %{x:.2f} MB stored, %{y:.2f} bits",
         xaxis={"rangemode": "tozero"},
         theme=look,
     )
-    figure.data[-1].marker.update(size=18, symbol="circle-open", line={"width": 3, "color": accent(spec.branch)})
-    front = pareto(points.values())
+    figure.update_traces(mode="markers", selector={"name": names["combined"]})
+    figure.update_traces(mode="lines", selector={"name": names["front"]})
+    if chosen:
+        figure.data[-1].marker.update(size=18, symbol="circle-open", line={"width": 3, "color": accent(spec.branch)})
     alt = view.words.part("Alt", model=spec.name, best=_name(front[-1].recipe), smallest=_name(front[0].recipe))
     Panel("compression", view.words.label("picture"), figure, alt, _table(points, front)).draw(view.state)
 
@@ -148,23 +148,27 @@ def _table(points: Mapping[Recipe, Measured], front: Sequence[Measured]) -> Tabl
         (
             _name(point.recipe),
             point.stored_bytes,
+            point.memory_bytes,
             point.bits_per_token,
             point.accuracy,
             1e3 * point.seconds,
             1e3 * point.fastest,
             1e3 * point.slowest,
+            point.machine,
             point in front,
         )
         for point in sorted(points.values(), key=lambda point: point.stored_bytes)
     ]
     columns = (
         "recipe",
-        "bytes",
+        "bytes stored",
+        "bytes in memory",
         "bits per token",
         "accuracy",
         "ms (median of 5)",
         "fastest",
         "slowest",
+        "machine",
         "Pareto front",
     )
     return Table(columns, tuple(rows))
@@ -199,15 +203,15 @@ def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     offer_table(view.state, table, view.words.label("predictions"), "compressed-predictions")
 
 
-def _measure_here(view: View, spec: CheckpointSpec, recipe: Recipe) -> Callable[[], None]:
+def _measure_here(
+    view: View, spec: CheckpointSpec, recipe: Recipe, measurement: Measurement[tuple[Measured, Measured]]
+) -> Callable[[], None]:
     """Draw the button and the numbers of this machine; return what measures both models if it was clicked."""
-    key = ("compression", spec.slug, session.files(spec.slug), recipe)
-    measurement: Measurement[tuple[Measured, Measured]] = Measurement(view.state, "compression", key)
     measurement.draw(st.empty())
     if measurement.result:
         whole, chosen = measurement.result
         numbers = {"bits": f"{chosen.bits_per_token:.2f}", "before": f"{whole.bits_per_token:.2f}"}
-        view.note("Here", time=_time(chosen), whole=_time(whole), machine=plain_machine(machine()), **numbers)
+        view.note("Here", time=_time(chosen), whole=_time(whole), machine=plain_machine(chosen.machine), **numbers)
 
     def both(tell: session.Progress) -> tuple[Measured, Measured]:
         checkpoint, names = session.checkpoint(spec.slug), (_name(Recipe()), _name(recipe))
@@ -221,4 +225,4 @@ def _time(point: Measured) -> str:
     return f"{1e3 * point.seconds:.1f} ms ({1e3 * point.fastest:.1f} to {1e3 * point.slowest:.1f})"
 
 
-COMPRESSION = Section("compression", compression, (MODEL, METHOD, PRUNE, WIDTH, HEAD, LAYER, TEXT))
+COMPRESSION = Section("compression", compression, (MODEL, PRUNE, WIDTH, HEAD, LAYER, TEXT))
