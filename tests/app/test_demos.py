@@ -72,7 +72,7 @@ def test_what_a_model_is_decides_which_demos_there_are() -> None:
     assert found["atlas-xlnet"] == ["orders", "masks"]
     assert found["atlas-transformer-xl"] == ["memory", "text", "few-shot"]
     assert found["atlas-ctrl"] == ["codes", "text", "few-shot"]
-    assert found["atlas-gpt-neo"] == ["text"]
+    assert found["atlas-gpt-neo"] == ["text", "few-shot"]
 
 
 @pytest.mark.parametrize("spec", PAIRS, ids=lambda spec: spec.slug)
