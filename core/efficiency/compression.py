@@ -46,7 +46,7 @@ class Measured:
     bits_per_token: float
     """Mean :math:`-\\log_2 p` of these tokens."""
     seconds: float
-    """Median of a forward pass over ``WINDOW`` tokens; NaN where a busy machine gave no steady time."""
+    """Median of a forward pass over ``WINDOW`` tokens."""
     fastest: float
     slowest: float
     machine: str

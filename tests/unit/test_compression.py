@@ -176,6 +176,7 @@ def test_every_model_has_all_points(slug: str) -> None:
     layers = max(recipe.layers for recipe in points) + 1
     assert set(points) == set(recipes(layers))
     assert all("processors" in point.machine and point.memory_bytes > 1e6 for point in points.values())
+    assert all(0 < point.fastest <= point.seconds <= point.slowest for point in points.values())
     for bits in BITS[1:]:
         assert points[Recipe(bits=bits)].stored_bytes < points[Recipe()].stored_bytes
     assert points[Recipe(bits=8)].bits_per_token == pytest.approx(points[Recipe()].bits_per_token, abs=0.2), (
