@@ -10,6 +10,7 @@ from threading import Thread
 
 import streamlit as st
 from streamlit import net_util
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_run_yield_check
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
@@ -18,6 +19,10 @@ ICON = Path(__file__).parent / "assets" / "icon.svg"
 # address, on the loop that serves all visitors. The Atlas asks no other host: such an origin is refused at once.
 # Whoever serves it behind a proxy that changes the Host names the origin in server.corsAllowedOrigins.
 net_util.get_external_ip = lambda: None
+
+# Until a run has called st.navigation, Streamlit would run the file of the page that a link names instead of this one,
+# below a sidebar of file names: for all whose first runs overlap.
+PagesManager.uses_pages_directory = False
 
 
 GROUPS = {

@@ -93,7 +93,7 @@ def line_chart(
             **(ticks(names) if names is not None else {}),
             **(xaxis or {}),
         },
-        "yaxis": {**title(measure, 4), **(yaxis or {})},
+        "yaxis": {**title(measure), **(yaxis or {})},
     }
     mark = {} if at is None else {"shapes": [upright(at, color=theme.ink, width=1, dash="dot")]}
     return figure(theme, traces, **shown | mark | layout)

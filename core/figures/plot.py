@@ -6,8 +6,10 @@ together, they are validated once; ``update_layout`` and ``add_trace`` would val
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from core.figures.labels import label
@@ -39,6 +41,8 @@ ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 
 def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
+    if "pandas" in sys.modules:  # plotly takes a module that another thread still imports for a whole one
+        import_module("pandas")
     return go.Figure(data=list(traces), layout={"template": template(theme.name), **layout})
 
 

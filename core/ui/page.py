@@ -76,10 +76,9 @@ def base_path() -> str:
 
 
 def through_page_table() -> None:
-    """Restart the run through ``app.py`` if Streamlit ran the page's file directly; called first in a page.
+    """Restart the run through ``app.py`` if Streamlit ran the page's file directly, as its AppTest does; called first.
 
-    Until the page table has run once in this process, Streamlit treats the folder ``pages`` as a legacy multipage app:
-    a deep link that is the very first request would get a sidebar of file names, and none of the app's settings.
+    A server never does: ``app.py`` says that its page table is the only one.
     """
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False

@@ -181,3 +181,9 @@ def test_a_visitors_text_is_in_no_log_and_in_no_file(started: tuple[int, Path, P
     for path in map(Path, ["log.txt", *written]):
         if (log.parent / path).is_file():
             assert not re.search(rb"platypus|defective|wombat", (log.parent / path).read_bytes()), path
+
+
+def test_the_first_runs_of_a_server_go_through_the_page_table() -> None:
+    asked = "import app; print(app.PagesManager.uses_pages_directory)"
+    said = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"

@@ -12,7 +12,8 @@ from core import engine, session
 from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.heatmap import heat_map, names
-from core.figures.labels import percent
+from core.figures.labels import label, percent
+from core.figures.plot import cut
 from core.finetuning import as_text, fed_to_both
 from core.finetuning.examples import CHOICE, READY, Example, LabeledSet
 from core.finetuning.setup import (
@@ -223,13 +224,14 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     texts = [f"{data.held_out[row].label}: {data.held_out[row].whole}" for row in order]
     figure = heat_map(
         values[order],
-        names([text if len(text) <= 44 else f"{text[:43]}…" for text in texts]),
+        names([cut(text, 26) for text in texts]),
         names([str(epoch.number) for epoch in found], every=max(1, len(found) // 10)),
         theme(),
         height=120 + 22 * len(texts),
         ends=(0.0, 1.0),
         colorbar=view.words.label("probability"),
-        hovertemplate="%{z:.2f}<extra></extra>",
+        text=[[label(text)] * len(found) for text in texts],
+        hovertemplate="%{text}: %{z:.2f}<extra></extra>",
     )
     before = [epochs.get("head") or found][0][-1].probabilities
     rows = [
@@ -251,7 +253,6 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
         f"“{best}” at {percent(float(values[order[-1], -1]))}.",
         Table(("text", "class", "predicted by the head alone", "predicted", "probability of its class"), tuple(rows)),
         heading=True,
-        width=640,
     ).draw(view.state)
 
 
