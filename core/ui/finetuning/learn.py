@@ -225,7 +225,7 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     figure = heat_map(
         values[order],
         names([cut(text, 26) for text in texts]),
-        names([str(epoch.number) for epoch in found], every=max(1, len(found) // 10)),
+        names([str(epoch.number) for epoch in found], every=max(1, len(found) // 5)),
         theme(),
         height=120 + 22 * len(texts),
         ends=(0.0, 1.0),
