@@ -31,8 +31,8 @@ from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
-from core.ui.tree.panel import VIEWS as DRAWINGS
-from core.ui.tree.panel import tree_panel
+from core.ui.tree import VIEWS as DRAWINGS
+from core.ui.tree import tree_panel
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The default system of each branch: its best known one."""

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.figures.lineage import family
 from core.ui.glossary import Linker
 from core.ui.text_table import inline
-from core.ui.timeline.family import family_table, growth, steps
+from core.ui.timeline import family_table, growth, steps
 from tests.pages import html_of, opened, protos, shown
 
 FAMILY = family()

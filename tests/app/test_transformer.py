@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import links
 from core.content import content
-from core.ui.transformer.picture import STEPS, Moved
+from core.ui.transformer import STEPS, Moved
 from tests.pages import link, opened, protos, shown, widget
 
 MOST_BYTES = 200_000

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from core import anatomy
 from core.anatomy.node import ModuleNode
-from core.ui.tree import panel as tree_view
+from core.ui import tree as tree_view
 from tests.browser.conftest import MOUNT
 
 

@@ -14,7 +14,7 @@ from core.attention.inside.overview import FIRST, MAX_TOKENS, Lane, Overview, ov
 from core.attention.trace import Floats
 from core.errors import InputTooLong
 from core.language.fill_mask import fill_mask
-from core.ui.transformer.picture import WEIGHT, first_head, packed, run_data
+from core.ui.transformer import WEIGHT, first_head, packed, run_data
 from tests import tinyfamilies
 
 TEXTS = {

@@ -20,7 +20,7 @@ from core.figures.parameters import (
     treemap,
 )
 from core.theme import DARK, LIGHT
-from core.ui.tree.panel import VIEWS
+from core.ui.tree import VIEWS
 from tests.unit.test_theme import contrast
 
 
@@ -104,7 +104,7 @@ def panel(slug: str, size: str | None = None, node: str | None = None, drawing: 
     import streamlit as st
 
     from core.ui.links import PageState
-    from core.ui.tree.panel import tree_panel
+    from core.ui.tree import tree_panel
 
     chosen = tree_panel(slug, PageState("encoder", {}, 1), key="tree", size=size, node=node, drawing=drawing)
     st.text(f"size={chosen[0]} node={chosen[1]} drawing={chosen[2]}")

@@ -165,7 +165,7 @@ def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Cal
     def page() -> None:
         from core.ui.links import PageState
         from core.ui.notices import unbuilt
-        from core.ui.tree.panel import tree_panel
+        from core.ui.tree import tree_panel
 
         unbuilt()
         tree_panel("gpt-9", PageState("encoder", {}, 1), size="medium", node=None, drawing=None, key="tree")

@@ -25,7 +25,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
-from core.ui.tree.panel import walkable_tree
+from core.ui.tree import walkable_tree
 
 DRAWING = Choice(
     name="drawing", label="Drawing", options={"treemap": "Treemap", "tree": "Tree"}, style="row", hide_label=True
