@@ -55,20 +55,19 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
 
 
 def named(name: str, field: str = "architecture") -> Any:
-    """The class of that name, from transformers or a module ``core.anatomy.own…``.
+    """The class of that name, from transformers or `core.anatomy.own`.
 
     Raises :class:`core.errors.RecordUnusable`, which starts with ``field``, for an unknown name.
     """
     if hasattr(transformers, name):
         return getattr(transformers, name)
-    from core.anatomy import own, own_transformer
+    from core.anatomy import own
 
-    modules = (own, own_transformer)
-    model_class = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
+    model_class = getattr(own, name, None)
     if model_class is None:
         close = get_close_matches(name, dir(transformers), n=2, cutoff=0.6)
         raise RecordUnusable(
-            f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py"
+            f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own.py"
             + (f"; is {' or '.join(close)} meant?" if close else ".")
         )
     return model_class

@@ -12,9 +12,8 @@ from core.content import content
 from core.lessons.checks import AnyCheck, Probability, Replaced
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
-from core.ui.lessons.handout import handout
+from core.ui.lessons.handout import handout, picture
 from core.ui.lessons.lessons import Collected
-from core.ui.lessons.pictures import picture
 from tests.pages import link, opened, protos, shown, widget
 
 FIRST = "1-what-attention-computes"

@@ -9,7 +9,7 @@ import pytest
 
 from core import session
 from core.efficiency import lengths
-from core.efficiency.compression import Recipe
+from core.efficiency.compress import Recipe
 from core.errors import MeasuringOff
 from core.settings import settings
 from core.ui.zoo import compression

@@ -8,7 +8,7 @@ import pytest
 
 from core import checkpoints
 from core.efficiency import compress
-from core.efficiency.compression import Measured, Recipe, precomputed
+from core.efficiency.compress import Measured, Recipe, precomputed
 from core.finetuning import record, trainable
 from core.finetuning.examples import parse, ready
 from core.finetuning.setup import Setup, baselines, usual_rate

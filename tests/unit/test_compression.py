@@ -11,7 +11,7 @@ from core import checkpoints
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import compress
-from core.efficiency.compression import BITS, Recipe, pareto, precomputed, recipes
+from core.efficiency.compress import BITS, Recipe, pareto, precomputed, recipes
 from core.errors import AtlasError, OutOfRange
 
 TEXT = "The old king lived in a [MASK] by the sea."

@@ -13,8 +13,18 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.efficiency.compress import measure, predictions
-from core.efficiency.compression import BITS, HEADS, LAYERS, PRUNED, Measured, Recipe, pareto, precomputed
+from core.efficiency.compress import (
+    BITS,
+    HEADS,
+    LAYERS,
+    PRUNED,
+    Measured,
+    Recipe,
+    measure,
+    pareto,
+    precomputed,
+    predictions,
+)
 from core.efficiency.lengths import plain_machine
 from core.figures.labels import in_bytes, percent
 from core.figures.lines import Line, line_chart
