@@ -54,9 +54,9 @@ matrix. The output is an adaptive softmax: the first bin's words stand beside an
 Word embeddings are tied to the output, and so are the matrices of the rarer bins; the first bin has one for each side.
 A layer is post-norm, without biases in its attention, whose score is
 
-    (q_i + u) . k_j + (q_i + w) . W_r r_(i-j),   r sinusoids of the distance, u and w learned,
+    q_i . k_j + q_i . W_r r_(i-j) + u . k_j + v . W_r r_(i-j),   r sinusoids of the distance, u and v learned,
 
-with u and w for each layer, or one pair for all.
+with u and v for each layer, or one pair for all.
 """
 
 from __future__ import annotations

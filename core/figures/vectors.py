@@ -54,12 +54,18 @@ class Point:
     """What stands before the word in its sentence, the word, what stands after it."""
 
 
-def score_sum(maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], *, theme: Theme) -> go.Figure:
-    """(n, n) signed scores, query by key, as terms of a sum: side by side on one scale, the sum last; gray for NaN."""
+def score_sum(
+    maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], memory: int = 0, *, theme: Theme
+) -> go.Figure:
+    """(n, n) signed scores, query by key, as terms of a sum: side by side on one scale, the sum last; gray for NaN.
+
+    Framed are the first ``memory`` keys in the rows of all later queries.
+    """
     down, across = tokens(texts, **title("query", 6)), tokens(texts, showticklabels=False, **title("key", 6))
     end = limit(np.stack(list(maps.values()))).at
     wide = 1 / (len(maps) + _SIGN * (len(maps) - 1))
-    traces, axes, notes = [], {}, []
+    traces, axes, notes, frames = [], {}, [], []
+    inside: Json = {"x0": -0.5, "x1": memory - 0.5, "y0": memory - 0.5, "y1": len(texts) - 0.5, "type": "rect"}
     over: Json = {"xref": "paper", "yref": "paper", "xanchor": "center"}
     for number, (name, values) in enumerate(maps.items(), 1):
         left = (number - 1) * wide * (1 + _SIGN)
@@ -71,6 +77,8 @@ def score_sum(maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], *,
         }
         traces.append(cells(values, down, across, theme, scale="differences", ends=(-end, end), **look))
         axes[f"xaxis{number}"] = across.axis | {"domain": [left, left + wide]}
+        if memory:
+            frames.append(inside | {"xref": f"x{number}", "yref": "y", "line": {"color": theme.ink, "width": 1.5}})
         notes.append(note(name.replace("\n", "<br>"), left + wide / 2, 1, yanchor="bottom", **over))
         if number > 1:
             sign = "=" if number == len(maps) else "+"
@@ -81,6 +89,7 @@ def score_sum(maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], *,
         **axes,
         yaxis=TURNED | down.axis,
         annotations=notes,
+        shapes=frames,
         height=290,
         margin={"l": 0, "r": 0, "t": 44, "b": 0},
         plot_bgcolor=theme.unseen,

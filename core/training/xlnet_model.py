@@ -2,11 +2,11 @@ r"""XLNet and Transformer-XL from a recipe's ``[model]`` table.
 
 Both are the ``XLNetLMHeadModel`` of transformers: XLNet (Yang et al., 2019) with ``attn_type="bi"``, Transformer-XL
 (Dai et al., 2019) with ``"uni"``. The score of the query at position :math:`i` and the key at position :math:`j`
-depends on the content and the distance, with two learned vectors u, w per head:
+depends on the content and the distance, with two learned vectors u, v per head:
 
 .. math::
 
-    s_{ij} = \frac{(q_i + u)^\top k_j + (q_i + w)^\top W_r\, r_{i-j}}{\sqrt{d_h}}, \qquad
+    s_{ij} = \frac{q_i^\top k_j + q_i^\top W_r\, r_{i-j} + u^\top k_j + v^\top W_r\, r_{i-j}}{\sqrt{d_h}}, \qquad
     r_t = [\sin(t / 10000^{2k/d}) ; \cos(t / 10000^{2k/d})]_k
 """
 

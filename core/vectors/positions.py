@@ -41,14 +41,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.architectures.disentangled import ScoreComponents
-from core.attention.architectures.scores import AttentionScores
+from core.attention.architectures.scores import TWO_STREAM, AttentionScores
 from core.attention.architectures.vectors import scores_by_layer, stacked
 from core.attention.inside.states import embedding_of
 from core.attention.tokens import label
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.segments import SEGMENT, has_memory
+from core.language.segments import has_memory
 from core.language.tokens import max_tokens, own_language
 from core.lazy import torch
 from core.vectors.reading import tokens_of
@@ -202,30 +202,32 @@ def score_terms(checkpoint: Checkpoint, text: str) -> ScoreComponents:
 
     .. math:: s_{ij} = \frac{1}{\sqrt d} \bigl( q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j} \bigr)
 
-    In this order; NaN where the mask blocks.
+    In this order; NaN where the mask blocks. A model with a memory reads the text as two segments (`first_segment`).
 
     Raises:
         InputUnusable: the scores have no such terms.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
     tokens, layers = _layers(checkpoint, text)
-    if not layers[0][1].global_terms:
+    if layers[0][0].names.score != "two_stream":
         raise InputUnusable(f"The scores of {checkpoint.spec.name} have no such terms. Those of Transformer-XL have.")
     scores = []
     for _, call in layers:
-        shared = call.global_terms.values()
-        own = [call.terms[name] - part for name, part in call.global_terms.items()]
-        terms = torch.stack([*own, *shared])
+        terms = torch.stack([call.terms[name] for name in TWO_STREAM])
         scores.append(terms if call.allowed is None else terms.masked_fill(~call.allowed, torch.nan))
     return ScoreComponents(tokens, stacked(scores), stacked([call.score.softmax(-1) for _, call in layers]))
+
+
+def first_segment(tokens: int) -> int:
+    """Tokens of the first of two segments, which is the memory of the second."""
+    return (tokens + 1) // 2
 
 
 def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
     """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
     tokens, _ = tokens_of(checkpoint, text)
-    if has_memory(checkpoint.model):
-        tokens = tokens[:SEGMENT]  # one segment: later ones also attend to the memory
-    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
+    segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
+    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]), segment)
     return tuple(label(token) for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
 
 
@@ -240,7 +242,8 @@ def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
 def _by_distance(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
     means, spreads = [], []
     for _, call in layers:
-        term = call.terms[name].float().cpu().numpy()
+        parts = (call.terms[part] for part in (name, f"{name} bias") if part in call.terms)
+        term = sum(parts, start=torch.zeros(())).float().cpu().numpy()
         allowed = np.ones(1, dtype=bool) if call.allowed is None else call.allowed.cpu().numpy()
         rows = [along_distance(*head) for head in zip(term, np.broadcast_to(allowed, term.shape), strict=True)]
         means.append([row[0] for row in rows])

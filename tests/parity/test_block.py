@@ -217,6 +217,8 @@ def test_what_is_particular_is_there() -> None:
     np.testing.assert_allclose(gate / (1 + np.exp(-gate)) * inner, active, atol=1e-5)
     terms = {one.name for one in block(made("deberta-v2"), TEXT, 0).steps if one.name.startswith("scores: ")}
     assert terms == {"scores: content to content", "scores: content to position", "scores: position to content"}
+    four = {"scores: content", "scores: distance", "scores: content bias", "scores: position bias"}
+    assert four <= {one.name for one in block(made("xlnet"), TEXT, 0).steps}
     assert "b^Q" not in of(block(made("t5"), TEXT, 0), "attention", "queries").formula
     assert of(block(made("t5"), TEXT, 0), "attention", "scores: distance").values[0, 0, 0] == pytest.approx(
         float(made("t5").model.encoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight[0, 0]), abs=1e-6

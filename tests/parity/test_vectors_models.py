@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from core import checkpoints
+from core.attention.architectures.vectors import scores_by_layer
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.content import content
@@ -267,6 +268,19 @@ def test_the_four_terms_sum_to_the_models_own_scores(slug: str, monkeypatch: pyt
     a, b, c, d = np.nanstd(found.scores, axis=(3, 4)).transpose(1, 0, 2)  # (layers, heads) each; the page's Notice
     assert c.max() < 0.3
     assert (np.maximum(b, d) > 2 * a)[0].all()
+
+
+def test_keys_in_memory_have_the_scores_of_one_long_segment() -> None:
+    """Cached states of a causal model are those that it would compute again."""
+    checkpoint = checkpoints.load("atlas-transformer-xl")
+    found = positions.score_terms(checkpoint, TEXT)
+    n = len(found.tokens)
+    row = torch.tensor([[token.id for token in read(checkpoint, TEXT).tokens]])
+    inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
+    whole = scores_by_layer(checkpoint, inputs, segment=n)["decoder"][-1][1]
+    np.testing.assert_allclose(found.weights[-1], whole.score.softmax(-1), atol=1e-5)
+    remembered = found.scores[..., positions.first_segment(n) :, : positions.first_segment(n)]
+    assert np.isfinite(remembered).all()
 
 
 def test_each_of_the_four_terms_by_its_formula() -> None:

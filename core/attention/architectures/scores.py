@@ -10,7 +10,8 @@ local           as dot_product, where the module itself masks what comes later (
 rope            :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers rotated by an angle that grows with the
                 position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
-two_stream      :math:`\bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q_i + w) \cdot g_{ij} \bigr) / \sqrt d`
+two_stream      :math:`\bigl( q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j} + (q_i + w) \cdot g_{ij}
+                \bigr) / \sqrt d`
                 (Transformer-XL: Dai et al. 2019; XLNet: Yang et al. 2019)
 sliding_window  :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
@@ -32,7 +33,7 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.attention.architectures.blueprint import Score
@@ -73,8 +74,6 @@ class AttentionScores:
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
     note: str = ""
     """For an architecture without a blueprint: how the score differs from the product of query and key."""
-    global_terms: dict[str, Tensor] = field(default_factory=dict)
-    """Of two streams, by the name of the term: (H, Q, K) its part that is the same for all queries, with u or v."""
 
     @property
     def score(self) -> Tensor:
@@ -274,6 +273,10 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
     return replace(scores, weights=scores.score.softmax(-1))
 
 
+TWO_STREAM = ("content", "position", "content bias", "position bias")
+"""The four terms of Transformer-XL's scores, of which XLNet's has a fifth for segments."""
+
+
 def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
     """One call of transformers' XLNetRelativeAttention; the query stream has rows for the targets alone."""
     inputs = call.inputs
@@ -285,13 +288,12 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
     key, value = (torch.einsum("ibh,hnd->bnid", source, weight) for weight in (own.k, own.v))
     distance = torch.einsum("ibh,hnd->bnid", inputs["r"].type(own.r.dtype), own.r)
 
-    def against_keys(content_query: Tensor, position_query: Tensor) -> dict[str, Tensor]:
+    def against_keys(content_query: Tensor, position_query: Tensor) -> list[Tensor]:
         position = own.rel_shift_bnij(position_query @ distance.transpose(-1, -2), klen=len(source))
-        return {"content": content_query @ key.transpose(-1, -2), "position": position}
+        return [content_query @ key.transpose(-1, -2), position]
 
-    u, v = own.r_w_bias[:, None], own.r_r_bias[:, None]
-    terms = against_keys(query + u, query + v)
-    shared = against_keys(u.expand_as(query), v.expand_as(query))
+    u, v = (vector[:, None].expand_as(query) for vector in (own.r_w_bias, own.r_r_bias))
+    terms = dict(zip(TWO_STREAM, against_keys(query, query) + against_keys(u, v), strict=True))
     segment = inputs.get("seg_mat")
     if segment is not None:
         both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
@@ -301,14 +303,13 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
     weights = weights[int(query_stream)] if isinstance(weights, tuple) else weights
     rows = slice(None) if targets is None else targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
     return AttentionScores(
-        (query + u)[0][:, rows],
+        query[0][:, rows],
         key[0],
         value[0],
         {name: term[0][:, rows] * own.scale for name, term in terms.items()},
         None if hidden is None else (hidden <= 0).permute(2, 3, 0, 1)[0][:, rows],
         None if weights is None else weights.permute(2, 3, 0, 1)[0][:, rows],
         float(own.scale),
-        global_terms={name: term[0][:, rows] * own.scale for name, term in shared.items()},
     )
 
 

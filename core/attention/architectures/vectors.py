@@ -2,8 +2,8 @@
 
     score(i, j) = factor · q_i · k_j  (+ further terms, by architecture: `core.attention.architectures.scores`)
 
-Queries are not scaled; the factor is separate. They are rotated under RoPE (LLaMA) and include the content bias, if any
-(XLNet), so ``factor * q @ k.T`` is the first term of the score (except in rows of Longformer's global tokens).
+Queries are not scaled; the factor is separate. They are rotated under RoPE (LLaMA), so ``factor * q @ k.T`` is the
+first term of the score (except in rows of Longformer's global tokens).
 
 Legend: L layers, H heads, Q query tokens, K key tokens, d head dimension.
 """
@@ -71,7 +71,7 @@ def notes_of(scores: Sequence[AttentionScores]) -> list[str]:
 
 
 def scores_by_layer(
-    checkpoint: Checkpoint, inputs: Mapping[str, Any]
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], segment: int = SEGMENT
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
     """The scores of every attention layer in one pass, by kind.
 
@@ -81,6 +81,7 @@ def scores_by_layer(
             of `core.attention.capture`, but for a cross-attention's rows, which are here all of the decoder's: with a
             ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each target; a
             long text of a Transformer-XL is read in segments, and a remembered token has the key of its own segment.
+        segment: tokens of such a segment.
 
     Raises:
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
@@ -94,9 +95,9 @@ def scores_by_layer(
         record_layer(recorder, layer)
     n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
     scores: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
-    if has_memory(recorder.model) and inputs.get("mems") is None and n > SEGMENT:
+    if has_memory(recorder.model) and inputs.get("mems") is None and n > segment:
         with torch.inference_mode():
-            count = sum(1 for _ in read(recorder.model, inputs["input_ids"], output_attentions=True))
+            count = sum(1 for _ in read(recorder.model, inputs["input_ids"], segment=segment, output_attentions=True))
             for layer in layers:
                 segments = [attention_scores(recorder, layer, number) for number in range(count)]
                 scores.setdefault(layer.kind, []).append((layer, _joined(segments, n)))

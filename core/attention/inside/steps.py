@@ -163,8 +163,6 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
     steps = []
     for letter, name, values, path in zip("QKV", ("queries", "keys", "values"), shown, names, strict=True):
         bias = f" + b^{letter}" if attn.names.parts and scene.bias(path, "b") else ""
-        if letter == "Q" and not attn.names.parts:
-            bias = " + u"
         from_encoder = crossing and letter != "Q"
         note = remark("encoder" if from_encoder else "split")
         if letter != "Q" and len(values) == attn.heads and shared:
@@ -238,13 +236,10 @@ TERMS = {
         "distance and content",
         "k",
     ),
-    ("two_stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "contents", "qk"),
-    ("two_stream", "position"): (
-        "distance",
-        r"(q_i + v) \cdot r_{i-j} / \sqrt d",
-        "content and distance",
-        "q",
-    ),
+    ("two_stream", "content"): ("content", r"q_i \cdot k_j / \sqrt d", "contents", "qk"),
+    ("two_stream", "position"): ("distance", r"q_i \cdot r_{i-j} / \sqrt d", "content and distance", "q"),
+    ("two_stream", "content bias"): ("content bias", r"u \cdot k_j / \sqrt d", "every query, content", "k"),
+    ("two_stream", "position bias"): ("position bias", r"v \cdot r_{i-j} / \sqrt d", "every query, distance", ""),
     ("two_stream", "segment"): (
         "segment",
         r"(q_i + w) \cdot g_{ij} / \sqrt d",

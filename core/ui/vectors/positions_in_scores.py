@@ -16,7 +16,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
 from core.ui.vectors.common import ACROSS, DASHES, MODEL_OF_KIND, line_panel, model_of, signed_strips
-from core.vectors.positions import TERMS, ByDistance, distance_terms, score_terms, slopes, t5_bucket
+from core.vectors.positions import TERMS, ByDistance, distance_terms, first_segment, score_terms, slopes, t5_bucket
 
 PASSAGE = Text(
     name="passage",
@@ -65,7 +65,8 @@ def relative(view: View) -> None:
         heads = by_distance.means.shape[1]
         head = HEAD.with_(high=heads, default=min(3 if scheme == "xlnet" else 1, heads)).draw(state, tag=spec.slug)
     if scheme == "xlnet":
-        _four_terms(view, session.computed("running-the-model", score_terms, spec.slug, passage), layer, head)
+        parts = session.computed("running-the-model", score_terms, spec.slug, passage)
+        _four_terms(view, parts, layer, head, memory=spec.offers("memory"))
     _bias_by_distance(view, by_distance, layer - 1, head, TERMS[name], accent(spec.branch), scheme)
     if scheme != "xlnet":
         view.try_and_notice("relative")
@@ -75,7 +76,7 @@ def relative(view: View) -> None:
         _buckets(view, by_distance.reach)
 
 
-def _four_terms(view: View, parts: ScoreComponents, layer: int, head: int) -> None:
+def _four_terms(view: View, parts: ScoreComponents, layer: int, head: int, *, memory: bool) -> None:
     """Draw Transformer-XL's four terms of a head's scores and their sum, side by side on one scale."""
     terms = parts.scores[layer - 1, :, head - 1]
     maps = dict(zip(view.words.front["terms"], (*terms, terms.sum(axis=0)), strict=True))
@@ -85,14 +86,18 @@ def _four_terms(view: View, parts: ScoreComponents, layer: int, head: int) -> No
     queries, keys = np.nonzero(np.isfinite(terms[0]))
     labels = np.array([f"{i} {token}" for i, token in enumerate(parts.tokens, 1)])
     columns = {"query": labels[queries], "key": labels[keys], "distance": keys - queries}
+    remembered = first_segment(len(labels)) if memory else 0
+    if memory:
+        columns["key in memory"] = np.where((keys < remembered) & (queries >= remembered), "yes", "no")
     columns |= {name: values[queries, keys] for name, values in zip(names, maps.values(), strict=True)}
     columns["weight"] = parts.weights[layer - 1, head - 1][queries, keys]
     Panel(
         "four-terms",
         view.words.label("four"),
-        score_sum(maps, parts.tokens, theme=theme()),
+        score_sum(maps, parts.tokens, remembered, theme=theme()),
         view.words.part("Terms: alt", layer=layer, head=head, tokens=len(parts.tokens), ranges=ranges),
         Table.from_columns(columns),
+        note=view.words.part("Memory", tokens=remembered) if memory else "",
         width=880,
     ).draw(view.state)
     for column, part in zip(st.columns(5), ("Content", "Position", "Content bias", "Position bias"), strict=False):
