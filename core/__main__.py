@@ -271,12 +271,13 @@ def parallel_demo(
     processes: Annotated[int, typer.Option(help="Processes, each with a share of the layer.", min=2, max=8)] = 2,
     layer: Annotated[int, typer.Option(help="The layer, from 1.", min=1)] = 1,
     text: Annotated[str, typer.Option(help="The text that the layer reads.")] = "Once upon a time there was a king.",
+    model: Annotated[str, typer.Option(help="A live model with one stack, such as atlas-llama.")] = "",
 ) -> None:
     """Compute a layer in several processes that exchange their sums by torch.distributed (tensor parallelism)."""
     from core import checkpoints
     from core.efficiency.parallel import run_demo
 
-    print(run_demo(checkpoints.first("parallel")[0], text, layer - 1, processes))
+    print(run_demo(model or checkpoints.first("parallel")[0], text, layer - 1, processes))
 
 
 @app.command()

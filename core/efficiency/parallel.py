@@ -1,102 +1,217 @@
-r"""A layer split among devices as in Megatron-LM (Shoeybi et al. 2019), with the weights of a live model.
+r"""A layer split among devices as in Megatron-LM (Shoeybi et al. 2019), with modules and weights of a live model.
 
-The first matrix of each half is split by columns, the second by rows, so that nothing is exchanged between them:
+The first matrices of each half are split by columns, the last by rows, so that nothing is exchanged between them:
 
 .. math:: Z = \sum_i \operatorname{attention}(X W_{qkv,i})\,W_{o,i} + b_o \qquad
-          Z = \sum_i \operatorname{GELU}(X W_{1,i} + b_{1,i})\,W_{2,i} + b_2
+          Z = \sum_i \phi(X W_{1,i} + b_{1,i})\,W_{2,i} + b_2 \qquad
+          Z = \sum_i \bigl(\phi(X W_{g,i}) \odot X W_{1,i}\bigr)\,W_{2,i}
 
-Device i holds a / t heads and f / t columns. The two sums are all-reduces of n h values; the backward pass has two
+Device i holds a / t heads and f / t columns. Where several heads share a key, it holds the keys that its heads read: of
+k < t key heads t / k devices have a copy each. The two sums are all-reduces of n h values; the backward pass has two
 more. Norms, biases of the outputs and the residual stream are on every device.
 
-Legend: n tokens, h hidden size, a heads, f feed-forward size, t tensor-parallel degree.
+Legend: n tokens, h hidden size, a heads, k key heads, f feed-forward size, t tensor-parallel degree, φ the activation.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from core import checkpoints
-from core.checkpoints.families.architectures import has
-from core.checkpoints.spec import Checkpoint
+from core.attention.architectures.blueprint import TABLE, Blueprint
+from core.attention.architectures.layout import AttentionLayer, blueprint_layers, blueprint_of
+from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn, twin
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
-from core.lazy import Tensor, torch
+from core.language.tokens import own_language
+from core.lazy import Tensor, nn, torch
 
 MAX_TOKENS = 64
 BYTES = 4
 """Of a value in float32, in which the models run here."""
+_SCORES = ("dot_product", "rope")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def splits(spec: CheckpointSpec) -> bool:
+    """Whether the layers of a model can be split: one stack with plain or rotary attention, each layer with modules of
+    its own."""
+    side = spec.family.side
+    plan = None if side == "encoder-decoder" else TABLE.get(spec.architecture or "", {}).get(side)
+    return bool(
+        plan
+        and plan.attention.score in _SCORES
+        and "{i}." in plan.attention.module
+        and not spec.offers("classifies texts")
+    )
+
+
+class Layer:
+    """A layer of a live model, and its own pass over the first :data:`MAX_TOKENS` tokens of a text."""
+
+    def __init__(self, checkpoint: Checkpoint, text: str, layer: int) -> None:
+        """
+        Raises:
+            InputEmpty: there is no text.
+            OutOfRange: no such layer, counted from 0, or one that cannot be split.
+        """
+        spec = checkpoint.spec
+        if not splits(spec):
+            raise OutOfRange(f"The layers of {spec.name} cannot be split here. Choose a model such as GPT-2 or LLaMA.")
+        (layers,) = blueprint_layers(checkpoint).values()
+        if not 0 <= layer < len(layers):
+            raise OutOfRange(f"{spec.name} has layers 1 to {len(layers)}, not {layer + 1}.")
+        if not clean(text).strip():
+            raise InputEmpty("There is no text to read. Type some.")
+        self.attn: AttentionLayer = layers[layer]
+        self.plan: Blueprint = blueprint_of(self.attn)
+        self.model = private_twin(checkpoint)
+        recorder, names = Recorder(self.model), self.attn.names
+        whole = self.attn.path(names.module.partition("{i}")[0] + "{i}")
+        paths = (whole, self.attn.module, self.attn.path(names.out))
+        recorder.record(*paths)
+        ids = torch.tensor([checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]])
+        run_as_drawn(recorder, {"input_ids": ids, **own_language(self.model, ids)})
+        (call,), (attention,), (projected,) = (recorder.calls(path) for path in paths)
+        self.states: Tensor = next(iter(call.inputs.values()))[0]
+        self.arguments = attention.inputs
+        self.own: tuple[Tensor, Tensor] = (projected.output[0], _first(call.output)[0])
+        """(n, h) the attention output and the layer's output, of the library's own modules."""
+
+    def module(self, name: str) -> Any:
+        """A module by its name in the blueprint."""
+        return self.model.get_submodule(self.attn.path(name))
+
+    @property
+    def firsts(self) -> list[Any]:
+        """The first matrices of the feed-forward half: one, or with a gate two, the gate first."""
+        found = (self.plan.gate, *self.plan.inner)
+        paths = dict(self.model.named_modules())
+        return [paths[self.attn.path(name)] for name in found if name and self.attn.path(name) in paths]
+
+    @property
+    def activation(self) -> str:
+        """Its name in transformers."""
+        return str(getattr(self.attn.stack.config, self.plan.activation, self.plan.activation))
+
+    @property
+    def key_heads(self) -> int:
+        """k."""
+        return int(getattr(self.attn.stack.config, "num_key_value_heads", None) or self.attn.heads)
+
+    def split(self, degree: int) -> list[Share]:
+        """The shares of all devices.
+
+        Raises:
+            OutOfRange: heads or feed-forward columns cannot be divided equally.
+        """
+        heads, keys, inner = self.attn.heads, self.key_heads, _matrix(self.firsts[0]).shape[0]
+
+        def fits(t: int) -> bool:
+            return heads % t == 0 and inner % t == 0 and (keys % t == 0 or t % keys == 0)
+
+        if not 1 <= degree <= heads or not fits(degree):
+            fitting = ", ".join(str(t) for t in range(1, heads + 1) if fits(t))
+            raise OutOfRange(f"{heads} heads cannot be divided equally among {degree} devices; these can: {fitting}.")
+        return [Share(self, rank, degree) for rank in range(degree)]
+
+    def joined(self, shares: Sequence[Share], all_reduce: Callable[[list[Tensor]], Tensor]) -> tuple[Tensor, Tensor]:
+        """(n, h) the attention output and the layer's output, from the summands of the shares."""
+        first, second = (self.module(self.plan.norms[half]) for half in ("attention", "feed-forward"))
+        before, states = self.plan.pre_norm, self.states
+        normed = first(states) if before else states
+        attention = all_reduce([share.attention(normed) for share in shares]) + _bias(self.module(self.attn.names.out))
+        after = states + attention if before else first(states + attention)
+        normed = second(after) if before else after
+        fed = all_reduce([share.feed_forward(normed) for share in shares]) + _bias(self.module(self.plan.outer))
+        return attention, after + fed if before else second(after + fed)
+
+
 class Share:
-    """What one device holds of a layer, in torch's order (in, out)."""
+    """What one device holds of a layer: the library's modules with some columns or rows of their matrices."""
 
-    heads: int
-    qkv: Tensor
-    """(h, 3 h / t): columns of whole heads."""
-    qkv_bias: Tensor
-    output: Tensor
-    """(h / t, h): rows."""
-    first: Tensor
-    """(h, f / t): columns."""
-    first_bias: Tensor
-    second: Tensor
-    """(f / t, h): rows."""
+    def __init__(self, layer: Layer, rank: int, degree: int) -> None:
+        names, heads = layer.attn.names, layer.attn.heads
+        self.heads, self.key_heads, self.arguments = heads // degree, max(1, layer.key_heads // degree), layer.arguments
+        self.own: Any = twin(layer.module(names.module))
+        projections = dict.fromkeys(part.partition(":")[0] for part in names.parts.split())
+        self.columns: list[Any] = []
+        joint = 1 if len(projections) > 1 else 3  # one matrix for query, key and value
+        for number, name in enumerate(projections):
+            groups = layer.key_heads if number else heads
+            self.columns.append(_part(self.own.get_submodule(name), rank, degree, min(groups, degree), joint))
+            setattr(self.own, name, self.columns[-1])
+        sizes = {
+            "split_size": len(self.columns[0].weight.T) // joint,
+            "num_heads": self.heads,
+            "num_key_value_groups": self.heads // self.key_heads,
+        }
+        for name in sizes.keys() & vars(self.own).keys():
+            setattr(self.own, name, sizes[name])
+        self.output = _part(layer.module(names.out), rank, degree)
+        self.inside = names.out.startswith(f"{names.module}.")
+        """Whether the attention module itself projects the joined heads."""
+        if self.inside:
+            setattr(self.own, names.out.removeprefix(f"{names.module}."), self.output)
+        self.firsts = [_part(module, rank, degree, degree) for module in layer.firsts]
+        self.last = _part(layer.module(layer.plan.outer), rank, degree)
+        self.activation = layer.activation
 
     @property
     def parameters(self) -> int:
-        """Values of all its matrices and biases."""
-        return sum(x.numel() for x in (self.qkv, self.qkv_bias, self.output, self.first, self.first_bias, self.second))
+        """Values of all its matrices, and of the biases of columns."""
+        columns: list[Tensor] = [x for module in (*self.columns, *self.firsts) for x in module.parameters()]
+        return sum(x.numel() for x in (*columns, self.output.weight, self.last.weight))
 
     def attention(self, states: Tensor) -> Tensor:
-        """(n, h) normalized states to (n, h), this device's summand of the attention output."""
-        n = len(states)
-        query, key, value = (
-            part.reshape(n, self.heads, -1).transpose(0, 1) for part in (states @ self.qkv + self.qkv_bias).chunk(3, -1)
-        )
-        scores = (query @ key.mT) * query.shape[-1] ** -0.5
-        causal = torch.ones(n, n, dtype=torch.bool).tril()
-        weights = torch.softmax(scores.masked_fill(~causal, -torch.inf), dim=-1)
-        return (weights @ value).transpose(0, 1).reshape(n, -1) @ self.output
+        """(n, h) states to (n, h), this device's summand of the attention output."""
+        name, *_ = self.arguments
+        heads = self.own(**self.arguments | {name: states[None]})[0]
+        summand: Tensor = heads if self.inside else self.output(heads)
+        return summand[0]
 
     def feed_forward(self, states: Tensor) -> Tensor:
-        """(n, h) normalized states to (n, h), this device's summand of the feed-forward output."""
-        from torch.nn.functional import gelu
+        """(n, h) states to (n, h), this device's summand of the feed-forward output."""
+        from transformers.activations import ACT2FN
 
-        return gelu(states @ self.first + self.first_bias, approximate="tanh") @ self.second
+        first, *rest = (module(states) for module in self.firsts)
+        active = ACT2FN[self.activation](first)
+        summand: Tensor = self.last(active * rest[0] if rest else active)
+        return summand
 
 
-def split(block: Any, heads: int, degree: int) -> tuple[Share, ...]:
-    """The shares of a GPT-2 block.
+def _part(module: Any, rank: int, degree: int, groups: int = 0, joint: int = 1) -> Any:
+    """One device's part of a projection: the columns of its group of ``groups``, in each of ``joint`` matrices; without
+    groups its rows, and no bias, which is added once."""
+    own: Any = twin(module)
+    weight, bias = _matrix(module), getattr(module, "bias", None)
+    if groups:
+        at = rank * groups // degree
+        weight = weight.reshape(joint, groups, -1, weight.shape[1])[:, at].flatten(0, 1)
+        bias = None if bias is None else bias.reshape(joint, groups, -1)[:, at].flatten()
+    else:
+        weight = weight.chunk(degree, dim=1)[rank]
+        bias = None if bias is None else torch.zeros_like(bias)
+    own.weight = nn.Parameter(weight if isinstance(module, nn.Linear) else weight.T)
+    if bias is not None:
+        own.bias = nn.Parameter(bias)
+    own.nf = len(weight)  # GPT-2's layers reshape by it
+    return own
 
-    Raises:
-        OutOfRange: the heads or the feed-forward columns cannot be divided equally.
-    """
-    width, inner = block.attn.c_proj.weight.shape[1], block.mlp.c_fc.weight.shape[1]
-    if not 1 <= degree <= heads or heads % degree or inner % degree:
-        fitting = ", ".join(str(t) for t in range(1, heads + 1) if heads % t == 0 and inner % t == 0)
-        raise OutOfRange(f"{heads} heads cannot be divided equally among {degree} devices; these can: {fitting}.")
-    joint = block.attn.c_attn.weight.reshape(width, 3, degree, -1)  # by query, key, value, then by device
-    bias = block.attn.c_attn.bias.reshape(3, degree, -1)
-    output = block.attn.c_proj.weight.chunk(degree, dim=0)
-    first, first_bias = block.mlp.c_fc.weight.chunk(degree, dim=1), block.mlp.c_fc.bias.chunk(degree)
-    second = block.mlp.c_proj.weight.chunk(degree, dim=0)
-    return tuple(
-        Share(
-            heads // degree,
-            joint[:, :, i].reshape(width, -1),
-            bias[:, i].reshape(-1),
-            output[i],
-            first[i],
-            first_bias[i],
-            second[i],
-        )
-        for i in range(degree)
-    )
+
+def _matrix(module: Any) -> Tensor:
+    """(out, in), where GPT-2's layers store (in, out)."""
+    weight: Tensor = module.weight.detach()
+    return weight if isinstance(module, nn.Linear) else weight.T
+
+
+def _bias(module: Any) -> Tensor | float:
+    return 0.0 if getattr(module, "bias", None) is None else module.bias.detach()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +222,11 @@ class SplitLayer:
     tokens: int
     width: int
     heads: int
+    key_heads: int
+    head_width: int
     inner: int
+    gated: bool
+    activation: str
     parameters: int
     """Of one device, without norms and output biases."""
     whole: int
@@ -130,26 +249,6 @@ class SplitLayer:
         return 2 * (self.degree - 1) / self.degree * self.reduced_bytes
 
 
-def layer_input(checkpoint: Checkpoint, text: str, layer: int) -> tuple[Any, Tensor]:
-    """A block of the model, and the (n, h) states that it reads for a text.
-
-    Raises:
-        InputEmpty: the text has no tokens.
-        OutOfRange: no such layer, or an architecture whose blocks are not GPT-2's.
-    """
-    model = checkpoint.model
-    if not has(model.config, "joint projection"):
-        raise OutOfRange(f"The blocks of {checkpoint.spec.name} are not laid out as GPT-2's. Choose another model.")
-    if not 0 <= layer < model.config.n_layer:
-        raise OutOfRange(f"{checkpoint.spec.name} has layers 1 to {model.config.n_layer}, not {layer + 1}.")
-    ids = checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]
-    if not ids:
-        raise InputEmpty("There is no text to read. Type some.")
-    with torch.inference_mode():
-        read = model.transformer(torch.tensor([ids]), output_hidden_states=True, use_cache=False)
-    return model.transformer.h[layer], read.hidden_states[layer][0]
-
-
 def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> SplitLayer:
     """Compute a layer whole and in ``degree`` parts over the first :data:`MAX_TOKENS` tokens of a text.
 
@@ -157,43 +256,34 @@ def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> S
         layer: from 0.
 
     Raises:
-        InputEmpty, OutOfRange: as :func:`layer_input` and :func:`split`.
+        InputEmpty, OutOfRange: as :class:`Layer` and :meth:`Layer.split`.
     """
-    block, states = layer_input(checkpoint, text, layer)
-    config = checkpoint.model.config
-    shares, (unsplit,) = split(block, config.n_head, degree), split(block, config.n_head, 1)
+    own = Layer(checkpoint, text, layer)
+    shares, (unsplit,) = own.split(degree), own.split(1)
     with torch.inference_mode():
-        normalized = block.ln_1(states)
-        attention = _sum([share.attention(normalized) for share in shares]) + block.attn.c_proj.bias
-        after = states + attention
-        summands = [share.feed_forward(block.ln_2(after)) for share in shares]
-        joined = after + _sum(summands) + block.mlp.c_proj.bias
-        own_attention, own = whole(block, states)
+        joined = own.joined(shares, lambda summands: torch.stack(summands).sum(0))
+    errors = [float((one - theirs).abs().max()) for one, theirs in zip(joined, own.own, strict=True)]
+    tokens, width = own.states.shape
     return SplitLayer(
         degree=degree,
-        tokens=len(states),
-        width=config.n_embd,
-        heads=config.n_head,
-        inner=unsplit.first.shape[1],
+        tokens=tokens,
+        width=width,
+        heads=own.attn.heads,
+        key_heads=own.key_heads,
+        head_width=_matrix(unsplit.output).shape[1] // own.attn.heads,
+        inner=_matrix(unsplit.last).shape[1],
+        gated=len(unsplit.firsts) > 1,
+        activation=own.activation,
         parameters=shares[0].parameters,
         whole=unsplit.parameters,
-        attention_error=float((attention - own_attention).abs().max()),
-        layer_error=float((joined - own).abs().max()),
-        largest=float(own.abs().max()),
+        attention_error=errors[0],
+        layer_error=errors[1],
+        largest=float(own.own[1].abs().max()),
     )
 
 
-def whole(block: Any, states: Tensor) -> tuple[Tensor, Tensor]:
-    """The attention output and the layer's output (n, h), by the library's own modules, unsplit."""
-    causal = torch.full((len(states), len(states)), -torch.inf).triu(1)
-    attention = block.attn(block.ln_1(states)[None], attention_mask=causal[None, None])[0][0]
-    after = states + attention
-    return attention, after + block.mlp(block.ln_2(after[None]))[0]
-
-
-def _sum(summands: list[Tensor]) -> Tensor:
-    """The all-reduce: every device has the sum afterwards."""
-    return torch.stack(summands).sum(0)
+def _first(output: Any) -> Any:
+    return output[0] if isinstance(output, tuple) else output
 
 
 def run_demo(slug: str, text: str, layer: int, degree: int) -> str:
@@ -228,24 +318,22 @@ def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, r
     """One process: its share of the layer, two all-reduces, and the difference from the whole layer."""
     import torch.distributed as dist
 
-    checkpoint = checkpoints.load(slug)
-    block, states = layer_input(checkpoint, text, layer)
-    share = split(block, checkpoint.model.config.n_head, degree)[rank]
+    own = Layer(checkpoints.load(slug), text, layer)
+    share = own.split(degree)[rank]
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     dist.init_process_group("gloo", rank=rank, world_size=degree)
     seconds = 0.0
 
-    def reduce(summand: Tensor) -> Tensor:
+    def all_reduce(summands: list[Tensor]) -> Tensor:
         nonlocal seconds
         began = perf_counter()
+        (summand,) = summands
         dist.all_reduce(summand)
         seconds += perf_counter() - began
         return summand
 
     with torch.no_grad():
-        after = states + reduce(share.attention(block.ln_1(states))) + block.attn.c_proj.bias
-        joined = after + reduce(share.feed_forward(block.ln_2(after))) + block.mlp.c_proj.bias
-        error = float((joined - whole(block, states)[1]).abs().max())
+        error = float((own.joined([share], all_reduce)[1] - own.own[1]).abs().max())
     dist.destroy_process_group()
     reports.put(
         (

@@ -32,7 +32,7 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
     shapes: list[Json] = []
     notes: list[Json] = []
     for x, step in enumerate(steps):
-        notes.append(note(label(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
+        notes.append(note(_lines(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
         reduced = not step.each
         for row in [None] if reduced else range(devices):
             top, bottom = (-0.4, devices - 0.6) if row is None else (row - 0.36, row + 0.36)
@@ -48,21 +48,25 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
                 }
             )
             if row is not None:
-                notes.append(note(label(step.each[row]), x, row, font={"size": 12}))
+                notes.append(note(_lines(step.each[row]), x, row, font={"size": 12}))
         if reduced:
             style = {"font": {"size": 13, "color": BLACK}, "textangle": -90}
             notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))
     return figure(
         theme,
         [{"type": "scatter", "x": [0, len(steps) - 1], "y": [0, devices - 1], "mode": "none", "hoverinfo": "skip"}],
-        height=90 + max(150, 62 * devices),
-        margin={"t": 30},
+        height=106 + max(150, 62 * devices),
+        margin={"t": 46},
         showlegend=False,
         shapes=shapes,
         annotations=notes,
         xaxis={"range": [-0.55, len(steps) - 0.45], "visible": False},
         yaxis=row_axis([f"device {row + 1}" for row in range(devices)]) | {"range": [devices - 0.45, -0.62]},
     )
+
+
+def _lines(text: str) -> str:
+    return label(text).replace("\n", "<br>")
 
 
 def schedule(passes: Sequence[Pass], stages: int, time: int, *, theme: Theme) -> go.Figure:

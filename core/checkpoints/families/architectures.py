@@ -36,13 +36,12 @@ Trait = Literal[
     "language tokens",
     "unscaled attention",
     "state in modules",
-    "joint projection",
 ]
 """Traits of architectures. ``languages``: language embeddings; ``memory``: of earlier segments; ``hashing``: attention
 within buckets; ``window``: attention to neighbors and a few global tokens; ``blocks``: attention between some blocks of
 tokens; ``sentence order``: its head for pairs predicts their order; ``language tokens``: source and output start with a
 language token; ``unscaled attention``: scores are not divided by the root of d; ``state in modules``: a part of its
-cache is stored in the shared modules; ``joint projection``: GPT-2's blocks, with one matrix for query, key, value."""
+cache is stored in the shared modules."""
 
 
 class _Rows(BaseModel, frozen=True, extra="forbid"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.efficiency.parallel import SplitLayer, split_layer
+from core.efficiency.parallel import SplitLayer, split_layer, splits
 from core.figures import parallel as figures
 from core.figures.labels import in_bytes, in_words, scientific
 from core.figures.parallel import Step
@@ -16,9 +16,9 @@ from core.ui.param import Choice, Integer, Model, Text
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
 
-MODEL = Model(name="model", first="parallel", fits=lambda spec: spec.offers("joint projection"), width=300)
+MODEL = Model(name="model", first="parallel", fits=splits, width=300)
 TEXT = Text(name="text", label="Text", default="Once upon a time there was a king who had three sons.", sentence="any")
-DEGREE = Choice(name="degree", label="Devices", default="2", options={t: t for t in ("1", "2", "4", "8")}, style="row")
+DEGREE = Choice(name="degree", label="Devices", default="2", options={t: t for t in "123468"}, style="row")
 LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
 
 
@@ -57,16 +57,20 @@ def draw(view: View) -> None:
 def _steps(split: SplitLayer) -> tuple[Step, ...]:
     t, h = split.degree, split.width
     heads, exchanged = split.heads // t, f"all-reduce, {in_bytes(split.reduced_bytes)}"
+    own, inner = heads * split.head_width, split.inner // t
+    grouped = split.key_heads < split.heads
+    queries, keys = f"{h} × {own}", f"{h} × {2 * split.head_width * max(1, split.key_heads // t)}"
     first = [device * heads + 1 for device in range(t)]
     each = [f"head {a}" if heads == 1 else f"heads {a} to {a + heads - 1}" for a in first]
     return (
-        Step("Q, K, V by columns", [f"{h} × {3 * h // t}"] * t),
+        Step("Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * own}"] * t),
+        *([Step("K, V\nby columns", [keys] * t)] if grouped else []),
         Step("attention", each),
-        Step("output by rows", [f"{h // t} × {h}"] * t),
+        Step("output\nby rows", [f"{own} × {h}"] * t),
         Step("sum", (), exchanged),
-        Step("FFN by columns", [f"{h} × {split.inner // t}"] * t),
-        Step("GELU", [f"{split.inner // t} columns"] * t),
-        Step("FFN by rows", [f"{split.inner // t} × {h}"] * t),
+        Step("FFN\nby columns", [f"{h} × {inner}" + "\ntwice" * split.gated] * t),
+        Step(f"{split.activation},\nproduct" if split.gated else split.activation, [f"{inner} columns"] * t),
+        Step("FFN\nby rows", [f"{inner} × {h}"] * t),
         Step("sum", (), exchanged),
     )
 
@@ -75,6 +79,8 @@ def _table(split: SplitLayer) -> Table:
     rows = (
         ("devices", split.degree),
         ("tokens", split.tokens),
+        ("heads", split.heads),
+        ("heads of keys and values", split.key_heads),
         ("parameters of the layer on one device", split.parameters),
         ("parameters of the layer", split.whole),
         ("bytes of one all-reduce", split.reduced_bytes),
