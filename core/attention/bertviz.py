@@ -4,9 +4,9 @@ The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arX
 and require.js come from ``assets/vendor``. Differences from bertviz's own output:
 
 * no script comes from a CDN: require.js finds both libraries in the page;
-* weights are quantized to bytes (`core.attention.views.page`), because bertviz draws them as opacity, of which a screen
-  has 256 steps; as JSON text with 17 digits they need more than ten times the space;
-* tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.attention.views.page`);
+* weights are quantized to bytes (`core.attention.views.arrays`), because bertviz draws them as opacity, of which a
+  screen has 256 steps; as JSON text with 17 digits they need more than ten times the space;
+* tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.webpage`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
 * heads have the colors of the page's theme;
 * the lines of a token that was clicked stay shown, and a page around the view can select a token;
@@ -38,11 +38,12 @@ import numpy as np
 
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_head
-from core.attention.views.page import Bits, asset_text, by_head, colors, component_asset, data_url, is_causal, page
+from core.attention.views.arrays import Bits, by_head, is_causal
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS
 from core.theme import THEMES, Name, Theme, mixed
+from core.webpage import asset_text, colors, component_asset, data_url, page
 
 __all__ = ["MAX_LINES", "Name", "View", "data_url", "height", "render", "tokens_at_once"]
 

@@ -76,6 +76,7 @@ def terms() -> tuple[Term, ...]:
     return tuple(sorted(file.terms, key=_by_name))
 
 
+@lru_cache(maxsize=1024)
 def term(slug: str) -> Term | None:
     """The term of that slug, or None."""
     return next((entry for entry in terms() if entry.slug == slug), None)

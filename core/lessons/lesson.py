@@ -40,15 +40,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from core import catalogue, checkpoints, links
 from core.content import Content, content, names, parse
 from core.errors import AtlasError, ContentUnusable
+from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.lessons.checks import Answer, AnyCheck
 from core.settings import settings
 
-FOLDER = "lessons"
-MOST_STEPS = 40
 MOST_CHARS = 100_000
 """Characters of a lesson's file."""
-MOST_VIEW = 8_000
-"""Characters of a view's path and query."""
 _NAME = re.compile(r"\d+-[a-z0-9-]{1,60}")
 _BLOCK = re.compile(r"^\+\+\+\n(.*?)^\+\+\+$", re.MULTILINE | re.DOTALL)
 _Line = Annotated[str, Field(min_length=1, max_length=400)]

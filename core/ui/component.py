@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 import streamlit as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.attention.views.page import data_url, presented
 from core.errors import InputTooLong
 from core.settings import ASSETS, raised_with, settings
 from core.ui.page import NEWS, presenting
+from core.webpage import data_url, presented
 
 MOST = 20_000
 """The longest list in a message."""
@@ -80,7 +80,9 @@ class Component(Generic[Sent]):
             key: unique on the page.
             data: the script's props, to which the count of the last message is added.
         """
-        props = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
+        # Streamlit looks for a data frame in each list and dictionary, with pandas, but sends a tuple as it is
+        props = {name: tuple(value) if isinstance(value, list) else value for name, value in (data or {}).items()}
+        props["count"] = st.session_state.get(f"{key}--count", 0)
         if self.message is None:
             self._mount(key=key, data=props, height=height)
         else:

@@ -33,7 +33,7 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from core import links
 from core.content import content, page_title
 from core.errors import ContentUnusable
-from core.lessons.lesson import FOLDER, MOST_STEPS, MOST_VIEW
+from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.links.parameters import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
@@ -431,15 +431,15 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
         whole: whether a link can carry anything; else there is nothing to copy or to reset.
     """
     query = urlencode(links.write(state.page, state.values)[0])
-    data: dict[str, object] = {"most": MOST_STEPS}
+    data: dict[str, object] = {"most": MOST_STEPS, "tab": section, "query": query}
     path = f"/{'' if state.page == 'home' else state.page}{f'?{query}' if query else ''}"
     if state.page != FOLDER and len(path) <= MOST_VIEW:
-        data["step"] = {"title": view_title(state.page, section), "text": "", "view": path}
+        data |= {"title": view_title(state.page, section), "path": path}
     if state.page != "home":
-        data["view"] = {"page": state.page, "tab": section, "query": query}
+        data["page"] = state.page
     if whole and state.arrived and state.entered:
         state.replaces = True
-        data["replace"] = {"old": urlencode(st.query_params.to_dict()), "new": query}
+        data["old"] = urlencode(st.query_params.to_dict())
     if whole:
         COPY.draw(state.key("copy"), data)
     mode_button()

@@ -12,7 +12,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 
 from core import session
 from core.attention.trace import AttentionMap
-from core.attention.views.page import data_url
+from core.webpage import data_url
 from tests.app.history import back
 from tests.app.test_attention_page import page
 

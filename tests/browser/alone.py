@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import BrowserContext, Page, ViewportSize
 
-from core.attention.views.page import data_url
+from core.webpage import data_url
 
 
 def open_alone(bare: BrowserContext, html: str, viewport: ViewportSize | None = None) -> tuple[Page, list[str]]:

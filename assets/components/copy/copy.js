@@ -21,22 +21,23 @@ export default function (component) {
       area.remove();
     }
   };
-  collect.hidden = !data.step;
+  collect.hidden = !data.path;
   collect.onclick = () => {
-    const draft = withSteps(readDraft(), [data.step], data.most);
+    const draft = withSteps(readDraft(), [{ title: data.title, text: "", view: data.path }], data.most);
     if (draft === null) tell(`Your lesson has ${data.most} steps, the most`);
     else tell(writeDraft(draft) ? `Step ${draft.steps.length} of your lesson, on the page Lessons` : "This browser stores nothing");
   };
   // The visitor's sentence arrived: the address carries it, too, without a step of Back. An address that changed since
   // is left alone.
   const same = (query) => new URLSearchParams(query).toString() === new URLSearchParams(window.location.search).toString();
-  if (data.replace && same(data.replace.old)) {
-    const query = data.replace.new ? `?${data.replace.new}` : "";
+  if (data.old !== undefined && same(data.old)) {
+    const query = data.query ? `?${data.query}` : "";
     window.history.replaceState(window.history.state, "", window.location.pathname + query);
   }
-  if (data.view) {
+  if (data.page) {
+    const { page, tab, query } = data;
     try {
-      localStorage.setItem("atlas.view", JSON.stringify(data.view));
+      localStorage.setItem("atlas.view", JSON.stringify({ page, tab, query }));
     } catch { /* a browser that stores nothing */ }
   }
 }

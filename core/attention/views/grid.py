@@ -2,7 +2,7 @@
 
 The page draws on a canvas, so it handles more than bertviz's views: 12 layers x 12 heads x 256² weights within a
 second. It works by keyboard, announces the position, and has a table beside every picture. Like bertviz's pages it
-makes no requests and runs only its own scripts (`core.attention.views.page`).
+makes no requests and runs only its own scripts (`core.webpage`).
 
 Colors run from the page's background (zero) through cividis; those of a difference from orange (negative) through the
 background to blue. Weights that were not computed are hatched, unlike zeros.
@@ -18,9 +18,10 @@ from typing import Any
 from core.attention.heads import specials
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_head
-from core.attention.views.page import Bits, by_head, colors, component_asset, computed, flags, page
+from core.attention.views.arrays import Bits, by_head, computed, flags
 from core.content import content
 from core.theme import THEMES, Name
+from core.webpage import colors, component_asset, page
 
 _TOKEN_CHARS = 60
 _KINDS = {

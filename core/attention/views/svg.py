@@ -25,9 +25,9 @@ from PIL import Image
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_head
 from core.attention.views.grid import color_scale
-from core.attention.views.page import COLORS
 from core.content import content
 from core.theme import THEMES, Name
+from core.webpage import COLORS
 
 Indices = NDArray[np.uint8]  # (rows, columns)
 MOST_CELLS = 64 * 64

@@ -21,7 +21,7 @@ from core.attention import combine
 from core.attention.heads import reach
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.attention.views.page import Bits
+from core.attention.views.arrays import Bits
 from core.attention.views.svg import all_svg, head_svg
 from core.links import parameters as link
 from core.theme import Name

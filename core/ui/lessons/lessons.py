@@ -11,11 +11,10 @@ from pydantic import Field, TypeAdapter
 
 from core import links, session
 from core.errors import ContentUnusable
+from core.lessons import FOLDER, MOST_STEPS
 from core.lessons.checks import Answer, AnyCheck
 from core.lessons.lesson import (
-    FOLDER,
     MOST_CHARS,
-    MOST_STEPS,
     Draft,
     Lesson,
     Refused,
