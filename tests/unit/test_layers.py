@@ -212,6 +212,10 @@ def test_pages_and_views_that_only_read_never_import_torch() -> None:
     assert imported_by(_RUN_VIEWS.format(app=str(ROOT / "app.py"), views=views, heavy=sorted(HEAVY))) & HEAVY == set()
 
 
+def test_the_frame_of_a_page_needs_neither_models_nor_arrays() -> None:
+    assert imported_by("import core.ui.section") & {"numpy", "pandas", "tokenizers"} == set()
+
+
 def test_the_probe_sees_what_is_imported() -> None:
     assert imported_by("import scipy") & HEAVY == {"scipy"}  # the quickest of them
     found = brought({"light": "import tomllib", "heavy": "import scipy", "again": "import scipy", "wrong": "1 / 0"})
