@@ -25,6 +25,7 @@ import torch
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.lengths import machine
+from core.efficiency.timing import Progress
 from core.errors import AtlasError
 from core.finetuning import measured
 from core.finetuning.distill import accuracy, distill, scores_of, student_of
@@ -44,6 +45,8 @@ LABELED, UNLABELED, EACH = 64, 2000, 2500
 """Sentences of a student, and of each class that are used."""
 TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
 TURNS = 50
+SENTENCE = "He shut the door and went home."
+"""For the times of a visitor's machine."""
 SCALING = ("scaling", "batches", "noise")
 """Those of `core.training.scaling`."""
 OPINIONS = 512
@@ -139,7 +142,7 @@ def sweep_widths(
             yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
 
 
-def measure_networks(teacher: Checkpoint, text: str) -> list[Network]:
+def measure_networks(teacher: Checkpoint, text: str, tell: Progress = lambda share, doing: None) -> list[Network]:
     """Parameters, and the time of one sentence, of teacher and student."""
     both = {"teacher": teacher, "student": student_of(teacher)}
     learners = {name: Learner(one, len(KINDS), TEACHER) for name, one in both.items()}
@@ -147,6 +150,7 @@ def measure_networks(teacher: Checkpoint, text: str) -> list[Network]:
     taken: dict[str, list[float]] = {name: [] for name in both}
     with torch.inference_mode():
         for turn in range(TURNS + 3):
+            tell(turn / (TURNS + 3), f"{turn} of {TURNS + 3} passes")
             for name, learner in learners.items():
                 began = perf_counter()
                 learner.head(learner.states(inputs))

@@ -40,8 +40,8 @@ class Measurement(Generic[T]):
         key: under which all visitors share the result.
     """
 
-    def __init__(self, state: PageState, name: str, key: Hashable) -> None:
-        self.key, self.slot = key, state.key(f"{name}.run")
+    def __init__(self, state: PageState, name: str, key: Hashable, label: str = "Measure here") -> None:
+        self.key, self.slot, self.label = key, state.key(f"{name}.run"), label
         self._go, self._stop = state.key(f"{name}.go"), state.key(f"{name}.stop")
 
     @property
@@ -56,7 +56,7 @@ class Measurement(Generic[T]):
         if running:
             at.button("Cancel", icon=":material/stop:", key=self._stop, on_click=change, args=(self.slot, False))
         else:
-            measure_button("Measure here", self._go, change, (self.slot, True), at=at)
+            measure_button(self.label, self._go, change, (self.slot, True), at=at)
         self._progress = st.empty()
 
     def run(self, compute: Callable[[session.Progress], T]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,30 @@ def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
     assert "the gradient noise scale is about 790 tokens" in shown(at), "the same texts give the same gradients"
 
 
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("efficient", {"tab": "batches", "again-batch": "2048", "again-rate": "0.016"}),
+        ("calculators", {"tab": "scaling", "network": "2x16", "amount": "50000"}),
+    ],
+)
+def test_a_stored_training_run_is_trained_again_by_a_click(page: str, query: dict[str, str]) -> None:
+    at = opened(page, **query)
+    widget(at.button, "Train here").click().run(timeout=120)
+    assert not at.exception
+    own, stored = map(float, re.search(r"loss ([\d.]+); stored: ([\d.]+)", shown(at)).groups())  # type: ignore[union-attr]
+    assert own == pytest.approx(stored, abs=2e-3)
+    assert widget(at.button, "Train here"), "it can be repeated"
+
+
+def test_the_times_of_a_student_and_its_teacher_are_measured_by_a_click() -> None:
+    at = opened("zoo", tab="distillation")
+    assert "stored, beside other work" in shown(at)
+    widget(at.button, "Measure here").click().run()
+    assert not at.exception
+    assert "measured on this server" in shown(at)
+
+
 @pytest.fixture
 def measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEASURE", "off")
@@ -58,6 +83,8 @@ OPENED = [
     ("efficient", {"tab": "batches"}),
     ("zoo", {}),
     ("zoo", {"tab": "compression"}),
+    ("zoo", {"tab": "distillation"}),
+    ("calculators", {"tab": "scaling"}),
     ("generation", {"tab": "cache"}),
     ("generation", {"tab": "draft"}),
 ]
@@ -69,7 +96,7 @@ def test_a_host_turns_every_measurement_off(measuring_off: None, page: str, quer
     assert not at.exception
     assert not at.error
     assert "turned off measurements" in shown(at)
-    assert not [button.label for button in at.button if button.label.startswith(("Measure", "Time it"))]
+    assert not [button.label for button in at.button if button.label.startswith(("Measure", "Time it", "Train"))]
     assert at.get("plotly_chart") or page == "zoo" or query["tab"] == "draft"
 
 

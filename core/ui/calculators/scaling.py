@@ -11,7 +11,8 @@ import streamlit as st
 
 from core.costs.known import DATA, formulas
 from core.costs.scaling import PETAFLOP_DAY, Law, laws
-from core.costs.trained import Fitted, Run, by_setting, fitted_law, read
+from core.costs.trained import SIZES, SWEPT, Fitted, Run, by_setting, fitted_law, read
+from core.costs.trained import TOKENS as AMOUNTS
 from core.figures.labels import in_operations, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
@@ -19,7 +20,8 @@ from core.table import Table
 from core.ui.formulas import formula
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Real
+from core.ui.param import Choice, Real
+from core.ui.repeated import Repeated
 from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
@@ -30,6 +32,18 @@ TOKENS = Real(
     name="trained", label="Tokens, billions", default=1400.0, low=1e-3, high=1e7, style="box", format="%g", width=190
 )
 """The defaults are Chinchilla's."""
+NETWORK = Choice(
+    name="network",
+    label="Trained here: layers × hidden size",
+    options={f"{layers}x{width}": f"{layers} × {width}" for layers, width in SIZES},
+    width=240,
+)
+AMOUNT = Choice(
+    name="amount",
+    label="Tokens",
+    options={str(tokens): f"{tokens:,}" for tokens in AMOUNTS if tokens <= SWEPT[1]},
+    style="row",
+)
 _POINTS = 41
 
 
@@ -62,9 +76,10 @@ def draw(view: View) -> None:
     text_table(TextTable(headings, rows, view.words.label("table"), (25, 17, 14, 14, 13, 17), (1, 2, 3, 4)))
     view.try_and_notice()
     view.note("Scale")
-    _trained_here(view)
+    again = _trained_here(view)
     for key in ("kaplan", "hoffmann"):
         formula(key, formulas(DATA / "scaling.toml"))
+    again.run()
 
 
 def _colors() -> tuple[str, ...]:
@@ -129,20 +144,27 @@ def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
     Panel("scaling-compute", view.words.label("best"), figure, alt, table, heading=True).draw(view.state)
 
 
-def _trained_here(view: View) -> None:
-    """The decoders trained for this page, the law fitted to them, and its exponents beside the published ones."""
+def _trained_here(view: View) -> Repeated:
+    """The decoders trained for this page, the law fitted to them, its exponents beside the published ones; and one of
+    the runs to repeat."""
     runs, constants = read(Run, "scaling"), {one.name: one for one in read(Fitted, "scaling-fits")}
     own, groups = fitted_law(constants), by_setting(runs)
     sizes, tokens = sorted({key[0] for key in groups}), sorted({int(key[1]) for key in groups})
     seeds = " to ".join(map(str, sorted({len(own_runs) for own_runs in groups.values()})))
     st.subheader(view.words.label("own"), anchor=False)
     view.say("Own", sizes=len(sizes), amounts=len(tokens), seeds=seeds)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        size = tuple(map(int, NETWORK.draw(view.state).split("x")))
+        amount, place = int(AMOUNT.draw(view.state)), st.empty()
+    wanted = next(run for run in runs if ((run.layers, run.width), run.tokens, run.seed) == (size, amount, 0))
+    again = Repeated(view, runs, wanted, place)
     table = Table.from_records([asdict(run) for run in runs])
     alt = view.words.part("Alt: own", alpha=_within(constants["alpha"]), beta=_within(constants["beta"]))
     for column, at, across in zip(st.columns(2, gap="large"), (1, 0), ("own-tokens", "own-sizes"), strict=True):
         with column:
             title = view.words.label(across)
-            Panel(across, title, _points(groups, own, at, title), alt, table if at else None).draw(view.state)
+            figure = _points(groups, own, at, title, again.own, view.words.label("again"))
+            Panel(across, title, figure, alt, table if at else None).draw(view.state)
     text_table(
         TextTable(
             tuple(view.words.front["exponents"]), _exponents(view, constants), view.words.label("own"), (36, 30, 34)
@@ -152,14 +174,18 @@ def _trained_here(view: View) -> None:
     steps = [f"{count // runs[0].batch:,}" for count in (tokens[0], tokens[-1])]
     times = f"{sizes[-1] / sizes[0]:.0f}"
     view.note("Own scale", low=steps[0], high=steps[1], times=times, gain=f"{most[0] - most[-1]:.2f}")
+    return again
 
 
 def _within(one: Fitted) -> str:
     return f"{one.value:.2g} ({one.low:.2g} to {one.high:.2g})"
 
 
-def _points(groups: Mapping[tuple[float, ...], Sequence[Run]], own: Law, at: int, across: str) -> Any:
-    """Losses by parameters (``at`` 0) or tokens (1), with a line of the fitted law for each value of the other."""
+def _points(
+    groups: Mapping[tuple[float, ...], Sequence[Run]], own: Law, at: int, across: str, again: Run | None, name: str
+) -> Any:
+    """Losses by parameters (``at`` 0) or tokens (1), with a line of the fitted law for each value of the other; and the
+    run that was repeated."""
     lines = []
     for number, other in enumerate(sorted({key[1 - at] for key in groups})):
         chosen = {key[at]: runs for key, runs in sorted(groups.items()) if key[1 - at] == other}
@@ -177,6 +203,8 @@ def _points(groups: Mapping[tuple[float, ...], Sequence[Run]], own: Law, at: int
                 curve=(fine, [own.loss(x, other) if at == 0 else own.loss(other, x) for x in fine]),
             )
         )
+    if again:
+        lines.append(Line(name, [(again.parameters, again.tokens)[at]], [again.loss], theme().ink))
     values = [value for line in lines for value in line.values if value]
     ticks = [tick / 10 for tick in range(5, 80, 5) if min(values) - 0.3 < tick / 10 < max(values) + 0.3]
     return line_chart(
@@ -195,4 +223,4 @@ def _exponents(view: View, constants: Mapping[str, Fitted]) -> list[Row]:
     return [(view.words.label(f"exponent-{name}"), _within(constants[name]), published[name]) for name in published]
 
 
-SCALING = Section("scaling", draw, (PARAMETERS, TOKENS))
+SCALING = Section("scaling", draw, (PARAMETERS, TOKENS, NETWORK, AMOUNT))
