@@ -15,4 +15,10 @@ def catch_downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
         files[name] = content.encode() if isinstance(content, str) else content
 
     monkeypatch.setattr("core.ui.export.st.download_button", button)
+    draw_at_once(monkeypatch)
     return files
+
+
+def draw_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The buttons of the menu "Download" stand where a section offers their files."""
+    monkeypatch.setattr("core.ui.export.offer", lambda key, button: button())

@@ -138,7 +138,7 @@ def render(
             *(asset_text(ASSETS / "vendor" / name) for name in _LIBRARIES),
             "".join(
                 component_asset(f"{name}.js")
-                for name in ("unpack", "bertviz", "bertviz-chosen", "bertviz-token", "bertviz-save")
+                for name in ("unpack", "bertviz", "bertviz-chosen", "bertviz-token", "bertviz-save", "framed")
             ),
             asset_text(_script(view)),
         ],

@@ -307,7 +307,7 @@ def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
     st.divider()
     if spec is not None:
         with sentences():
-            card_panel(spec)
+            card_panel(spec, view.state)
     with sentences():
         hub_panel(view.system.slug)
 

@@ -119,6 +119,10 @@ def check_page(page: str) -> None:
         )
 
 
+FRAMED = "atlas-framed"
+"""The key of a framed page's container; a section has one such page."""
+
+
 def framed(page: str, height: int, alt: str) -> None:
     """Draw a complete HTML ``page`` in a frame of ``height`` pixels; ``alt`` is its accessible name.
 
@@ -132,5 +136,6 @@ def framed(page: str, height: int, alt: str) -> None:
     st.session_state.setdefault(NEWS, alt)
     if presenting():
         page = presented(page)
-    st.iframe(data_url(page), height=height, alt=alt)
+    with st.container(key=FRAMED):
+        st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A table that sorts, searches and opens full-screen, with a download: the only caller of ``st.dataframe``.
+"""A table that sorts, searches and opens full-screen, and its download: the only caller of ``st.dataframe``.
 
 Streamlit's own toolbar would write the file in the browser, including spreadsheet formulas; the page's style hides
 its button. What a visitor downloads here is written by :class:`core.table.Table`.
@@ -29,7 +29,7 @@ def data_table(
     column_order: Sequence[str] | None = None,
     **select: Any,
 ) -> None:
-    """Draw rows, or columns by their names, and a button that downloads them as ``atlas-NAME.csv``.
+    """Draw rows, or columns by their names, and offer them as ``atlas-NAME.csv`` at the foot of the page.
 
     Args:
         name: None if the caller offers a download of the same numbers.

@@ -1,13 +1,17 @@
 """Every download of the app, with uniform labels and file names: tables, images, pages and archives.
 
+A page offers all of them in one place, the menu *Download* at its foot (:func:`core.ui.panel.figure_menus`): a section
+says what there is to download, and the menu draws the buttons when it is opened.
+
 A downloaded HTML page contains what was drawn and nothing else: no script, and no request, which its policy
 forbids. It has the colors of the theme in which it was downloaded. The browser makes a chart's files from
-its drawing; the menu of these is at the foot of the page (:func:`core.ui.panel.figure_menus`).
+its drawing, and so do the components that draw for themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from html import escape
 from typing import Any
@@ -40,20 +44,35 @@ _KINDS = {
 }
 """The suffix and the MIME type of each kind of file."""
 
+_OFFERED: ContextVar[dict[str, Callable[[], object]]] = ContextVar("offered")
+"""What draws the buttons of the files that this run's page has offered so far, by their keys."""
+
+
+def begin_downloads() -> dict[str, Callable[[], object]]:
+    """Start a page, which has no files yet; returns those that it will offer."""
+    _OFFERED.set({})
+    return _OFFERED.get()
+
+
+def offer(key: str, button: Callable[[], object]) -> None:
+    """Leave a button to the foot of the page; tests draw it at once."""
+    _OFFERED.get()[key] = button
+
 
 def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
-    """Draw a button that downloads ``atlas-NAME`` with the suffix of its kind.
+    """Offer ``atlas-NAME`` with the suffix of its kind, at the foot of the page.
 
     Args:
         kind: a key of ``_KINDS``.
-        of: distinguishes several files of this kind side by side.
+        of: what the button says of the file; by default its name.
         tip: the button's tooltip.
     """
     if presenting():
         return
     ending, mime = _KINDS[kind]
-    st.download_button(
-        f"Download {kind}" + (f": {of}" if of else ""),
+    button = partial(
+        st.download_button,
+        f"Download {kind}: {of or name.replace('-', ' ')}",
         content,
         f"atlas-{name}.{ending}",
         mime,
@@ -62,6 +81,7 @@ def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip
         on_click="ignore",
         help=tip or None,
     )
+    offer(key, button)
 
 
 def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of: str = "", tip: str = "") -> None:

@@ -1,8 +1,8 @@
-"""A chart with its text alternative, its numbers as a table, and both as downloads."""
+"""A chart with its text alternative, its numbers as a table, and both as downloads; the foot of a page has all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from core.figures.enlarge import enlarged
 from core.lazy import go
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.export import MENU, component_data
+from core.ui.export import MENU, component_data, download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import MAIN_PICTURE, NEWS, presenting
@@ -94,8 +94,12 @@ class Offer:
     table: Table | Callable[[], Table] | None
     file: str
     chart: str = ""
-    """The key of its chart; a table without one has its own download."""
+    """The key of its chart; the table of one that has none is a file of its own."""
     alt: str = ""
+    drawing: tuple[str, ...] = ()
+    """The kinds of files that a component or a framed page makes of its own drawing."""
+    mirrored: bool = False
+    """Whether the component itself has the rows of the table."""
 
     def rows(self) -> Table | None:
         """The table, created if need be."""
@@ -108,24 +112,41 @@ def offer_table(state: PageState, table: Table, title: str, slug: str, file: str
         store(state, slug, Offer(title, table, file or slug))
 
 
+def offer_drawing(state: PageState, key: str, title: str, *kinds: str, table: bool = False) -> None:
+    """Offer what the component, or the page in the container, of a key draws: it has a hidden button for each kind.
+
+    ``table``: it also keeps the rows of what it shows, in a hidden element of the class ``rows``.
+    """
+    if not presenting():
+        store(state, key, Offer(title, None, "", key, drawing=kinds, mirrored=table))
+
+
 def store(state: PageState, slug: str, offer: Offer) -> None:
     """Keep an offer for the foot of the page; tests draw its table at once."""
     state.offers[slug] = offer
 
 
-def figure_menus(state: PageState) -> None:
-    """Draw the page's two menus on its figures: all downloads, and all tables; each is created when it is opened."""
+def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) -> None:
+    """Draw the page's two menus: all downloads, and all tables of figures; each is created when it is opened."""
     offers = state.offers.values()
-    charts, tables = [offer for offer in offers if offer.chart], any(offer.table is not None for offer in offers)
-    if charts:
+    if offers or files:
         menu = st.popover("Download", icon=":material/download:", on_change="rerun", key=state.key("files"))
         if menu.open:
             with menu:
-                for offer in charts:
+                for slug, offer in state.offers.items():
+                    if not offer.chart:
+                        download_csv(offer.rows, offer.file, state.key(f"table.{slug}.csv"), of=offer.title)  # type: ignore[arg-type]
+                        continue
                     st.markdown(f"**{offer.title}**")
-                    data = component_data(offer.chart, offer.file, offer.title, offer.alt, offer.rows())
+                    data = (
+                        {"chart": offer.chart, "kinds": offer.drawing}
+                        if offer.drawing
+                        else component_data(offer.chart, offer.file, offer.title, offer.alt, offer.rows())
+                    )
                     MENU.draw(f"{offer.chart}--export", data)
-    if tables:
+                for button in files.values():
+                    button()
+    if any(offer.table is not None or offer.mirrored for offer in offers):
         menu = st.popover("As a table", icon=":material/table:", on_change="rerun", key=state.key("tables"))
         if menu.open:
             with menu:
@@ -137,4 +158,7 @@ def draw_tables(state: PageState) -> None:
     for slug, offer in state.offers.items():
         if (table := offer.rows()) is not None:
             st.markdown(f"**{offer.title}**")
-            data_table(table, None if offer.chart else offer.file, alt=offer.title, key=state.key(f"table.{slug}"))
+            data_table(table, None, alt=offer.title, key=state.key(f"table.{slug}"))
+        elif offer.mirrored:
+            st.markdown(f"**{offer.title}**")
+            MENU.draw(f"{offer.chart}--rows", {"chart": offer.chart, "kinds": (), "rows": offer.title})

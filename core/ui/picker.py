@@ -15,11 +15,13 @@ from core.content import content
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.figures.lines import learning_curve
+from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.glossary import caption, markdown, plain_terms
+from core.ui.links import PageState
 from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
-from core.ui.panel import chart
+from core.ui.panel import Panel
 
 SOURCES = {
     "bundled": "trained here",
@@ -30,7 +32,7 @@ SOURCES = {
 """The source of a checkpoint in a word or two, for menus."""
 
 
-def card_panel(spec: CheckpointSpec) -> None:
+def card_panel(spec: CheckpointSpec, state: PageState) -> None:
     """Draw a model's card: measures, data and license, recipe, weaknesses, learning curve."""
     with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
         st.markdown(f"Weights: {plain(spec.origin)}.")
@@ -38,10 +40,10 @@ def card_panel(spec: CheckpointSpec) -> None:
             markdown(_words("No card: Hub" if spec.source == "hub" else "No card"))
             _facts_table(spec)
         else:
-            _card(spec, spec.card)
+            _card(spec, spec.card, state)
 
 
-def _card(spec: CheckpointSpec, card: Card) -> None:
+def _card(spec: CheckpointSpec, card: Card, state: PageState) -> None:
     st.markdown(plain_terms(card.summary))
     if card.measures:
         st.subheader("Measured quality", anchor=False)
@@ -62,7 +64,7 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
         ("Recipe", f"{card.recipe}, seed {card.seed}"),
         ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f}M tokens"),
     )
-    _curve(spec, registry.bundled_root() / spec.slug)
+    _curve(spec, registry.bundled_root() / spec.slug, state)
 
 
 def _facts_table(spec: CheckpointSpec, *facts: tuple[str, str]) -> None:
@@ -77,34 +79,28 @@ def _facts_table(spec: CheckpointSpec, *facts: tuple[str, str]) -> None:
     st.table(table, border="horizontal", hide_header=True)
 
 
-def _curve(spec: CheckpointSpec, folder: Path) -> None:
+def _curve(spec: CheckpointSpec, folder: Path, state: PageState) -> None:
     points = read_curve(folder)
     if not points:
         return
-    st.subheader("Learning curve", anchor=False)
     measures = list(dict.fromkeys(point.measure for point in points))
     measure = measures[0]
     if len(measures) > 1:
         measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}", persist_state="page")
     chosen = [point for point in points if point.measure == measure]
     first, last = chosen[0].value, chosen[-1].value
-    picture, table = st.tabs(["Picture", "As a table"])
-    with picture:
-        chart(
-            learning_curve(points, measure, accent(spec.branch), theme=theme()),
-            key=f"curve.chart.{spec.slug}",
-            alt=f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
-        )
-    with table:
-        data_table(
-            [
-                {"million tokens": round(p.tokens / 1e6, 3), "minutes": p.minutes, "texts": p.split, measure: p.value}
-                for p in chosen
-            ],
-            f"{spec.slug}-learning-curve",
-            alt=f"Every point of the learning curve of {spec.name}: {measure}",
-            height=260,
-        )
+    rows = [
+        {"million tokens": round(p.tokens / 1e6, 3), "minutes": p.minutes, "texts": p.split, measure: p.value}
+        for p in chosen
+    ]
+    Panel(
+        f"{spec.slug}-learning-curve",
+        "Learning curve",
+        learning_curve(points, measure, accent(spec.branch), theme=theme()),
+        f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
+        Table.from_records(rows),
+        heading=True,
+    ).draw(state)
 
 
 def hub_panel(system: str) -> None:

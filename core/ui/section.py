@@ -2,8 +2,9 @@
 
 A section is a name, its parameters, its content and a function that draws it. The frame does what all share: title,
 the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture, *How it
-works*, and the foot: the menus of all figures, Copy link, Reset, the next step. ``assets/content/<page>/page.md`` and
-``<page>/<section>.md`` hold the words; ``next`` in the front matter of either is where to go from here.
+works*, and the foot: the menus of all downloads and tables, Copy link, Reset, the next step.
+``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words; ``next`` in the front matter of either is
+where to go from here.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from core.errors import SettingUnusable
 from core.links import register
 from core.links.parameters import Choice, Parameter
 from core.settings import ROOT, settings
+from core.ui.export import begin_downloads
 from core.ui.glossary import begin_page, markdown, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
 from core.ui.notices import error, sentences
@@ -203,7 +205,7 @@ class Page:
         read_mode(self.slug)
         framed = not (bare() or presenting())
         heading = header(words.title, words.label("line"), self.branch, later=self.titled)
-        state = open_page(self.slug)
+        state, files = open_page(self.slug), begin_downloads()
         later: list[Callable[[], None]] = []
         chosen, step = "", words.front.get("next")
         if not self.unavailable():
@@ -239,7 +241,7 @@ class Page:
             do()
         if not presenting():
             with menus:  # the last of all: what comes later may be a figure
-                figure_menus(state)
+                figure_menus(state, files)
 
 
 @lru_cache(maxsize=1)

@@ -24,11 +24,11 @@ from core.links.parameters import Integer
 from core.table import Table
 from core.theme import PURPLE
 from core.ui.component import Component, Message, Position
-from core.ui.export import download_csv
 from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState, page_link
 from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
+from core.ui.panel import offer_drawing, offer_table
 from core.ui.param import Carried, Choice, Words
 from core.ui.section import Section, View
 from core.ui.text_table import Link, Part, Row, TextTable, text_table
@@ -203,10 +203,9 @@ def over_time(view: View) -> None:
     if line:
         _line_of_descent(view, line, names[chosen], chosen)
     _list()
-    with st.expander("As a table", icon=":material/table_rows:"):
-        _table(seen, names)
-        view.note("Counted")
-        download_csv(family_table(seen), "family", state.key("csv"))
+    view.note("Counted")
+    offer_drawing(state, state.key("picture"), view.words.title, "svg", "png")
+    offer_table(state, family_table(seen), view.words.title, "family")
 
 
 def _branches(view: View) -> tuple[str, ...]:
@@ -299,24 +298,6 @@ def _list() -> None:
                         page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
 
 
-def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
-    """Draw the systems of the picture as a table."""
-    linker = Linker("timeline.table")
-    rows: list[Row] = [
-        (
-            (_linked(entry, entry.name), entry.organization),
-            entry.date,
-            _branch(entry),
-            _parameters(entry),
-            names.get(entry.parent or "", ""),
-            linker.rich(entry.change),
-        )
-        for entry in seen
-    ]
-    headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
-    text_table(TextTable(headings, rows, "Systems, oldest first", widths=(18, 11, 13, 14, 12, 32)))
-
-
 def family_table(shown: Iterable[Entry]) -> Table:
     """The rows of ``shown``; sizes in full."""
     return Table.from_records(
@@ -342,21 +323,6 @@ def family_table(shown: Iterable[Entry]) -> Table:
 def _linked(entry: Entry, text: str) -> Part:
     href = page_of(entry)
     return text if href is None else Link(text, href)
-
-
-def _branch(entry: Entry) -> tuple[Part, ...]:
-    if entry.branch is None:
-        return ("root",)
-    also = [BRANCH_TITLES[branch] for branch in entry.branches[1:]]
-    return (BRANCH_TITLES[entry.branch], f"also {', '.join(also)}" if also else "")
-
-
-def _parameters(entry: Entry) -> tuple[Part, ...]:
-    if entry.largest is None or entry.smallest is None:
-        return (sizes_in_words(entry),)
-    if entry.largest == entry.smallest:
-        return (short(entry.largest),)
-    return (f"{short(entry.smallest)} to {short(entry.largest)}", f"{len(entry.sizes)} sizes")
 
 
 FAMILY = Section("family", over_time, (AXIS, SHOWN, SYSTEM, YEAR, MONTH))

@@ -30,6 +30,7 @@ from core.ui.glossary import Linker, href, tip
 from core.ui.heads.text import TASK, WINDOW, task_names, text_part
 from core.ui.links import instead, within
 from core.ui.page import BRANCH_TITLES, accent, base_path, theme
+from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice, Text
 from core.ui.picker import no_models
 from core.ui.section import Section, View
@@ -239,6 +240,7 @@ def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str)
     )
     with st.container(key="atlas-tall"):
         PICTURE.draw(key, component_data(view, spec, side, run, text) | {"now": now | {"step": step, "depth": depth}})
+    offer_drawing(state, key, view.words.title, "svg", table=True)
 
 
 def component_data(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.panel import Offer
 from tests import termbase
+from tests.downloads import draw_at_once
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -65,11 +66,17 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
 
 
 @pytest.fixture
+def open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The buttons of the menu "Download" stand in the page."""
+    draw_at_once(monkeypatch)
+
+
+@pytest.fixture
 def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of the menu "As a table" stand below their figures."""
 
     def drawn(state: PageState, slug: str, offer: Offer) -> None:
         if (table := offer.rows()) is not None:
-            data_table(table, None if offer.chart else offer.file, alt=offer.title, key=state.key(f"table.{slug}"))
+            data_table(table, None, alt=offer.title, key=state.key(f"table.{slug}"))
 
     monkeypatch.setattr("core.ui.panel.store", drawn)

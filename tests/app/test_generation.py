@@ -46,6 +46,7 @@ def table(at: AppTest) -> Any:
     return at.run().dataframe[-1].value
 
 
+@pytest.mark.usefixtures("open_files")
 def test_the_page_opens_with_four_strategies_on_one_prompt() -> None:
     at = opened()
     assert not at.warning
@@ -144,6 +145,7 @@ def test_a_model_that_rewrites_has_every_section(section: str) -> None:
     assert protos(at, "plotly_chart") or section == "side"
 
 
+@pytest.mark.usefixtures("open_files")
 @pytest.mark.parametrize("rule", ["top_k", "typical"])
 def test_every_rule_at_a_step(rule: str) -> None:
     at = opened(tab="step", rule=rule, step="9")
@@ -188,6 +190,7 @@ def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
     assert "Atlas GPT" in at.warning[0].value
 
 
+@pytest.mark.usefixtures("open_files")
 @pytest.mark.parametrize("how", ["greedy", "sample"])
 def test_drafts_are_accepted_and_rejected(how: str) -> None:
     at = opened(tab="draft", how=how, length="20")
@@ -236,6 +239,7 @@ def test_a_draft_follows_the_settings_as_greedy_decoding_does(settings: dict[str
     assert ("ends with a stop string" in shown(at)) == ("stop" in settings)
 
 
+@pytest.mark.usefixtures("open_files")
 def test_both_ways_are_timed_on_request() -> None:
     at = opened(tab="draft", length="6")
     assert "is not measured yet" in shown(at)

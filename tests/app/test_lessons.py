@@ -91,6 +91,7 @@ def test_what_does_not_fit_is_said() -> None:
     assert WORDS.part("No such lesson", lesson="nothing") in shown(opened("lessons", lesson="nothing"))
 
 
+@pytest.mark.usefixtures("open_files")
 def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_step() -> None:
     at = opened("lessons")
     assert at.get("download_button") == []
@@ -110,7 +111,7 @@ def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_
     assert "Your lesson, step 2: view: Field required." in shown(at)
     two["view"] = "/timeline"
     collect()
-    assert [button.proto.label for button in at.get("download_button")] == ["Download Markdown"]
+    assert [button.proto.label for button in at.get("download_button")] == ["Download Markdown: lesson"]
     widget(at.button, "Open it").click().run()
     assert [lesson.title for lesson in (from_text(link(at)["file"]),)] == ["Mine"]
     assert at.subheader[0].value == "One"

@@ -46,6 +46,7 @@ def page() -> AppTest:
     return opened()
 
 
+@pytest.mark.usefixtures("open_files")
 @pytest.mark.parametrize("slug", ENTRIES)
 def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     at = back(page, objective=slug)

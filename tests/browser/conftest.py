@@ -32,6 +32,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Download,
     Frame,
     Page,
     Request,
@@ -372,6 +373,20 @@ class Visitor:
         self.page.wait_for_function(STANDS, polling=50)  # ``expect`` looks twice a second; every frame would be dear
         assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
+
+    def save(self, name: str) -> Download:
+        """What a button of the menu Download gives."""
+        page = self.settle()
+        menu = page.get_by_test_id("stPopoverBody")
+        if not menu.is_visible():
+            page.get_by_test_id("stPopover").get_by_role("button", name="Download").click()
+        button = menu.get_by_role("button", name=name).first
+        expect(button).to_be_visible()
+        self.settle()
+        with page.expect_download() as waiting:
+            button.click()
+        page.keyboard.press("Escape")
+        return waiting.value
 
     @property
     def page(self) -> Page:

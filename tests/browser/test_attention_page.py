@@ -14,20 +14,14 @@ from tests.browser.conftest import WAIT_MS, Visitor
 
 def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/attention?model=dir-tiny-t5&text=The+cat+sat.&map=encoder&layer=2&head=1")
-    page.get_by_text("Recipe", exact=True).click(timeout=4 * WAIT_MS)
-    save = page.get_by_role("button", name="Download JSON: recipe")
-    expect(save).to_be_visible()
-    visitor.settle()
-    with page.expect_download() as waiting:
-        save.click()
-    file = tmp_path / waiting.value.suggested_filename
-    waiting.value.save_as(file)
+    expect(page.get_by_text("Recipe", exact=True)).to_be_visible(timeout=4 * WAIT_MS)
+    saved = visitor.save("Download JSON: recipe")
+    file = tmp_path / saved.suggested_filename
+    saved.save_as(file)
     made = json.loads(file.read_text())
     assert made["model"]["slug"] == "dir-tiny-t5"
     assert re.fullmatch("[0-9a-f]{64}", made["model"]["weights"][0]["sha256"])
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download SVG").click()
-    assert Path(waiting.value.path()).read_text().startswith("<?xml")
+    assert Path(visitor.save("Download SVG: picture").path()).read_text().startswith("<?xml")
     asked = sorted(visitor.query.split("&"))
     # Another view is open when the recipe comes.
     page = visitor.open("/attention?model=dir-tiny-bert&tab=all&text=A+dog.")
@@ -48,13 +42,11 @@ def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> 
 def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> None:
     page = visitor.open("/attention?tab=all&model=dir-tiny-bert&text=The+cat+sat.")
     frame = page.frame_locator("iframe[title^='All heads']")
-    button = frame.get_by_role("button", name="Download PNG")
-    expect(button).to_be_visible(timeout=4 * WAIT_MS)
-    visitor.settle()
-    with page.expect_download() as waiting:
-        button.click()
-    assert waiting.value.suggested_filename == "attention-all-heads.png"
-    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+    expect(frame.get_by_role("application", name="All heads")).to_be_visible(timeout=4 * WAIT_MS)
+    saved = visitor.save("Download PNG")
+    assert saved.suggested_filename == "attention-all-heads.png"
+    assert Path(saved.path()).read_bytes().startswith(b"\x89PNG")
+    expect(frame.get_by_role("button", name="Download PNG")).to_be_hidden()
     frame.get_by_role("button", name="Open this head").click()
     expect(page).to_have_url(re.compile("open=1.1"))
     expect(frame.locator("#which")).to_be_visible()
@@ -71,9 +63,7 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
     expect(page).to_have_url(re.compile("layer=1&on=2"))
     visitor.settle()
     assert squares.evaluate_all("all => all.map((one) => one.__data__)") == [False, True]  # it was not drawn anew
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=re.compile("Download HTML$")).click()
-    waiting.value.save_as(tmp_path / "page.html")
+    visitor.save("Download HTML: page").save_as(tmp_path / "page.html")
     alone = bare.new_page()
     alone.goto((tmp_path / "page.html").as_uri())
     of_file = alone.locator("#vis svg > g:last-child > rect")

@@ -26,9 +26,7 @@ def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
     page.keyboard.press("Space")
     expect(source).to_be_visible()
     visitor.settle()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download CSV").click()
-    text = Path(saved.value.path()).read_text(encoding="utf-8")
+    text = Path(visitor.save("Download CSV").path()).read_text(encoding="utf-8")
     assert text.startswith("Name,Name: read in,Type")
     assert "GPT-2" not in text.split("\n")[1].split(",")[0]
 

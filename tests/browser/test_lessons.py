@@ -35,10 +35,7 @@ def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
 
 def saved(traveller: Visitor, file: Path) -> tuple[Step, ...]:
     """The steps of the file that is offered now."""
-    page = traveller.settle()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download Markdown").click()
-    download.value.save_as(file)
+    traveller.save("Download Markdown").save_as(file)
     return from_text(file.read_text("utf-8")).steps
 
 

@@ -47,22 +47,16 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     expect(
         page.get_by_role("figure", name=re.compile("^two: after 2 layers, the output can depend on 3 of 3 tokens"))
     ).to_be_visible()
-    visitor.settle()
 
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download SVG").click()
-    drawing = Path(saved.value.path()).read_text(encoding="utf-8")
-    assert saved.value.suggested_filename == "mask-causal.svg"
+    saved = visitor.save("Download SVG")
+    drawing = Path(saved.path()).read_text(encoding="utf-8")
+    assert saved.suggested_filename == "mask-causal.svg"
     assert drawing.startswith("<svg")
     assert "three" in drawing
     assert "var(" not in drawing
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download PNG").click()
-    assert Path(saved.value.path()).read_bytes()[:4] == b"\x89PNG"
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download CSV").click()
+    assert Path(visitor.save("Download PNG").path()).read_bytes()[:4] == b"\x89PNG"
     assert (
-        Path(saved.value.path()).read_text()
+        Path(visitor.save("Download CSV: mask").path()).read_text()
         == "query / key,0 one,1 two,2 three\n0 one,1,0,1\n1 two,1,1,1\n2 three,1,1,1\n"
     )
 

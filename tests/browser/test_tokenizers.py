@@ -24,10 +24,7 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     assert page.locator(".tk-run b").count() == 0, "what is typed is text, not markup"
     page.get_by_role("radio", name="Tokens", exact=True).click()
     expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
-    visitor.settle()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download CSV").last.click()
-    assert saved.value.suggested_filename.startswith("atlas-")
+    assert visitor.save("Download CSV").suggested_filename.startswith("atlas-")
 
 
 def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visitor) -> None:
@@ -38,8 +35,6 @@ def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visit
     expect(page.get_by_role("button", name="Fullscreen")).to_be_visible()
     assert page.locator("[aria-label^='Download as CSV']").count() == 1, "Streamlit names it otherwise now"
     expect(page.locator("[aria-label^='Download as CSV']")).to_be_hidden()
-    visitor.settle()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download CSV").last.click()
-    assert saved.value.suggested_filename == "atlas-tokens.csv"
-    assert ",'=," in Path(saved.value.path()).read_text(encoding="utf-8")
+    saved = visitor.save("Download CSV: tokens")
+    assert saved.suggested_filename == "atlas-tokens.csv"
+    assert ",'=," in Path(saved.path()).read_text(encoding="utf-8")

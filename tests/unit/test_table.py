@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import core
+from core.settings import ASSETS
 from core.table import FORMULA_PREFIXES, Cell, Table
 from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
 from core.ui.text_table import Link, TextTable, html
@@ -133,8 +135,14 @@ def test_nothing_else_writes_csv() -> None:
     assert {path for path, _ in found} == ASSET_WRITERS | {"table.py"}
 
 
-def test_every_download_is_of_one_module() -> None:
+def test_every_download_and_every_table_of_a_figure_is_in_one_menu() -> None:
     assert set(written({"download_button"})) == {("ui/export.py", "download_button")}
+    pages = [*(ASSETS / "components").rglob("*.html")]
+    named = {path for path in (*CORE.rglob("*.py"), *pages) if re.search('[">]As a table', path.read_text("utf-8"))}
+    assert named == {CORE / "ui/panel.py"}
+    for page in pages:  # the menu presses what is hidden in a drawing
+        buttons = re.findall("<button[^>]*>Download ", page.read_text("utf-8"))
+        assert page.parent.name == "export" or all(" hidden" in button for button in buttons), page
 
 
 def test_every_table_to_sort_is_drawn_with_its_download() -> None:

@@ -1,6 +1,6 @@
 // The picture that is shown as a PNG, made by the browser: nothing is asked for and nothing is sent.
 
-by("save").addEventListener("click", () => {
+by("save-png").addEventListener("click", () => {
   const shownNow = by(state.open ? "one" : "all");
   const sheet = document.createElement("canvas");
   sheet.width = shownNow.width;

@@ -8,10 +8,30 @@ const LEFT_OUT = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer, .modebar
 const escaped = (text) =>
   text.replace(/[&<>"]/g, (mark) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[mark]);
 
-/** The chart below the element of that key; Streamlit makes a class of a key. */
-function chart(key) {
-  const name = `st-key-${key.trim().replace(/[^a-zA-Z0-9_-]/g, "-")}`;
-  return document.getElementsByClassName(name)[0]?.querySelector(".js-plotly-plot");
+/** What is below the element of that key; Streamlit makes a class of a key. */
+const below = (key, what) =>
+  [...(document.getElementsByClassName(`st-key-${key.trim().replace(/[^a-zA-Z0-9_-]/g, "-")}`)[0]?.querySelectorAll(what) ?? [])];
+const chart = (key) => below(key, ".js-plotly-plot")[0];
+const component = (key) => below(key, "*").find((one) => one.shadowRoot)?.shadowRoot;
+
+/** Has a component, or the page in a frame, save its own drawing. */
+function ask(key, kind) {
+  const [frame] = below(key, "iframe");
+  if (frame) frame.contentWindow.postMessage({ save: kind }, "*");
+  else component(key)?.querySelector(`button.${kind}`).click();
+}
+
+/** The rows of a component's table, as they stand and change. */
+function mirror(place, key, name) {
+  const source = component(key)?.querySelector(".rows");
+  place.following?.disconnect();
+  place.hidden = !source;
+  if (!source) return;
+  place.setAttribute("aria-label", name);
+  const copy = () => place.replaceChildren(...[...source.childNodes].map((node) => node.cloneNode(true)));
+  place.following = new MutationObserver(copy);
+  place.following.observe(source, { childList: true });
+  copy();
 }
 
 /** Plotly draws on several sheets, one above the other: here they are one, on the page's own ground. */
@@ -104,12 +124,12 @@ function download(kind, data, status, root) {
   }
 }
 
-export default function (component) {
-  const { parentElement, data } = component;
+export default function ({ parentElement, data }) {
   const root = parentElement.querySelector(".export");
   const status = root.querySelector("[role=status]");
   root.querySelectorAll("button").forEach((button) => {
-    button.onclick = () => download(button.value, data, status, root);
-    if (button.value === "csv") button.hidden = !data.csv;
+    button.onclick = () => (data.kinds ? ask(data.chart, button.value) : download(button.value, data, status, root));
+    button.hidden = data.kinds ? !data.kinds.includes(button.value) : button.value === "csv" && !data.csv;
   });
+  if (data.rows) mirror(root.querySelector(".rows"), data.chart, data.rows);
 }

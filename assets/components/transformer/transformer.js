@@ -111,7 +111,6 @@ function rowsOf(view) {
 }
 
 function table(view) {
-  if (!view.table.open) return;
   const { head, rows, chosen } = rowsOf(view), step = view.data.steps[view.at], own = view.lanes[step.lane];
   const made = element("table"), token = own.tokens[step.lane === view.lanes.length - 1 ? view.position : view.source];
   made.append(element("caption", "", `${step.title}: “${token}”, block ${Math.min(view.layer, own.layers - 1) + 1}, head ${Math.min(view.head, own.heads - 1) + 1}`));
@@ -166,8 +165,7 @@ function draw(view, jump) {
   picture(view);
   light(view);
   words(view);
-  if (view.depth !== view.deep) view.table.open = view.depth === "numbers"; // its values; by hand at any depth
-  view.deep = view.depth;
+  view.scroll.hidden = view.depth !== "numbers"; // the menu As a table shows them at any depth
   table(view);
   camera(view, jump);
   if (kind) view.svg.querySelector(kind.classList.contains("head") ? ".head.selected" : ".token.selected")?.focus({ preventScroll: true });
@@ -240,7 +238,7 @@ function choose(view, what) {
 
 function onKey(view, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
-  const inside = event.target.closest("button, input, a, summary, .scroll");
+  const inside = event.target.closest("button, input, a, .scroll");
   const mark = event.target.closest(".token, .head");
   const ways = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
   const vertical = event.key === "ArrowDown" || event.key === "ArrowUp";
@@ -299,9 +297,8 @@ function listen(view) {
   at(".in").onclick = () => zoom(view, 1.4);
   at(".out").onclick = () => zoom(view, 1 / 1.4);
   at(".whole").onclick = () => zoom(view, 0);
-  at(".save").onclick = () => save(view);
+  at(".svg").onclick = () => save(view);
   view.range.oninput = () => choose(view, { layer: Number(view.range.value) - 1 });
-  view.table.ontoggle = () => table(view);
   view.root.onkeydown = (event) => onKey(view, event);
   view.svg.onclick = (event) => {
     const mark = event.target.closest(".clickable");
@@ -341,7 +338,7 @@ export default function (component) {
   const root = parentElement.querySelector(".atlas");
   const view = root.view || (root.view = {
     root, stage: root.querySelector(".stage"), svg: root.querySelector("svg"), range: root.querySelector(".layer input"),
-    doors: root.querySelector(".doors"), table: root.querySelector(".table"), scroll: root.querySelector(".scroll"),
+    doors: root.querySelector(".doors"), scroll: root.querySelector(".scroll"),
     count: 0, zoom: 1, timer: 0,
   });
   view.trigger = setTriggerValue;

@@ -86,7 +86,7 @@ def render(
         scripts=[
             "".join(
                 component_asset(name)
-                for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js")
+                for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js", "framed.js")
             )
         ],
         name="grid",
@@ -144,7 +144,7 @@ def _body(attention_map: AttentionMap, signed: bool, bits: Bits, some_unknown: b
  aria-label="All heads, one picture for each layer and head"></canvas></div>
 <div id="single" hidden><h2 id="which"></h2><div class="scroll"><canvas id="one" tabindex="0" role="application"
  aria-describedby="how said" aria-label="One head, queries down and keys across"></canvas></div></div>
-<p id="saving"><button type="button" id="save">Download PNG</button></p>
+<p id="saving"><button type="button" id="save-png">Download PNG</button></p>
 </div>
 <div class="numbers">
 <section id="row" hidden>

@@ -24,12 +24,13 @@ from core.attention.views.export import scores_table, vectors_table
 from core.links import parameters as link
 from core.ui.attention.maps import OPEN, Numbers, chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
-from core.ui.component import framed
+from core.ui.component import FRAMED, framed
 from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
 from core.ui.notices import warning
 from core.ui.page import plain, theme
+from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.selection import TOKEN, Selection
@@ -100,10 +101,10 @@ def bertviz_views(view: View) -> None:
     if attention_map.note:
         st.caption(plain(attention_map.note))
     stem = f"{spec.slug}-{drawing}-view"
-    with st.container(horizontal=True):
-        download_pages(partial(page, now), stem, state)
-        _numbers(attention_map, drawing, stem, now or (layers[0],), layers, heads, view)
-        view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
+    offer_drawing(state, FRAMED, view.words.title, "svg", "png")
+    download_pages(partial(page, now), stem, state)
+    _numbers(attention_map, drawing, stem, now or (layers[0],), layers, heads, view)
+    view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
 
 def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:

@@ -27,7 +27,7 @@ from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
-from core.ui.component import framed
+from core.ui.component import FRAMED, framed
 from core.ui.data_table import data_table
 from core.ui.export import download_svg
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
@@ -35,6 +35,7 @@ from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
 from core.ui.links import PageState
 from core.ui.notices import warning
 from core.ui.page import plain, theme
+from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice, differing
 from core.ui.section import Section, View
 from core.ui.selection import FRAME, TOKEN, Selection
@@ -175,10 +176,10 @@ def all_maps(view: View) -> None:
     if shown.note:
         st.caption(plain(shown.note))
     stem = f"{spec.slug}-{together}"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download_pages(lambda bits: page("light", None, None, bits), stem, state)
-        download_svg(picture, stem, state.key("maps.svg"))
-        download_weights(shown, stem, state)
+    offer_drawing(state, FRAMED, view.words.title, "png")
+    download_pages(lambda bits: page("light", None, None, bits), stem, state)
+    download_svg(picture, stem, state.key("maps.svg"), of="picture")
+    download_weights(shown, stem, state)
     view.note("Files")
 
 

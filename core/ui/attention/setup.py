@@ -77,15 +77,15 @@ def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | No
 
 def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:
     """Downloads of a map's page with weights in 8 bits and in 16, created on request."""
-    download_html(lambda: page(8), stem, state.key("maps.page"))
+    download_html(lambda: page(8), stem, state.key("maps.page"), of="page")
     tip = content("attention").part("16 bits")
-    download_html(lambda: page(16), f"{stem}-16", state.key("maps.page16"), of="16 bits", tip=tip)
+    download_html(lambda: page(16), f"{stem}-16", state.key("maps.page16"), of="page, 16 bits", tip=tip)
 
 
 def download_weights(
     attention_map: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
 ) -> None:
-    """Draw the download of the weights: a table, or an archive if they are too many for one.
+    """Offer the weights: a table, or an archive if they are too many for one.
 
     Args:
         heads: ``layers`` and ``heads`` of the table, from 0; all by default.
@@ -94,11 +94,11 @@ def download_weights(
         math.prod(len(numbers) for numbers in heads.values()) if heads else attention_map.layers * attention_map.heads
     )
     if count * attention_map.weights[0, 0].size <= MAX_TABLE_ROWS:
-        download_csv(partial(map_table, attention_map, **heads), stem, state.key("maps.csv"), tip=tip)
+        download_csv(partial(map_table, attention_map, **heads), stem, state.key("maps.csv"), of="weights", tip=tip)
     else:
         archive = partial(to_npz, AttentionTrace(stem, **{attention_map.kind: attention_map}))
         tip = content("attention").part("Archive", most=f"{MAX_TABLE_ROWS:,}")
-        download_npz(archive, stem, state.key("maps.npz"), tip=tip)
+        download_npz(archive, stem, state.key("maps.npz"), of="weights", tip=tip)
 
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:

@@ -195,9 +195,8 @@ def systems_table(view: View) -> None:
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))
     st.html(sheet_html(matching, columns, Linker("compare.table")))
     tip = view.words.label("download")
-    with st.container(horizontal=True):
-        download_csv(sheet_table(matching, columns), "systems", state.key("save.csv"), tip=tip)
-        download_markdown(markdown(matching, columns), "systems", state.key("save.md"), tip=tip)
+    download_csv(sheet_table(matching, columns), "systems", state.key("save.csv"), tip=tip)
+    download_markdown(markdown(matching, columns), "systems", state.key("save.md"), tip=tip)
     view.try_and_notice()
     view.note("Sources")
 

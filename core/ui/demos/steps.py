@@ -264,7 +264,7 @@ def steps_table(path: Sequence[GenerationStep], key: str, step: int, choose: Cal
         for s in path
     ]
     four = st.column_config.NumberColumn(format="%.4f")
-    with st.expander("Every step, as a table"):
+    with st.expander(content("demos", "text").label("every")):
         data_table(
             every,
             "steps",

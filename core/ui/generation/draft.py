@@ -24,9 +24,9 @@ from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
 from core.ui.measuring import measure_button
+from core.ui.panel import offer_table
 from core.ui.param import Choice, Integer, Real, differing
 from core.ui.section import Section, View
-from core.ui.text_table import TextTable, text_table
 
 AHEAD = Integer(name="ahead", label="Draft tokens", default=4, low=1, high=12, width=140)
 HOW = Choice(
@@ -130,8 +130,8 @@ def speculative_decoding(view: View) -> None:
     view.try_and_notice()
     _times(view, run, drafted, timer)
     download_html(html_page(f"{chosen.spec.name} with a draft model", parts), "draft", state.key("draft.html"))
-    with st.expander("Every round as a table"):
-        _rounds(drafted, bits, wording, state.key("draft.csv"))
+    rounds = _rounds(drafted, bits, wording)
+    offer_table(state, rounds, "Rounds of speculative decoding", "rounds", "speculative-rounds")
     view.how_it_works(notes=["Sources"])
     _about(chosen, run)
 
@@ -247,11 +247,11 @@ def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: i
         view.note("Slower")
 
 
-def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording, key: str) -> None:
+def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording) -> Table:
     def words(ids: Sequence[int]) -> str:
         return " ".join(f"“{wording.token(i)}”" for i in ids) or "–"
 
-    rows: list[tuple[str, ...]] = [
+    rows = tuple(
         (
             str(number),
             words(round_.drafted[: round_.accepted]),
@@ -260,10 +260,9 @@ def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording, key: 
             " ".join(f"{token.surprisal:.1f}" for token in known.written),
         )
         for number, (round_, known) in enumerate(zip(drafted.rounds, bits, strict=True), 1)
-    ]
+    )
     headings = ("Round", "Accepted", "Rejected or dropped", "The target model's own", "Surprisal of the text, bits")
-    text_table(TextTable(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
-    download_csv(Table(headings, tuple(rows)), "speculative-rounds", key)
+    return Table(headings, rows)
 
 
 DRAFT = Section("draft", speculative_decoding, (*SHARED, AHEAD, HOW, TEMPERATURE, LOOK))

@@ -81,16 +81,15 @@ def strategies(view: View) -> None:
         placeholder.caption(terms(f"{_numbers(view, measures)} {ended}".strip() or view.words.label("nothing")))
     view.try_and_notice("source" if chosen.task else "")
     _measures(view, shown, summaries)
-    with st.container(horizontal=True):
-        parts = [
-            part
-            for card, steps in zip(shown, texts, strict=True)
-            for part in (heading(card.name), text_html(chosen.prefix, steps, color, room="0"))
-        ]
-        if color != "none":
-            parts.append(f"<p>{view.words.part('Colors', color=COLORS[color].lower())}</p>")
-        download_html(html_page(view.words.label("file"), parts), "side-by-side", state.key("side.html"))
-        _steps_table(state, shown, texts)
+    parts = [
+        part
+        for card, steps in zip(shown, texts, strict=True)
+        for part in (heading(card.name), text_html(chosen.prefix, steps, color, room="0"))
+    ]
+    if color != "none":
+        parts.append(f"<p>{view.words.part('Colors', color=COLORS[color].lower())}</p>")
+    download_html(html_page(view.words.label("file"), parts), "side-by-side", state.key("side.html"), of="texts")
+    _steps_table(state, shown, texts)
     view.how_it_works(notes=["Sources"])
 
 
@@ -207,12 +206,12 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
         | {f"repeated {n}-grams": share for n, share in enumerate(measures.repeated, 1)}
         for card, measures in zip(cards, summaries, strict=True)
     ]
-    download_csv(Table.from_records(records), "side-by-side", view.state.key("measures.csv"))
+    download_csv(Table.from_records(records), "side-by-side", view.state.key("measures.csv"), of="measures")
     view.note("Measures")
 
 
 def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequence[GenerationStep]]) -> None:
-    """Draw a table of every step of every text."""
+    """Offer a table of every step of every text."""
     records = [
         {
             "strategy": card.name,

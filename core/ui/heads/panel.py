@@ -317,12 +317,11 @@ def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) 
 
 
 def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, state: PageState) -> None:
-    """Draw downloads of this head, and of the weights of all, created on request."""
+    """Offer this head, and the weights of all, created on request."""
     stem, where = f"{trace.checkpoint}-{attention_map.kind}", f"layer {layer + 1}, head {head + 1}"
     title = f"Attention of {trace.checkpoint}, {map_name(attention_map).lower()}, {where}"
     stem = f"{stem}-layer{layer + 1}-head{head + 1}"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        picture = partial(head_svg, attention_map, layer, head, theme=theme().name, title=title)
-        download_svg(picture, stem, state.key("heads.svg"))
-        download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"))
-        download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
+    picture = partial(head_svg, attention_map, layer, head, theme=theme().name, title=title)
+    download_svg(picture, stem, state.key("heads.svg"), of="picture")
+    download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"), of="weights")
+    download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")

@@ -35,7 +35,7 @@ from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
 from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
@@ -96,7 +96,17 @@ def masks(view: View) -> None:
         left, right = st.columns([1.15, 1], gap="large")
     with left:
         BOARD.draw(key, board_data(choice, board))
-        _edits_and_download(choice, board, key, view)
+        if board.flips:
+            st.button(
+                "Undo edits",
+                key=state.key("masks.undo"),
+                on_click=BOARD.put,
+                args=(key, FlippedCells(flips=[])),
+                help=view.words.label("undo"),
+            )
+    offer_drawing(state, key, choice.title(), "svg", "png")
+    file = f"mask-{write(choice)}"
+    download_csv(mask_table(board), file, state.key("masks.csv"), of="mask", tip=view.words.label("file"))
     with right:
         _about(view, choice, board)
     _try(view, choice)
@@ -149,25 +159,6 @@ def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> 
     if sent is None:
         return state.integers("flips")
     return tuple(sorted({cell for cell in sent.flips if cell < shape[0] * shape[1]}))[:MOST_EDITS]
-
-
-def _edits_and_download(choice: Mask, board: Board, key: str, view: View) -> None:
-    state = view.state
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if board.flips:
-            st.button(
-                "Undo edits",
-                key=state.key("masks.undo"),
-                on_click=BOARD.put,
-                args=(key, FlippedCells(flips=[])),
-                help=view.words.label("undo"),
-            )
-        download_csv(
-            mask_table(board),
-            f"mask-{write(choice)}",
-            state.key("masks.csv"),
-            tip=view.words.label("file"),
-        )
 
 
 def _about(view: View, choice: Mask, board: Board) -> None:

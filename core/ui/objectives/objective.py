@@ -18,7 +18,6 @@ from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PositionLoss
 from core.objectives.example import DRAWS, Visible
 from core.table import Table
-from core.ui.data_table import data_table
 from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import markdown
@@ -30,7 +29,7 @@ from core.ui.objectives.covered_targets import guess_label, main_stage, open_tar
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, style
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
 from core.ui.page import accent, plain, theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_table
 from core.ui.param import Choice, Control, Seed, Text, Toggle, settings_menu
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
@@ -160,17 +159,9 @@ def objective(view: View) -> None:
         if entry.shares is not None:
             _shares(entry, chosen, state, page)
         if not covered:
-            with st.expander(page.label("positions")):
-                data_table(
-                    [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)],
-                    entry.slug,
-                    alt=f"{title}: {page.label('positions_alt')}",
-                    key=state.key(f"csv.{entry.slug}"),
-                    column_config={
-                        name: st.column_config.NumberColumn(format="%.3f")
-                        for name in ("nats", "bits", "its probability")
-                    },
-                )
+            every = [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)]
+            named = f"{title}: {page.label('positions')}"
+            offer_table(state, Table.from_records(every), named, "positions", entry.slug)
 
 
 def _entry(state: PageState) -> Entry:

@@ -22,7 +22,7 @@ from core.ui.component import MOST, Component, Message
 from core.ui.links import PageState, instead
 from core.ui.objectives.objective import SEED
 from core.ui.page import theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice, Integer, Real, settings_menu
 from core.ui.section import Section, View
 
@@ -101,6 +101,7 @@ def points(view: View) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss, view.words.label("circle")))
+        offer_drawing(state, f"{slot}.circle", view.words.label("circle"), "svg")
         with st.container(horizontal=True):
             st.button("One gradient step", key=state.key("points.step"), on_click=down, args=(1,))
             st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
