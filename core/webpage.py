@@ -26,6 +26,7 @@ COLORS = {
 
 
 _PRESENTED = """h1, .hint, .legend, .numbers, #saving { display: none !important; }
+main { display: flex; flex-direction: column; } main > :is(.controls, #said) { order: 1; }
 body { padding: 0 !important; } #said { min-height: 0 !important; white-space: nowrap; overflow: hidden; }"""
 
 

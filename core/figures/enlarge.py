@@ -19,6 +19,8 @@ _SCALE = TYPE / 13
 """13 pixels is what the template writes."""
 SCREEN = 520
 """Pixels of a screen of 1280 x 720 that title, line and controls leave to the picture."""
+WHOLE = 620
+"""The same for a picture that needs the height: one that keeps its proportions, or three and more below each other."""
 _ROW, _LETTER, _ACROSS = 34, 17, 1_000
 """Pixels that a line of type takes, a letter, and all names along the screen."""
 _NAMED = 40
@@ -50,13 +52,15 @@ def enlarged(figure: go.Figure) -> go.Figure:
     layout = whole["layout"]
     maps = any(trace["type"] == "heatmap" for trace in whole["data"])
     rows = len(_names(layout, whole["data"], "y"))
+    down_axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
+    least = WHOLE if len(down_axes) > 2 or any(axis.get("scaleanchor") for axis in down_axes) else SCREEN
     above, down = _wrap_notes(layout)
     if "height" in layout:
         room = _ABOVE + _LINE * rows if maps else 120 + _ROW * rows
-        layout["height"] = min(layout["height"] * _SCALE, max(SCREEN, room, down)) + above
+        layout["height"] = min(layout["height"] * _SCALE, max(least, room, down)) + above
     layout.pop("width", None)
-    for name, axis in layout.items():
-        if name.startswith("yaxis") and (words := (axis.get("title") or {}).get("text")):
+    for axis in down_axes:
+        if words := (axis.get("title") or {}).get("text"):
             axis["title"]["text"] = _wrapped(words, _UPWARDS)
     _put_legend(layout, whole["data"])
     for trace in whole["data"]:
@@ -107,13 +111,17 @@ def _wrapped(text: str, letters: int) -> str:
 
 
 def _put_legend(layout: Json, traces: Sequence[Json]) -> None:
-    """Put a legend that stands below the picture under the title of the axis, however many lines it has."""
+    """Put a legend that stands below the picture under the title of the axis, however many lines it has.
+
+    A third line and those after it make the figure taller, not its picture lower.
+    """
     legend = layout.get("legend") or {}
     if legend.get("y", 1) >= 0 or "height" not in layout:
         return
     names = [len(str(trace.get("name") or "")) * _LETTER + 70 for trace in traces if trace.get("showlegend", True)]
     columns = len(names) if sum(names) <= _LEGEND else max(1, _LEGEND // max(names, default=1))
     lines = -(-len(names) // columns) if names else 0
+    layout["height"] += max(0, lines - 2) * _ROW
     legend["y"] = -_BELOW / max(100.0, layout["height"] - _BELOW - lines * _ROW)
 
 

@@ -211,7 +211,8 @@ def word_bars(words: Sequence[str], chosen: int, models: Sequence[Row], *, theme
         "tickvals": names,
         "tickangle": -60,
         "tickfont": {"family": MONO, "size": 12},
-        "labelalias": {name: label(cut(word, 14)) for name, word in zip(names, words, strict=False)},
+        "labelalias": {name: label(cut(word, 14)) for name, word in zip(names, words, strict=False)}
+        | {ELSEWHERE: "others"},
     }
     traces, notes = [], []
     axes: Json = {}

@@ -55,8 +55,9 @@ def begin_downloads() -> dict[str, Callable[[], object]]:
 
 
 def offer(key: str, button: Callable[[], object]) -> None:
-    """Leave a button to the foot of the page; tests draw it at once."""
-    _OFFERED.get()[key] = button
+    """Leave a button to the foot of the page, which a fragment that runs again does not draw; tests draw it at once."""
+    if (offered := _OFFERED.get(None)) is not None:
+        offered[key] = button
 
 
 def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:

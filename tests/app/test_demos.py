@@ -49,7 +49,7 @@ def page(slug: str, **query: str) -> AppTest:
 
 def charts(at: AppTest) -> list[Any]:
     """The pictures of a demo; the learning curve on a model's card is none."""
-    return [chart.proto for chart in at.get("plotly_chart") if "curve." not in chart.key]
+    return [chart.proto for chart in at.get("plotly_chart") if "learning-curve" not in chart.key]
 
 
 def table(at: AppTest, column: str) -> Any:

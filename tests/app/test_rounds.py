@@ -28,7 +28,7 @@ def said(at: AppTest) -> str:
 
 def charts(at: AppTest) -> list[str]:
     """Pictures of answers; the learning curve on a model's card is none."""
-    return [chart.key for chart in at.get("plotly_chart") if "curve." not in chart.key]
+    return [chart.key for chart in at.get("plotly_chart") if "learning-curve" not in chart.key]
 
 
 def everything(at: AppTest) -> str:

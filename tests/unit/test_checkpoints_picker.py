@@ -20,9 +20,13 @@ BERT = "google-bert/bert-base-uncased"
 
 def picker() -> None:
     from core import checkpoints
+    from core.ui.links import PageState
+    from core.ui.panel import draw_tables
     from core.ui.picker import card_panel
 
-    card_panel(next(spec for spec in checkpoints.for_branch("encoder-decoder") if spec.ready))
+    state = PageState("encoder-decoder", {}, 1)
+    card_panel(next(spec for spec in checkpoints.for_branch("encoder-decoder") if spec.ready), state)
+    draw_tables(state)
 
 
 def published() -> None:
