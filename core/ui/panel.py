@@ -132,7 +132,7 @@ def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) ->
     if offers or files:
         menu = st.popover("Download", icon=":material/download:", on_change="rerun", key=state.key("files"))
         if menu.open:
-            with menu:
+            with menu, st.container(key="atlas-menu-files"):
                 for slug, offer in state.offers.items():
                     if not offer.chart:
                         download_csv(offer.rows, offer.file, state.key(f"table.{slug}.csv"), of=offer.title)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) ->
     if any(offer.table is not None or offer.mirrored for offer in offers):
         menu = st.popover("As a table", icon=":material/table:", on_change="rerun", key=state.key("tables"))
         if menu.open:
-            with menu:
+            with menu, st.container(key="atlas-menu-tables"):
                 draw_tables(state)
 
 
