@@ -110,7 +110,7 @@ ASSET_WRITERS = {
     "vectors/precomputed.py",
     "attention/roles/headroles.py",
     "training/train.py",
-    "efficiency/compression.py",
+    "efficiency/compress.py",
     "efficiency/lengths.py",
     "finetuning/curve.py",
 }

@@ -15,6 +15,12 @@ function reachable(box) {
   }
 }
 
+// On a telephone the sidebar lies over the page: what is chosen in it would stay covered.
+window.atlasUncovers ??= addEventListener("click", ({ target }) => {
+  if (innerWidth <= 768 && target.closest?.("[data-testid=stSidebar] a"))
+    setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click());
+}) ?? true;
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const button = parentElement.querySelector("button");
