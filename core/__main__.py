@@ -156,12 +156,13 @@ def heads(
 
 @app.command()
 def compression(
-    slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
+    slugs: Annotated[list[str] | None, typer.Argument(help="Live models; those stored by default.")] = None,
+    times: Annotated[bool, typer.Option(help="Measure the times alone, and keep the rest.")] = False,
 ) -> None:
     """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
     from core.efficiency.compress import cli_compression
 
-    cli_compression(slugs)
+    cli_compression(slugs or [], times=times)
 
 
 @app.command("fine-tuning")

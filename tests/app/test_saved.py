@@ -13,7 +13,7 @@ TRACES = {
     "mamba": ("No attention scores", "Mamba 0"),
     "transformer-xl": ("13 times as far back", "12 layers 6,656 tokens"),
     "albert": ("9.37 times fewer parameters", "V × H 23.0 M"),
-    "adapter-bert": ("2.2% of the parameters trained", "Adapters 2.38 M"),
+    "adapter-bert": ("storage hardly grows", "Adapters 2.38 M"),
     "distilbert": ("6 of 12 layers", "DistilBERT base 66.4 M"),
     "electra": ("6.6 times as many prediction targets", "Masked language modeling 77"),
     "megatron-lm": ("on each of 8 devices", "8 devices: "),

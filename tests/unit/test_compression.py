@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,3 +184,21 @@ def test_every_model_has_all_points(slug: str) -> None:
     assert points[Recipe(bits=8)].bits_per_token == pytest.approx(points[Recipe()].bits_per_token, abs=0.2), (
         "the page says that eight bits are nearly free"
     )
+
+
+def test_times_alone_are_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = compress.precomputed()["atlas-bert"]
+    wanted = (Recipe(), Recipe(bits=8, heads=25))
+    monkeypatch.setattr(compress, "recipes", lambda layers: iter(wanted))
+    monkeypatch.setattr(compress, "FILE", tmp_path / "compression.csv")
+    compress.cli_compression(["atlas-bert"], times=True)
+    compress.precomputed.cache_clear()
+    try:
+        after = compress.precomputed()["atlas-bert"]
+    finally:
+        compress.precomputed.cache_clear()
+    assert set(after) == set(wanted)
+    for recipe, row in after.items():
+        assert 0 < row.fastest <= row.seconds <= row.slowest
+        own = replace(before[recipe], seconds=row.seconds, fastest=row.fastest, slowest=row.slowest)
+        assert replace(own, machine=row.machine) == row

@@ -34,7 +34,7 @@ TOKENS = Real(
 """The defaults are Chinchilla's."""
 NETWORK = Choice(
     name="network",
-    label="Trained here: layers × hidden size",
+    label="Layers × hidden size",
     options={f"{layers}x{width}": f"{layers} × {width}" for layers, width in SIZES},
     width=240,
 )

@@ -33,8 +33,10 @@ DECODER = Model(
 )
 
 REPEATED = (
-    Choice(name="again-batch", label="Batch, tokens", options={str(n): f"{n:,}" for n in BATCHES}, default="512"),
-    Choice(name="again-rate", label="Learning rate", options={f"{rate:g}": f"{rate:g}" for rate in RATES}),
+    Choice(
+        name="again-batch", label="Batch, tokens", options={str(n): f"{n:,}" for n in BATCHES}, default="512", width=150
+    ),
+    Choice(name="again-rate", label="Learning rate", options={f"{rate:g}": f"{rate:g}" for rate in RATES}, width=150),
 )
 _TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 

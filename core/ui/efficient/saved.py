@@ -36,7 +36,12 @@ def draw(view: BranchView) -> None:
     """Draw the lead of the chosen system."""
     _LEADS[view.system.saves[0]](view, view.system)
     run_link(view)
-    view.try_and_notice(view.system.saves[0])
+    view.try_and_notice("adapters" if _has_adapters(view.system) else view.system.saves[0])
+
+
+def _has_adapters(system: System) -> bool:
+    """Whether it saves parameters by adapters, not by sharing layers."""
+    return system.saves[0] == "fewer parameters" and saved.shared_layers(system) is None
 
 
 def _amounts(view: View, slug: str, amounts: Sequence[Amount], chosen: str, written: Callable[[float], str]) -> None:
