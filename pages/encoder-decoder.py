@@ -2,9 +2,10 @@
 
 from core.ui.branch import branch_page
 from core.ui.demos.rewrite import REWRITE
+from core.ui.demos.structure import UNIFIED
 
 DEMOS = (REWRITE,)
-PAGE = branch_page("encoder-decoder", *DEMOS)
+PAGE = branch_page("encoder-decoder", *DEMOS, own={"unilm": UNIFIED.section()})
 
 if __name__ == "__main__":
     PAGE.run()

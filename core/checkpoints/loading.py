@@ -29,7 +29,7 @@ from core.checkpoints.folder import (
     signature,
     state_of_files,
 )
-from core.checkpoints.registry import BESIDE, FOLDERS, GENERATOR, bundled_root
+from core.checkpoints.registry import BESIDE, FOLDERS, GENERATOR, UPDATES, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
@@ -142,8 +142,8 @@ def _bundled_folder(spec: CheckpointSpec) -> Path:
     return bundled_root() / slug / (part if part in FOLDERS else "")
 
 
-def _pair_updates(spec: CheckpointSpec) -> Path:
-    """The file of what a checkpoint's part for pairs learned beyond the checkpoint, if it is that part."""
+def _updates(spec: CheckpointSpec) -> Path:
+    """The file of what a checkpoint's part learned beyond the checkpoint, if it is such a part."""
     slug, _, part = spec.slug.partition(":")
     return bundled_root() / slug / (part or "-") / "difference.safetensors"
 
@@ -152,7 +152,7 @@ def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ..
     """A checkpoint's own weight files, and those of the checkpoint that it is a difference to."""
     if spec.source in ("bundled", "package"):
         own, base = files_of(_bundled_folder(spec), spec.card)
-        updates = _pair_updates(spec)
+        updates = _updates(spec)
         return ((updates,), (*own, *base)) if updates.is_file() else (own, base)
     return _inspected(spec).weights, ()
 
@@ -311,13 +311,9 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
     if part in BESIDE:  # shares the tokenizer of the model beside it
         count_elements(own / WEIGHTS)
         return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
-    if part == "pairs":
-        model_class = (
-            transformers.AlbertForPreTraining
-            if spec.offers("sentence order")
-            else transformers.BertForNextSentencePrediction
-        )
-        inspected, updates = inspect(folder, folder), _pair_updates(spec)
+    if part == "pairs" or part in UPDATES:
+        model_class = _class_of(spec, part)
+        inspected, updates = inspect(folder, folder), _updates(spec)
         if not updates.is_file():
             return _read_folder(inspected, model_class=model_class)
         count_elements(updates)
@@ -347,6 +343,14 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
             f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
         )
     return _filled(model, report, spec.name), _tokenizer(folder)
+
+
+def _class_of(spec: CheckpointSpec, part: str) -> Any:
+    """The class of a part that is a checkpoint with updates or with another head."""
+    if part == "pairs":
+        order = spec.offers("sentence order")
+        return transformers.AlbertForPreTraining if order else transformers.BertForNextSentencePrediction
+    return transformers.BertForMaskedLM
 
 
 def _auto(kind: Kind) -> Any:

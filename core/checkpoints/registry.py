@@ -26,6 +26,7 @@ from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpo
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {
     **{"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"},
+    **{"unified": "part for several attention masks"},
     "english": "English-centric model beside it",
 }
 GENERATOR: Part = "generator"
@@ -33,6 +34,8 @@ GENERATOR: Part = "generator"
 BESIDE: tuple[Part, ...] = ("draft", "english")
 """The subfolders of whole models, which have the tokenizer of the model beside them and a card of their own."""
 FOLDERS = (GENERATOR, *BESIDE)
+UPDATES: tuple[Part, ...] = ("unified",)
+"""The subfolders of low-rank updates and heads, with a card of their own."""
 
 
 def bundled_root() -> Path:
@@ -89,7 +92,10 @@ def get(slug: str) -> CheckpointSpec:
 
 
 def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
-    """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``; those of `BESIDE` have a card.
+    """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``.
+
+    Those of `BESIDE` and `UPDATES` have a card.
+
 
     Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
     """
@@ -97,7 +103,7 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
         raise CheckpointUnavailable(f"{spec.name} has no {_PARTS[part]}. Choose a model that has one.")
     kind: Kind = "masked-lm" if part == "generator" else spec.kind
     described = replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
-    card = _card(bundled_root() / spec.slug / part) if part in BESIDE else None
+    card = _card(bundled_root() / spec.slug / part) if part in (*BESIDE, *UPDATES) else None
     return replace(described, name=card.name, card=card) if card else described
 
 
@@ -174,6 +180,7 @@ def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
     parts: list[Part] = []
     if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
         parts.append("pairs")
+    parts += [part for part in UPDATES if (folder / part / "difference.safetensors").is_file()]
     return (*parts, *(part for part in FOLDERS if (folder / part / "model.safetensors").is_file()))
 
 

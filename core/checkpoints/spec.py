@@ -16,9 +16,9 @@ from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 from core.lazy import transformers
 
-Part = Literal["pairs", "generator", "draft", "english"]
-"""Further models of a checkpoint: a head for pairs of segments, ELECTRA's generator, a draft model, and the model of
-translation that was trained on pairs with English alone."""
+Part = Literal["pairs", "unified", "generator", "draft", "english"]
+"""Further models of a checkpoint: a head for pairs of segments; updates for several attention masks; ELECTRA's
+generator, a draft model, and the model that translates from and to English alone."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 

@@ -2,7 +2,8 @@
 
 ``assets/finetuning.tsv`` and ``assets/heldout/adapters.tsv`` hold the ready sets, written for this project; every
 second text of each class is held out. A visitor writes one example per line, ``label: text`` or, of pairs, ``label:
-text | second text``; of those, every fourth of each class is held out. In multiple choice each text has two answers.
+text | second text``, or of multiple choice ``first: text | answer | answer``; of those, every fourth of each class is
+held out.
 """
 
 from __future__ import annotations
@@ -158,8 +159,23 @@ def segments(text: str) -> tuple[str, str]:
     return first, second
 
 
+def _example(label: str, text: str, number: int) -> Example:
+    """A text, a pair or a text with two answers. Raises as `parse`, which names the line by its ``number``."""
+    parts = tuple(part.strip() for part in text.split("|"))
+    if len(parts) < 3:
+        return Example(label, *segments(text))
+    if len(parts) > 3 or not all(parts) or label not in CHOICES:
+        raise InputUnusable(
+            f"Line {number} is no multiple choice. Write which answer is right, the text and both answers: "
+            "“second: The king was old. | She died. | He died.”"
+        )
+    return Example(label, parts[0], choices=parts[1:])
+
+
 def parse(lines: str) -> LabeledSet:
-    """A visitor's examples, one per line: ``label: text``, or ``label: text | second text`` on every line.
+    """A visitor's examples, one per line: ``label: text``, or on every line ``label: text | second text``.
+
+    Or multiple choice, ``first: text | answer | answer``, with the label ``second`` where that is the right answer.
 
     Raises:
         InputEmpty: there is none.
@@ -167,7 +183,8 @@ def parse(lines: str) -> LabeledSet:
             too few texts to hold one out.
         InputTooLong: too many lines or classes, or a text or a label that is too long.
     """
-    examples = []
+    examples: list[Example] = []
+    bars = 0
     for number, line in enumerate(clean(lines, newlines=True).split("\n"), 1):
         if not line.strip():
             continue
@@ -176,15 +193,16 @@ def parse(lines: str) -> LabeledSet:
             raise InputUnusable(
                 f"Line {number} is not an example. Write its class, a colon and the text: “spam: Win now”."
             )
+        bars = text.count("|") if not examples else bars
         if len(label) > LONGEST_LABEL or len(text) > LONGEST:
             raise InputTooLong(
                 f"Line {number} is too long: a class has at most {LONGEST_LABEL} characters, a text at most {LONGEST}."
             )
-        examples.append(Example(label, *segments(text)))
-        if bool(examples[0].second) != bool(examples[-1].second):
+        examples.append(_example(label, text, number))
+        if text.count("|") != bars:
             raise InputUnusable(
-                f"Line {number} has {'two texts' if examples[-1].second else 'one text'}, the lines above have "
-                f"{'two' if examples[0].second else 'one'}. Write a bar between two texts on every line, or on none."
+                f"Line {number} has {text.count('|') + 1} texts, the lines above have {bars + 1}. Write as many bars "
+                "on every line."
             )
     if not examples:
         raise InputEmpty("There are no examples. Write one on each line: its class, a colon and the text.")

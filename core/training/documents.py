@@ -77,6 +77,10 @@ class Documents:
         offsets = self.sentences.offsets
         return np.asarray(offsets[self.bounds[:, 1]] - offsets[self.bounds[:, 0]], dtype=np.int64)
 
+    def sizes(self, special: int = 2) -> Ints:
+        """(n,) length of each chunk's row, with ``special`` tokens and padding."""
+        return batches.round_up(self.lengths + special, ROUND)
+
     def text(self, first: int, last: int) -> Ints:
         """Token ids of the sentences from ``first`` to ``last`` (exclusive)."""
         offsets = self.sentences.offsets

@@ -89,8 +89,9 @@ def measure(kind: str, checkpoint: Checkpoint, corpus: Path | None = None) -> Re
 
 
 def measured() -> list[str]:
-    """The recipes with bundled checkpoints."""
-    return [name for name in recipes.available() if recipes.load(name).card]
+    """The recipes with bundled checkpoints that can be measured without the text of their training."""
+    some = map(recipes.load, recipes.available())
+    return [recipe.slug for recipe in some if recipe.card and {recipe.kind, recipe.location[-1]} & {*MEASURES}]
 
 
 def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:

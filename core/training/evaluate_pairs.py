@@ -25,6 +25,8 @@ DENOISED = 200
 SPELLED = 150
 """Held-out sentences, with each noise at its default rate and without noise."""
 FUSED = 300
+EACH = 44
+"""Held-out fusions of each connective, so that the most frequent one is right less often."""
 DIRECTIONS = ("en-fr", "fr-en", "en-de", "de-en", "fr-de", "de-fr")
 SENTENCES = measures.ROOT / "assets" / "heldout" / "fusions.tsv"
 
@@ -160,8 +162,11 @@ def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, li
     sentences = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     yield WRITTEN.format(len(sentences)), sentences
     if path is not None:
-        fusions = _evenly(list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)), FUSED)
+        held = list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True))
+        fusions = _evenly(held, FUSED)
         yield OUT.format(len(fusions)), fusions
+        even = [one for word in CONNECTIVES for one in [one for one in held if one.connective == word][:EACH]]
+        yield f"{OUT.format(len(even))}, at most {EACH} with each connective", even
 
 
 def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:

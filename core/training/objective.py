@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.checkpoints.spec import Measure
 from core.training import models
 from core.training.batches import Epochs, mix, plan
 from core.training.recipe import Recipe
@@ -100,6 +101,10 @@ class Objective(ABC):
     @abstractmethod
     def measure(self) -> dict[str, float]:
         """Measures on held-out text for the learning curve."""
+
+    def measures(self) -> Sequence[Measure]:
+        """Rows of the card that depend on the text of training, as the baselines do."""
+        return ()
 
     def shipped(self) -> Any:
         """The model as a class of transformers."""

@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -27,11 +28,12 @@ import numpy as np
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from core.checkpoints.registry import BESIDE, bundled_root
+from core.checkpoints.registry import BESIDE, UPDATES, bundled_root
+from core.checkpoints.spec import Measure
 from core.errors import AtlasError
 from core.training import corpus, optimizers, state
 from core.training import recipe as recipes
-from core.training.evaluate import cli_evaluate
+from core.training.evaluate import cli_evaluate, measured
 from core.training.files import StorageError, replacing_folder, room_for, write_file
 from core.training.objective import Objective
 from core.training.objectives import build
@@ -179,6 +181,12 @@ class Trainer:
         self.objective.model.train()
         return numbers
 
+    def own_measures(self) -> Sequence[Measure]:
+        """The objective's own rows of the card, in evaluation mode."""
+        self.objective.model.eval()
+        with torch.no_grad():
+            return self.objective.measures()
+
     def note(self, split: str, values: dict[str, float]) -> None:
         """Add values to the learning curve and write it."""
         done = self.progress
@@ -301,12 +309,15 @@ def train(
     try:
         with replacing_folder(target) as new:
             trainer.objective.export(new)
-            for part in filter(Path.is_dir, (target / name for name in BESIDE)):  # trained by recipes of their own
+            for part in filter(
+                Path.is_dir, (target / name for name in (*BESIDE, *UPDATES, "pairs"))
+            ):  # trained by recipes of their own
                 shutil.copytree(part, new / part.name)
             shutil.copyfile(state_folder / "curve.csv", new / "curve.csv")
             if chosen.card:
-                write_card(new, chosen, steps=done.step, tokens=done.tokens)
-        if chosen.card and target == bundled:
+                rows = trainer.own_measures()
+                write_card(new, chosen, steps=done.step, tokens=done.tokens, measures=rows)
+        if chosen.card and target == bundled and chosen.slug in measured():
             measures = cli_evaluate(chosen.slug, folder)
             write_card(target, chosen, steps=done.step, tokens=done.tokens, measures=measures)
     except StorageError as error:

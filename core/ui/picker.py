@@ -64,7 +64,7 @@ def _card(spec: CheckpointSpec, card: Card, state: PageState) -> None:
         ("Recipe", f"{card.recipe}, seed {card.seed}"),
         ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f}M tokens"),
     )
-    _curve(spec, registry.bundled_root() / spec.slug, state)
+    _curve(spec, Path(spec.location).joinpath(*spec.slug.split(":")[1:]), state)
 
 
 def _facts_table(spec: CheckpointSpec, *facts: tuple[str, str]) -> None:

@@ -162,6 +162,13 @@ def test_gpts_format_is_drawn_with_its_tokens() -> None:
         assert f">{role}<" in html_of(at)
 
 
+def test_a_visitors_multiple_choice_has_a_box_and_opens_with_the_decoder() -> None:
+    at = opened("fine-tuning", **QUICK, set="own-choice")
+    assert not at.exception
+    assert "The king was old. | She died. | He died." in at.text_area[0].value
+    assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
+
+
 def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
     at = opened("fine-tuning", **QUICK, set="choice", model="atlas-gpt-2")
     assert not at.exception

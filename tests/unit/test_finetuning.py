@@ -14,7 +14,7 @@ import torch
 from core import checkpoints
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
-from core.errors import AtlasError, InputTooLong, OutOfRange
+from core.errors import AtlasError, InputTooLong, InputUnusable, OutOfRange
 from core.finetuning import curve, record, tags, trainable
 from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import CHOICES, READY, Example, LabeledSet, parse, ready, split
@@ -47,7 +47,7 @@ def test_one_in_four_of_each_class_is_held_out() -> None:
         ("\n".join(f"{n}: cat {m}" for n in range(9) for m in range(4)), "at most 8 are used"),
         (f"{LINES}\na: {'x' * 301}", "Line 11 is too long"),
         (f"{LINES}\n{'x' * 31}: cat", "Line 11 is too long"),
-        (f"{LINES}\na: cat | dog", "Line 11 has two texts, the lines above have one"),
+        (f"{LINES}\na: cat | dog", "Line 11 has 2 texts, the lines above have 1"),
         (f"a: cat |\n{LINES}", "One text of the pair is empty"),
     ],
 )
@@ -69,6 +69,19 @@ def test_ready_sets_are_balanced_and_shared_by_no_text(name: str) -> None:
     assert min(counts.values()) >= 8
     assert max(counts.values()) - min(counts.values()) <= 1
     assert data.majority == pytest.approx(1 / len(data.labels), abs=0.05)
+
+
+def test_a_visitors_multiple_choice_names_the_right_answer() -> None:
+    lines = [f"{label}: The king {n} | She died. | He died." for n in range(4) for label in ("first", "second")]
+    data = parse("\n".join(lines))
+    assert data.labels == ("first", "second")
+    assert data.train[0].choices == ("She died.", "He died.")
+    assert len(data.held_out) == 2
+    for wrong in ("third: a | b | c", "first: a | b |", "first: a | b | c | d"):
+        with pytest.raises(InputUnusable, match="Line 1 is no multiple choice"):
+            parse("\n".join([wrong, *lines]))
+    with pytest.raises(InputUnusable, match="Line 9 has 2 texts, the lines above have 3"):
+        parse("\n".join([*lines, "first: a | b"]))
 
 
 def test_each_text_of_the_multiple_choice_has_a_right_and_a_wrong_answer() -> None:

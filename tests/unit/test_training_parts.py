@@ -60,3 +60,36 @@ def test_the_topic_baseline_by_hand() -> None:
     assert shared_words(rows) == 100.0
     assert shared_words([(a, b, 1 - label) for a, b, label in rows]) == 0.0
     assert np.isfinite(shared_words([([2], [2], 0), ([2], [3], 1)]))
+
+
+def test_a_part_of_structure_is_shipped_as_its_model(
+    tiny_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objective = tinyrecipes.objective("atlas-bert-unified", *tiny_world)
+    tinyrecipes.shaken(objective.model)
+    folder = tmp_path / "atlas-bert"
+    shutil.copytree(tiny_world[1] / "atlas-bert" / "out", folder)
+    objective.export(folder / "unified")
+    monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
+    where = ("bert", "encoder", "masked-lm", "bundled", "-", str(folder), True)
+    loaded = loading.read(CheckpointSpec("atlas-bert:unified", "x", *where, architecture="bert"))
+    batch = objective.batch(0)
+    with torch.no_grad():
+        found = objective.scores(batch, loaded.model)
+        torch.testing.assert_close(found, objective.scores(batch), atol=0.05, rtol=0.03)
+    measures = {measure.name: measure.value for measure in objective.measures()}
+    assert measures
+    assert all(np.isfinite(value) for value in measures.values())
+
+
+def test_the_mask_of_a_row_is_that_of_its_example(tiny_world: World) -> None:
+    objective = tinyrecipes.objective("atlas-bert-unified", *tiny_world)
+    objective.kind = "left"
+    rng = np.random.default_rng(0)
+    example = objective.example([objective.names[i] for i in objective.train.chunk(0)], rng)
+    batch = objective.rows([example], 64)
+    allowed = batch["mask"][0, 0] == 0
+    count = len(example.source)
+    assert allowed[:count, :count].tolist() == np.tri(count, dtype=bool).tolist()
+    assert not allowed[:, count:].any()
+    assert batch["ids"][0, count:].eq(objective.words.pad).all()

@@ -30,6 +30,7 @@ OBJECTIVES = {
     "adapters": ("adapters", "AdaptersObjective"),
     "pairs": ("parts", "PairsObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
+    "unified": ("structure", "UnifiedObjective"),
 }
 """Module and class of each kind; imported lazily."""
 

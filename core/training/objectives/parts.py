@@ -1,9 +1,10 @@
-r"""Sentence pairs on a finished encoder, which stays frozen: low-rank updates of its layers, and its pooler and head.
+r"""Parts of a finished encoder, which stays frozen: low-rank updates of its layers, and a head; sentence pairs.
 
 .. math:: L = -\log p(y \mid A, B), \qquad W = W_0 + B A
 
 with the pairs of `core.training.documents`, unmasked, and the updates of `core.training.lowrank`. What is learned is
-the part ``pairs`` of the checkpoint's folder, a difference to its weights; its other predictions do not change.
+the part ``pairs`` of the checkpoint's folder, a difference to its weights; its other predictions do not change. The
+other parts are in `core.training.objectives.structure`.
 """
 
 from __future__ import annotations
@@ -31,23 +32,19 @@ MEASURED = 64
 """Held-out pairs for the learning curve."""
 
 
-class PairModel(nn.Module):
-    """A frozen pretraining model; only updates of its layers, its pooler and its head for pairs are trained."""
+class PartModel(nn.Module):
+    """A frozen pretraining model; only updates of its layers and the modules ``trained`` are trained."""
 
-    def __init__(self, full: Any, rank: int) -> None:
+    def __init__(self, full: Any, rank: int, *trained: nn.Module) -> None:
         super().__init__()
         self.full = full.requires_grad_(False)
         add_updates(full.base_model.encoder, rank)
-        self._pair: Any = heads(full)[1]
-        trained: tuple[Any, ...] = (full.base_model.pooler, self._pair)
-        for part in trained:
-            part.requires_grad_(True)
+        for module in trained:
+            module.requires_grad_(True)
 
-    def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
-        """Logits (rows, 2); all arguments are (rows, length)."""
-        out = self.full.base_model(input_ids=ids, attention_mask=real, token_type_ids=types)
-        scores: Tensor = self._pair(out.pooler_output)
-        return scores
+    def states(self, ids: Tensor, types: Tensor, attend: Tensor) -> Any:
+        """The encoder's output; ids and segments are (rows, n), the mask (rows, n), or (rows, 1, n, n) to be added."""
+        return self.full.base_model(input_ids=ids, attention_mask=attend, token_type_ids=types)
 
     def difference(self) -> dict[str, Tensor]:
         """Shipped tensors under the names of the pretraining model (`core.checkpoints.bundled`)."""
@@ -55,7 +52,41 @@ class PairModel(nn.Module):
         return {shipped_update(name): value for name, value in named if value.requires_grad}
 
 
-class PairsObjective(Objective):
+class PairModel(PartModel):
+    """With its pooler and its head for pairs."""
+
+    def __init__(self, full: Any, rank: int) -> None:
+        pair: Any = heads(full)[1]
+        super().__init__(full, rank, full.base_model.pooler, pair)
+        self._pair = pair
+
+    def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
+        """Logits (rows, 2); all arguments are (rows, length)."""
+        scores: Tensor = self._pair(self.states(ids, types, real).pooler_output)
+        return scores
+
+
+class PartObjective(Objective):
+    """What learns a `PartModel` from a finished encoder, and ships the difference."""
+
+    folder: Path
+    """Of the finished encoder."""
+
+    def full(self) -> Any:
+        """The finished encoder in float32, without dropout."""
+        full = transformers.AutoModelForPreTraining.from_pretrained(
+            self.folder, attn_implementation="eager", dtype=torch.float32, local_files_only=True
+        )
+        for module in full.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        return full
+
+    def export(self, folder: Path) -> None:
+        models.ship_tensors(self.model.difference(), folder / models.DIFFERENCE)
+
+
+class PairsObjective(PartObjective):
     """Pairs of segments, of similar length per batch."""
 
     def read(self) -> None:
@@ -73,13 +104,7 @@ class PairsObjective(Objective):
         return items[usable(self.train, self.recipe)[items]]
 
     def new_model(self) -> PairModel:
-        full = transformers.AutoModelForPreTraining.from_pretrained(
-            self.folder, attn_implementation="eager", dtype=torch.float32, local_files_only=True
-        )
-        for module in full.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = 0.0
-        return PairModel(full, int(self.recipe.model["rank"]))
+        return PairModel(self.full(), int(self.recipe.model["rank"]))
 
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
@@ -97,9 +122,6 @@ class PairsObjective(Objective):
             scores = self.model(batch["ids"], batch["types"], batch["real"])
             right += (scores.argmax(1) == batch["answers"]).tolist()
         return {"pairs": 100 * float(np.mean(right))}
-
-    def export(self, folder: Path) -> None:
-        models.ship_tensors(self.model.difference(), folder / models.DIFFERENCE)
 
 
 def usable(side: Examples, recipe: Recipe) -> npt.NDArray[np.bool_]:

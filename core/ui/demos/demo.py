@@ -13,7 +13,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import Content, content
 from core.figures.predictions import bars_alt, prediction_bars
@@ -26,7 +26,8 @@ from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, offer_table
 from core.ui.param import Control, Integer, Param, Text, settings_menu
-from core.ui.section import View
+from core.ui.picker import card_panel
+from core.ui.section import Section, View
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -266,6 +267,16 @@ class Demo:
     def words(self) -> Content:
         """Its content file."""
         return content("demos", self.slug)
+
+    def section(self) -> Section:
+        """The demo of one model, which no menu offers, and its card: the first in ``first.toml``."""
+
+        def drawn(view: View) -> None:
+            spec = checkpoints.get(*checkpoints.first(self.slug))
+            self.draw(DemoView(view.state, view.words, view.later, spec=spec))
+            card_panel(spec, view.state)
+
+        return Section(self.slug, drawn, self.params, folder="demos")
 
 
 def sample_pills(

@@ -15,7 +15,7 @@ from core.figures.attention import attention_map as attention_figure
 from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning.changes import Changes
-from core.finetuning.examples import CHOICE, LabeledSet
+from core.finetuning.examples import LabeledSet
 from core.finetuning.setup import (
     Epoch,
     Setup,
@@ -26,7 +26,7 @@ from core.finetuning.setup import (
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
-from core.ui.finetuning.run import MODEL, SENTENCE, TEXTS, TRAINED, labeled_texts, set_and_model, train_runs
+from core.ui.finetuning.run import CHOOSES, MODEL, SENTENCE, TEXTS, TRAINED, labeled_texts, set_and_model, train_runs
 from core.ui.glossary import markdown
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -41,7 +41,7 @@ def what_changed(view: View) -> None:
     """Draw the section: one run's backbone before and after."""
     state, words = view.state, view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view, CHOICE)
+        kind, spec = set_and_model(view, *CHOOSES)
         trained = TRAINED.with_(options={name: text for name, text in TRAINED.options.items() if name != "head"}).draw(
             state
         )

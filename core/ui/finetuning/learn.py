@@ -15,7 +15,7 @@ from core.figures.heatmap import heat_map, names
 from core.figures.labels import label, percent
 from core.figures.plot import cut
 from core.finetuning import as_text, fed_to_both
-from core.finetuning.examples import CHOICE, READY, Example, LabeledSet
+from core.finetuning.examples import READY, Example, LabeledSet
 from core.finetuning.setup import (
     BATCH,
     HEAD_RATE,
@@ -36,6 +36,7 @@ from core.table import Table
 from core.ui.export import download
 from core.ui.finetuning.run import (
     ANY_MODEL,
+    CHOOSES,
     PAIRED,
     TEXTS,
     TRAINED,
@@ -77,7 +78,7 @@ def fine_tune(view: View) -> None:
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
         rate = RATE.with_(default=TEXT_RATE if text else usual_rate(cast(Any, trained)))
         formats = {name: text for name, text in words.front["formats"].items() if kind in PAIRED or name != "orders"}
-        usual = "marked" if kind == CHOICE else "plain"
+        usual = "marked" if kind in CHOOSES else "plain"
         form = (FORMAT.with_(options=formats, default=usual),) if spec.offers("continues") else ()
         menu = (*(() if text else (POOLING.with_(options=reads),)), *form, EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")

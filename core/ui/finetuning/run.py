@@ -42,10 +42,15 @@ TRAINED = Choice(
 )
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
 PAIRS = Text(name="pairs", label="Pairs, one per line: class, colon, text | second text", height=190, most=20_000)
-OWN = {"own": EXAMPLES, "own-pair": PAIRS}
+ANSWERS = Text(
+    name="answers", label="Texts, one per line: first or second, colon, text | answer | answer", height=190, most=20_000
+)
+OWN = {"own": EXAMPLES, "own-pair": PAIRS, "own-choice": ANSWERS}
 """The boxes of a visitor's lines, by their names beside those of the ready sets."""
 PAIRED = ("pair", "own-pair")
 """The sets whose texts are pairs."""
+CHOOSES = (CHOICE, "own-choice")
+"""The sets of multiple choice."""
 TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
@@ -54,7 +59,7 @@ def set_and_model(view: View, *without: str, model: Model = MODEL) -> tuple[str,
     """Draw the controls that the sections share: the texts, ``without`` some, and the model."""
     sets = content("fine-tuning", "learn").front["sets"]
     kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
-    models = (model.with_(first="fine-tuning-choice") if kind == CHOICE else model).here()
+    models = (model.with_(first="fine-tuning-choice") if kind in CHOOSES else model).here()
     return kind, models.offered()[models.draw(view.state)]
 
 
