@@ -6,10 +6,12 @@ from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.images import IMAGES
 from core.ui.demos.pairs import PAIRS
 from core.ui.demos.replaced import REPLACED
+from core.ui.demos.structure import SPANS
 from core.ui.demos.variants import BESIDE, PARTS, PASSES, TRANSLATION
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, BESIDE, REPLACED, TASKS)
-PAGE = branch_page("encoder", *DEMOS, own={"clip": IMAGES})
+OWN = {"clip": IMAGES, "spanbert": SPANS.section()}
+PAGE = branch_page("encoder", *DEMOS, own=OWN)
 
 if __name__ == "__main__":
     PAGE.run()

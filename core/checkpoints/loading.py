@@ -347,6 +347,10 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
 
 def _class_of(spec: CheckpointSpec, part: str) -> Any:
     """The class of a part that is a checkpoint with updates or with another head."""
+    if part == "spans":
+        from core.checkpoints.boundary import BoundaryBert
+
+        return BoundaryBert
     if part == "pairs":
         order = spec.offers("sentence order")
         return transformers.AlbertForPreTraining if order else transformers.BertForNextSentencePrediction

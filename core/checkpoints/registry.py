@@ -26,7 +26,7 @@ from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpo
 _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {
     **{"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"},
-    **{"unified": "part for several attention masks"},
+    **{"spans": "part for spans", "unified": "part for several attention masks"},
     "english": "English-centric model beside it",
 }
 GENERATOR: Part = "generator"
@@ -34,7 +34,7 @@ GENERATOR: Part = "generator"
 BESIDE: tuple[Part, ...] = ("draft", "english")
 """The subfolders of whole models, which have the tokenizer of the model beside them and a card of their own."""
 FOLDERS = (GENERATOR, *BESIDE)
-UPDATES: tuple[Part, ...] = ("unified",)
+UPDATES: tuple[Part, ...] = ("spans", "unified")
 """The subfolders of low-rank updates and heads, with a card of their own."""
 
 

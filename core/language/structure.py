@@ -1,17 +1,45 @@
-"""A part of a BERT: one model under three attention masks."""
+"""Parts of a BERT: masked spans from their boundaries, and one model under three attention masks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.fill_mask import MAX_CHARS
+from core.language.fill_mask import MAX_CHARS, MaskedText
 from core.language.text import clean
 from core.language.tokens import check_length, likeliest, tokenize
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
-from core.objectives import unified
+from core.objectives import spans, unified
+
+
+def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple[MaskPrediction, ...]:
+    """The ``k`` most probable tokens at each masked position, from the two tokens outside its span.
+
+    Args:
+        checkpoint: the ``spans`` part of a BERT.
+
+    Raises:
+        InputUnusable: there is no mask.
+    """
+    if not masked.positions:
+        raise InputUnusable("No word is masked. Click two or three neighboring words.")
+    beside = [
+        (span[0] - 1, span[-1] + 1, position - span[0] + 1)
+        for span in spans.group_adjacent(masked.positions)
+        for position in span
+    ]
+    model: Any = checkpoint.model
+    with torch.inference_mode():
+        ids = torch.tensor([masked.ids])
+        states = model.bert(ids, torch.ones_like(ids)).last_hidden_state
+        left, right, distance = torch.tensor(beside).T
+        away = model.boundary(states, torch.zeros_like(left), left, right, distance)
+        chances = model.cls.predictions.decoder(away).softmax(-1)
+    return likeliest(checkpoint.tokenizer, masked.positions, chances, k)
+
 
 KINDS: Mapping[unified.Kind, str] = {"both": "both sides", "left": "left to right", "seq2seq": "sequence to sequence"}
 """The masks that a page compares."""

@@ -1,20 +1,32 @@
-"""UniLM: its page runs a model of its own objective."""
+"""SpanBERT and UniLM: each system's page runs a model of its own objective."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.pages import described, opened, shown, widget
 
 
-def test_the_page_of_unilm_runs_its_attention_masks() -> None:
-    at = opened("encoder-decoder", system="unilm")
+@pytest.mark.parametrize(
+    ("page", "system", "label", "figures", "card"),
+    [
+        ("encoder", "spanbert", "Sentence", ("from the boundaries", "from its own state"), "Atlas BERT, spans"),
+        ("encoder-decoder", "unilm", "Second text", ("Left to right, trained with it",), "Atlas BERT, attention masks"),
+    ],
+)
+def test_the_page_of_a_system_runs_its_objective(
+    page: str, system: str, label: str, figures: tuple[str, ...], card: str
+) -> None:
+    at = opened(page, system=system)
     assert not at.exception
     assert not at.error
     before = described(at)
-    assert "Left to right, trained with it" in before
-    assert "About this model: Atlas BERT, attention masks" in " ".join(expander.label for expander in at.expander)
+    assert all(name in before for name in figures)
+    assert f"About this model: {card}" in " ".join(expander.label for expander in at.expander)
     assert "Measured quality" in shown(at)
-    widget(at.text_input, "Second text").set_value("My sister reads a book in the garden.").run()
+    assert "{{" not in shown(at)
+    widget([*at.text_area, *at.text_input], label).set_value("My sister reads a book in the garden.").run()
     assert not at.exception
     assert described(at) != before
-    covered = opened("encoder-decoder", system="unilm", cover="yes")
-    assert "Left to right, trained with it" not in described(covered)
+    covered = opened(page, system=system, cover="yes")
+    assert not any(name in described(covered) for name in figures)

@@ -46,6 +46,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/sparse": ("Clue", "Pattern"),
     "demos/tasks": ("Cost",),
     "demos/text": ("Tokens", "Ended", "Repeats"),
+    "demos/boundaries": ("Measured",),
     "demos/three-masks": ("Measured",),
     "demos/window": ("Pattern", "Distance"),
     "efficient/measured": ("Crossing", "Fused", "Machine"),

@@ -62,21 +62,27 @@ def test_the_topic_baseline_by_hand() -> None:
     assert np.isfinite(shared_words([([2], [2], 0), ([2], [3], 1)]))
 
 
+@pytest.mark.parametrize(("name", "part"), [(f"atlas-bert-{part}", part) for part in ("spans", "unified")])
 def test_a_part_of_structure_is_shipped_as_its_model(
-    tiny_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, part: str, tiny_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    objective = tinyrecipes.objective("atlas-bert-unified", *tiny_world)
+    objective = tinyrecipes.objective(name, *tiny_world)
     tinyrecipes.shaken(objective.model)
     folder = tmp_path / "atlas-bert"
     shutil.copytree(tiny_world[1] / "atlas-bert" / "out", folder)
-    objective.export(folder / "unified")
+    objective.export(folder / part)
     monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
     where = ("bert", "encoder", "masked-lm", "bundled", "-", str(folder), True)
-    loaded = loading.read(CheckpointSpec("atlas-bert:unified", "x", *where, architecture="bert"))
+    loaded = loading.read(CheckpointSpec(f"atlas-bert:{part}", "x", *where, architecture="bert"))
     batch = objective.batch(0)
     with torch.no_grad():
         found = objective.scores(batch, loaded.model)
         torch.testing.assert_close(found, objective.scores(batch), atol=0.05, rtol=0.03)
+        if part == "spans":
+            heads = (objective.model.full.boundary, loaded.model.boundary)
+            states = torch.randn(1, 5, heads[0].distances.embedding_dim)
+            ours, theirs = (head(states, *torch.tensor([[0], [1], [3], [1]])) for head in heads)
+            torch.testing.assert_close(ours, theirs, atol=0.02, rtol=0.02)
     measures = {measure.name: measure.value for measure in objective.measures()}
     assert measures
     assert all(np.isfinite(value) for value in measures.values())

@@ -30,6 +30,7 @@ OBJECTIVES = {
     "adapters": ("adapters", "AdaptersObjective"),
     "pairs": ("parts", "PairsObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
+    "spans": ("structure", "SpansObjective"),
     "unified": ("structure", "UnifiedObjective"),
 }
 """Module and class of each kind; imported lazily."""

@@ -1,6 +1,10 @@
 """Parts of a finished BERT whose rows are the examples of `core.objectives`.
 
-``unified`` is UniLM (Dong et al., 2019): tokens are masked under four attention masks; the page shows three of them.
+========  ==========================================================================================================
+spans     SpanBERT (Joshi et al., 2020): spans are masked, and predicted from their own states and from those beside
+unified   UniLM (Dong et al., 2019): tokens are masked under four attention masks; the page shows three of them
+========  ==========================================================================================================
+
 The output layer is the finished model's own. The measures are of held-out text, beside those of the finished model
 without the part.
 """
@@ -8,7 +12,9 @@ without the part.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,8 +22,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from core.checkpoints.boundary import BoundaryHead
 from core.checkpoints.spec import Measure
-from core.objectives import unified
+from core.objectives import spans, unified
 from core.objectives.example import Example
 from core.training import batches, documents, models
 from core.training.documents import Documents
@@ -116,6 +123,61 @@ class StructureObjective(PartObjective):
     @abstractmethod
     def compared(self, plain: Any) -> dict[str, float]:
         """The measures of the part and of the finished model ``plain``, by name."""
+
+
+class SpansObjective(StructureObjective):
+    """Masked spans, from their own states and from their boundaries."""
+
+    def new_model(self) -> PartModel:
+        full = self.full()
+        full.boundary = BoundaryHead(full.config.hidden_size)
+        return PartModel(full, int(self.recipe.model["rank"]), full.boundary)
+
+    def example(self, text: list[str], rng: np.random.Generator) -> Example:
+        tokens, fixed = self.framed(text)
+        words = list(accumulate((not token.startswith("##") for token in tokens), initial=0))[1:]
+        return spans.corrupt(tokens, words, self.ordinary, rng, fixed=fixed)
+
+    def rows(self, examples: Sequence[Example], width: int) -> Batch:
+        beside = [(row, *b[1:]) for row, example in enumerate(examples) for b in spans.boundaries(example)]
+        return super().rows(examples, width) | {"beside": torch.tensor(beside, dtype=torch.int64).reshape(-1, 4)}
+
+    def both(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logits (targets, vocabulary) from the tokens' own states, and from those of the boundaries."""
+        full = self.model.full
+        states = full.base_model(batch["ids"], batch["mask"], batch["types"]).last_hidden_state
+        away = full.cls.predictions.decoder(full.boundary(states, *batch["beside"].T))
+        return heads(full)[0](states[batch["chosen"]]).float(), away.float()
+
+    def loss(self, batch: Batch) -> Tensor:
+        own, away = self.both(batch)
+        return functional.cross_entropy(own, batch["labels"]) + functional.cross_entropy(away, batch["labels"])
+
+    def measure(self) -> dict[str, float]:
+        own, away = Hits(), Hits()
+        for _, batch in self.held_out(CURVE):
+            for hits, scores in zip((own, away), self.both(batch), strict=True):
+                hits.add(scores, batch["labels"])
+        return own.shares() | {"boundary loss": away.nats / away.total} | away.top("boundary")
+
+    def compared(self, plain: Any) -> dict[str, float]:
+        """Top-1 accuracy on tokens whose whole span is masked."""
+        often = int(np.bincount(self.train.sentences.flat).argmax())
+        right: defaultdict[str, list[bool]] = defaultdict(list)
+        for _, batch in self.held_out(MEASURED):
+            own, away = self.both(batch)
+            labels, wide = batch["labels"], batch["beside"][:, 2] - batch["beside"][:, 1] > 3
+            masked = batch["ids"][batch["chosen"]] == self.words.mask
+            found = {
+                "from the boundaries": away.argmax(1),
+                "from its own state": own.argmax(1),
+                "from its own state, Atlas BERT": self.scores(batch, plain).argmax(1),
+                "the most frequent token always": torch.full_like(labels, often),
+            }
+            for name, best in found.items():
+                right[name] += (best == labels)[masked].tolist()
+                right[f"{name}, spans of 3 tokens or more"] += (best == labels)[masked & wide].tolist()
+        return {name: 100 * float(np.mean(values)) for name, values in right.items()}
 
 
 class UnifiedObjective(StructureObjective):

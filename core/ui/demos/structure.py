@@ -9,12 +9,23 @@ import streamlit as st
 
 from core import session
 from core.language import structure
+from core.language.fill_mask import predict, prepare
+from core.language.tokens import words
 from core.language.types import Token
 from core.ui.chips import token_chips
 from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
-from core.ui.demos.masking import MASK, ONE
+from core.ui.demos.masking import FIRST as GUESS
+from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
 from core.ui.param import Text
 
+TEXT = Text(
+    name="text",
+    label="Sentence",
+    default="Once upon a time there was a king who had three sons.",
+    height=68,
+    hide_label=True,
+    sentence="plain",
+)
 FIRST = Text(name="first", label="First text", default="The king had three sons.")
 SECOND = Text(name="second", label="Second text", default="The youngest of them went into the forest.")
 BASE = "Atlas BERT"
@@ -49,9 +60,46 @@ def _last_word(tokens: Sequence[Token]) -> int:
 
 
 def _measured(view: DemoView) -> None:
-    """Say what the card measured; its names are those of the text, with an underscore between their words."""
+    """Say what the card measured, by its names in lower-case letters and underscores."""
     if view.spec.card is not None:
-        view.say("Measured", **{re.sub(r"\W+", "_", m.name): f"{m.value:.2f}" for m in view.spec.card.measures})
+        view.say(
+            "Measured", **{re.sub("[^a-z]+", "_", m.name.lower()): f"{m.value:.4g}" for m in view.spec.card.measures}
+        )
+
+
+def draw_spans(view: DemoView) -> None:
+    """SpanBERT: tokens of a masked span, from the boundaries, and from their own states."""
+    state, base = view.state, view.spec.slug.partition(":")[0]
+    text = TEXT.draw(state, tag="spans")
+    tokens = view.computed("", prepare, text).tokens
+    numbers = words(tokens)
+    able = [i for i, token in enumerate(tokens) if not token.special and token.text.isalnum()]
+    middle = {numbers[i] for i in able[len(able) // 2 :][:2]}
+    usual = tuple(i for i in able if numbers[i] in middle)
+    masked = mask_chips(
+        tokens,
+        state.integers(MASK.name) or usual,
+        key=state.key("spans.chips"),
+        accent=view.spec.branch,
+        label=view.words.label("chips"),
+    )
+    state.set(mask=() if masked == usual else masked)
+    sentence = view.computed("", prepare, text, masked)
+    away = view.computed("predicting", structure.from_boundaries, sentence, TOP_K)
+    own = view.computed("predicting", predict, sentence, TOP_K)
+    plain = session.computed("predicting", predict, base, sentence, TOP_K)
+    if view.uncovered(GUESS, judge_of(sentence.tokens, own), text, sentence.positions):
+        shown = [
+            Prediction(
+                f"“{sentence.tokens[top.position].text}”, {name}", top, {"token": top.position + 1, "read": name}
+            )
+            for three in zip(away, own, plain, strict=True)
+            for name, top in zip((view.words.label("away"), view.words.label("own"), BASE), three, strict=True)
+        ]
+        view.predictions("spans", shown, 3)
+        view.try_and_notice()
+        _measured(view)
+    view.how_it_works()
 
 
 def draw_unified(view: DemoView) -> None:
@@ -79,4 +127,5 @@ def draw_unified(view: DemoView) -> None:
     view.how_it_works()
 
 
+SPANS = Demo("boundaries", draw_spans, lambda spec: "spans" in spec.parts, (TEXT, MASK))
 UNIFIED = Demo("three-masks", draw_unified, lambda spec: "unified" in spec.parts, (FIRST, SECOND, MASK))
