@@ -255,6 +255,17 @@ def duplication(
 
 
 @app.command()
+def facts(
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 1,
+) -> None:
+    """Train small models to answer from far facts, by attention pattern; add what assets/measured lacks."""
+    from core.training.facts import cli_facts
+
+    cli_facts(corpus, seeds)
+
+
+@app.command()
 def sweep(
     name: Annotated[str, typer.Argument(help="distillation, widths, pretraining, scaling, batches or noise.")],
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],

@@ -17,7 +17,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
 from core.lazy import go
 from core.sparse.layout import KIND_NAMES, Cost
-from core.theme import PURPLE, Theme
+from core.theme import ORANGE, PURPLE, Theme
 
 _WORDS_UP_TO = 96  # blocks: beyond, hover texts are shortened to keep the figure small
 _SHORT = ("not computed", "window", "global", "random")
@@ -317,6 +317,27 @@ def duplication(
         texts=[[f"{100 * share:.1f}%" for share in row] for row in shares],
         hovertemplate="%{z:.1%}<extra></extra>",
         height=80 + 40 * len(trained),
+    )
+
+
+def by_distance(
+    names: Sequence[str], ends: Sequence[int], shares: Sequence[Sequence[float]], *, theme: Theme
+) -> go.Figure:
+    """Accuracies, from 0 to 1, against the distance in tokens, a line for each name; the last one is a baseline."""
+    colors = (theme.muted, PURPLE, theme.primary, ORANGE, theme.muted)
+    lines = [
+        Line(name, list(map(str, ends)), own, color, dash="dot" if own is shares[-1] else "solid")
+        for name, own, color in zip(names, shares, colors, strict=True)
+    ]
+    return line_chart(
+        lines,
+        "accuracy",
+        across="distance of the fact, up to (tokens)",
+        hover="up to %{x} tokens: %{y:.0%}",
+        height=360,
+        xaxis={"type": "category"},
+        yaxis={"tickformat": ".0%", "range": [0, 1.03]},
+        theme=theme,
     )
 
 

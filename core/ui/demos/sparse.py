@@ -18,6 +18,7 @@ from core.ui.demos.long_text import (
     TOKENS,
     below,
     costs_of,
+    far_facts,
     filled_masks,
     growth,
     long_text,
@@ -159,6 +160,7 @@ def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Spa
         )
 
     tabs = {"Cost against length": costs, "Formula": formula, "What the library does": library}
+    tabs["Far facts"] = partial(far_facts, view)
     below(view, long, view.words.label("text"), tabs)
 
 

@@ -20,6 +20,7 @@ from core.ui.demos.long_text import (
     TOKENS,
     below,
     costs_of,
+    far_facts,
     filled_masks,
     growth,
     long_text,
@@ -135,7 +136,12 @@ def _below(view: DemoView, comparison: Comparison, long: LongText, side: int, gl
         view.note("Paper")
 
     named = ", ".join(view.checkpoint.tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"
-    below(view, long, f"Global: {named}.", {"Cost against length": costs, "Formula": formula})
+    below(
+        view,
+        long,
+        f"Global: {named}.",
+        {"Cost against length": costs, "Formula": formula, "Far facts": partial(far_facts, view)},
+    )
 
 
 WINDOW = Demo("window", draw, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

@@ -1,0 +1,63 @@
+"""Facts far from their questions, by attention pattern, as stored.
+
+A text begins with questions, such as “tom lives in [MASK].”; the facts stand somewhere in the book that follows.
+``python -m core facts`` trains and measures (`core.training.facts`). No torch here.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from core.settings import ASSETS
+
+FILE = ASSETS / "measured" / "facts.csv"
+LENGTH, FACTS, PLACES = 1024, 4, 25
+"""Tokens of a measured text, the facts in it, and the places that they can name."""
+BLOCK, SIDE = 32, 64
+"""BigBird's block, and Longformer's window on each side, in tokens."""
+EDGES = (32, 64, 128, 256, 512, 768, LENGTH)
+"""Distances are measured in bins that end at these."""
+TRAINED = {
+    "full": "Full attention",
+    "bigbird": "BigBird: window, global and random blocks",
+    "longformer": "Longformer: window, the questions global",
+    "window": "Window alone",
+}
+BASELINES = {"nearest": "The place nearest to the question", "frequent": "The most frequent place"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trained model, or a baseline, at one range of distances."""
+
+    pattern: str
+    distance: int
+    """The end of the range, in tokens between question and fact."""
+    seed: int
+    accuracy: float
+    """Share of the questions that are answered, places being sampled uniformly."""
+    asked: int
+    steps: int
+    seconds: float
+    """Processor time of the training, on one thread."""
+    machine: str
+
+
+@lru_cache(maxsize=1)
+def stored(file: Path = FILE) -> tuple[Row, ...]:
+    """The rows that come with the Atlas; none without a file."""
+    if not file.is_file():
+        return ()
+    with file.open(encoding="utf-8", newline="") as stream:
+        return TypeAdapter(tuple[Row, ...]).validate_python(list(csv.DictReader(stream)))
+
+
+def accuracy(pattern: str, distance: int) -> float:
+    """Accuracy over the questions of all seeds."""
+    rows = [row for row in stored() if (row.pattern, row.distance) == (pattern, distance)]
+    return sum(row.accuracy * row.asked for row in rows) / sum(row.asked for row in rows)
