@@ -337,6 +337,7 @@ def by_distance(
         height=360,
         xaxis={"type": "category"},
         yaxis={"tickformat": ".0%", "range": [0, 1.03]},
+        **_LEGEND,
         theme=theme,
     )
 

@@ -172,7 +172,7 @@ class Layer(nn.Module):
         normal = self.normal(states)
 
         def split(vectors: Tensor) -> Tensor:
-            return vectors.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+            return vectors.view(*vectors.shape[:2], HEADS, -1).transpose(1, 2)
 
         apart = (torch.arange(states.shape[1]) - rows[:, None]).clamp(-NEAR, NEAR) + NEAR
         bias = self.bias[:, apart].masked_fill(~mask, -torch.inf)
@@ -189,8 +189,9 @@ class FactModel(nn.Module):
     def __init__(self, vocabulary: int) -> None:
         super().__init__()
         self.embeddings = nn.Embedding(vocabulary, WIDTH)
-        self.layers = nn.ModuleList(Layer() for _ in range(2))
-        nn.init.constant_(self.layers[0].bias[0, NEAR - 3], JOINED)
+        first = Layer()
+        nn.init.constant_(first.bias[0, NEAR - 3], JOINED)
+        self.layers = nn.ModuleList([first, Layer()])
         self.scores = nn.Sequential(
             nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, len(PLACES))
         )
@@ -260,7 +261,8 @@ def sweep(folder: Path, done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
     known = {(row.pattern, row.seed) for row in done}
     held = Words(folder, held_out=True)
     if not known:
-        yield [Row("nearest", *row[:1], 0, *row[1:], 0, 0.0, machine()) for row in binned(*nearest(held))]
+        apart = binned(*nearest(held))
+        yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in apart]
     words = Words(folder, held_out=False)
     for seed in range(seeds):
         for pattern in TRAINED:

@@ -174,13 +174,13 @@ def far_facts(view: DemoView) -> None:
     words, rows = content("demos", "facts"), facts.stored()
     names = {**facts.TRAINED, "nearest": facts.BASELINES["nearest"]}
     shares = {name: [facts.accuracy(name, end) for end in facts.EDGES] for name in names}
-    chance = {"frequent": f"{100 / facts.PLACES:.0f}", "stated": f"{100 / facts.FACTS:.0f}"}
+    numbers: dict[str, str | int] = {"frequent": f"{100 / facts.PLACES:.0f}", "stated": f"{100 / facts.FACTS:.0f}"}
     far = {name: f"{100 * own[-1]:.0f}" for name, own in shares.items()}
     first = next(row for row in rows if row.steps)
     seconds = sorted({row.seconds for row in rows if row.steps})
-    numbers = {"tokens": f"{facts.LENGTH:,}", "facts": facts.FACTS, "side": facts.SIDE, "block": facts.BLOCK}
-    done = {"steps": f"{first.steps:,}", "seeds": len({row.seed for row in rows if row.steps})}
-    done |= {"seconds": f"{seconds[len(seconds) // 2]:.0f}", "machine": plain_machine(first.machine)}
+    numbers |= {"tokens": f"{facts.LENGTH:,}", "facts": facts.FACTS, "side": facts.SIDE, "block": facts.BLOCK}
+    numbers |= {"steps": f"{first.steps:,}", "seeds": len({row.seed for row in rows if row.steps})}
+    numbers |= {"seconds": f"{seconds[len(seconds) // 2]:.0f}", "machine": plain_machine(first.machine)}
     Panel(
         "facts",
         words.part("Title"),
@@ -194,7 +194,8 @@ def far_facts(view: DemoView) -> None:
                 for end, share in zip(facts.EDGES, own, strict=True)
             ),
         ),
-        note=words.part("Note", **numbers, **chance, **far, **done),
+        note=words.part("Note", **numbers),
+        heading=True,
     ).draw(view.state)
 
 
