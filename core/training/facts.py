@@ -261,8 +261,8 @@ def sweep(folder: Path, done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
     known = {(row.pattern, row.seed) for row in done}
     held = Words(folder, held_out=True)
     if not known:
-        apart = binned(*nearest(held))
-        yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in apart]
+        baseline = binned(*nearest(held))
+        yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in baseline]
     words = Words(folder, held_out=False)
     for seed in range(seeds):
         for pattern in TRAINED:
