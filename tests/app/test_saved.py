@@ -72,3 +72,7 @@ def test_the_encoders_pretrained_here_are_drawn_by_tokens_and_by_operations() ->
     widget(at.segmented_control, "Pretraining counted in").set_value("operations").run()
     assert "against operations of pretraining" in described(at)
     assert link(at)["against"] == "operations"
+    frozen = described(at)
+    widget(at.segmented_control, "Words tagged by").set_value("tuned").run()
+    assert described(at) != frozen
+    assert "The discriminator gives a replaced token a higher probability" in shown(at)

@@ -35,7 +35,7 @@ def test_a_sweep_trains_and_tags_what_is_missing(corpus: Path) -> None:
     untrained, *trained = pretraining.sweep([start, masked, replaced], [], corpus)
     for rows in (untrained, *trained):
         assert [row.trial for row in rows] == [0, 1, 2]
-        assert all(0 < row.accuracy < 1 for row in rows)
+        assert all(0 < row.accuracy < 1 and 0 < row.tuned < 1 for row in rows)
     assert [row.operations > 0 for row in (untrained[0], trained[0][0], trained[1][0])] == [False, True, True]
     assert list(pretraining.sweep([start, masked], [*untrained, *trained[0]], corpus)) == []
     assert not [path for path in (corpus / "state" / "pretraining").iterdir() if path.name != "text"], (
@@ -62,3 +62,5 @@ def test_the_stored_runs_are_complete() -> None:
     assert {(row.objective, row.tokens) for row in rows if row.seed == 0} >= points
     by_tokens = sorted({(row.tokens, row.operations) for row in rows if row.objective == "masked"})
     assert all(big[1] > small[1] for small, big in pairwise(by_tokens))
+    detection = sorted({(row.tokens, row.learned) for row in rows if row.objective == "replaced" and row.seed == 0})
+    assert all(learned > 0.6 for _, learned in detection), "the discriminator learns its task"

@@ -249,3 +249,9 @@ def test_every_pass_is_the_chosen_layer_and_a_word_widens_to_berts_vector() -> N
         found = albert.albert.encoder.albert_layer_groups[0].albert_layers[0](hidden)
     expected, found = (x[0] if isinstance(x, tuple) else x for x in (expected, found))
     assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_the_area_under_the_curve_is_the_share_of_pairs_in_order() -> None:
+    scores, labels = torch.tensor([0.1, 0.9, 0.4, 0.3]), torch.tensor([False, True, False, True])
+    assert electra.area(scores, labels) == 3 / 4  # 0.3 lies below 0.4
+    assert electra.area(scores, scores > 0.35) == 1.0

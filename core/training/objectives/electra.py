@@ -128,28 +128,40 @@ def replace(
 @torch.no_grad()
 def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5) -> dict[str, float]:
     """In percent: the generator's top-1 accuracy, the discriminator's recall on replaced tokens and on original ones,
-    and the mean of the two.
+    the mean of the two, and the area under its ROC curve.
 
     A token is classified as replaced where the probability is above ``threshold``.
     """
     least = math.log(threshold / (1 - threshold))
     device = next(model.parameters()).device
     generator = torch.Generator(device).manual_seed(0)
-    hits = total = caught = replaced_all = left = original_all = 0
+    hits = total = 0
+    scored: list[Tensor] = []
+    differs: list[Tensor] = []
     for batch in held.measured(device):
         scores = model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
         hits += int((scores.argmax(1) == batch["labels"]).sum())
         total += len(scores)
         text, replaced, classified = replace(held.words, batch, scores, generator)
-        verdict = model(text, batch["types"], batch["real"]) > least
-        caught += int((verdict & replaced & classified).sum())
-        replaced_all += int((replaced & classified).sum())
-        left += int((~verdict & ~replaced & classified).sum())
-        original_all += int((~replaced & classified).sum())
-    recall, specificity = 100 * caught / max(1, replaced_all), 100 * left / max(1, original_all)
+        scored.append(model(text, batch["types"], batch["real"]).float()[classified])
+        differs.append(replaced[classified])
+    verdicts, labels = torch.cat(scored), torch.cat(differs)
+    recall, specificity = (
+        100 * float((side > least).float().mean() if above else (side <= least).float().mean()) if len(side) else 0.0
+        for side, above in ((verdicts[labels], True), (verdicts[~labels], False))
+    )
     return {
         "generator top-1": 100 * hits / total,
         "replaced found": recall,
         "original left": specificity,
         "balanced accuracy": (recall + specificity) / 2,
+        "area under the curve": 100 * area(verdicts, labels),
     }
+
+
+def area(scores: Tensor, labels: Tensor) -> float:
+    """The area under the ROC curve of scores (n,): the share of pairs of a True and a False label in right order."""
+    ranks = torch.empty_like(scores, dtype=torch.float64)
+    ranks[scores.argsort()] = torch.arange(1, len(scores) + 1, dtype=torch.float64, device=scores.device)
+    true, false = int(labels.sum()), int((~labels).sum())
+    return float((ranks[labels].sum() - true * (true + 1) / 2) / max(1, true * false))

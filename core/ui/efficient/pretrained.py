@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean
 
+import streamlit as st
+
 from core.costs.trained import OBJECTIVES, PRETRAINED, Pretrained, read
 from core.figures.labels import in_operations, percent, short, whole
 from core.figures.lines import Line, line_chart
@@ -23,28 +25,37 @@ AGAINST = Choice(
     options={"tokens": "Tokens", "operations": "Operations"},
     style="row",
 )
-
-
+MEASURE = Choice(
+    name="tagging",
+    label="Words tagged by",
+    options={"accuracy": "A head on the frozen encoder", "tuned": "Head and encoder, fine-tuned"},
+    style="row",
+)
 _ACROSS = {"tokens": "tokens", "operations": "operations-read"}
 
 
 def draw_pretrained(view: View) -> None:
     """Draw the accuracy of heads on the encoders by what pretraining took."""
-    rows, against = read(Pretrained, "pretraining"), AGAINST.draw(view.state)
-    masked, replaced = (_spread(rows, name, PRETRAINED[-1]) for name in OBJECTIVES[:2])
-    gain, start = replaced.minus(masked), _spread(rows, "", 0)
+    rows = read(Pretrained, "pretraining")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        against, measure = AGAINST.draw(view.state), MEASURE.draw(view.state)
+    masked, replaced = (_spread(rows, name, PRETRAINED[-1], measure) for name in OBJECTIVES[:2])
+    gain, start = replaced.minus(masked), _spread(rows, "", 0, measure)
     last = {name: _at(rows, name, PRETRAINED[-1])[0] for name in OBJECTIVES[:2]}
     view.say(
         "Trained: better" if gain.positive else "Trained: worse" if _negative(gain) else "Trained: equal",
         gain=f"{100 * abs(gain.mean):.1f}",
         tokens=short(PRETRAINED[-1]),
-        masked=_written(masked),
-        replaced=_written(replaced),
-        start=_written(start),
-        learned=percent(last["replaced"].learned),
-        runs=len(masked.values),
+        numbers=view.words.part(
+            "Trained",
+            masked=_written(masked),
+            replaced=_written(replaced),
+            start=_written(start),
+            learned=percent(last["replaced"].learned),
+            runs=len(masked.values),
+        ),
     )
-    _picture(view, rows, against, start)
+    _picture(view, rows, against, measure)
     view.how_it_works(
         "Pretraining",
         predicted=percent(last["masked"].learned),
@@ -58,8 +69,8 @@ def _at(rows: Sequence[Pretrained], objective: str, tokens: int) -> list[Pretrai
     return [row for row in rows if (row.objective, row.tokens) == (objective, tokens)]
 
 
-def _spread(rows: Sequence[Pretrained], objective: str, tokens: int) -> Spread:
-    return Spread(tuple(row.accuracy for row in _at(rows, objective, tokens)))
+def _spread(rows: Sequence[Pretrained], objective: str, tokens: int, measure: str) -> Spread:
+    return Spread(tuple(getattr(row, measure) for row in _at(rows, objective, tokens)))
 
 
 def _negative(gain: Spread) -> bool:
@@ -70,15 +81,15 @@ def _written(spread: Spread) -> str:
     return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
-def _picture(view: View, rows: Sequence[Pretrained], against: str, start: Spread) -> None:
+def _picture(view: View, rows: Sequence[Pretrained], against: str, measure: str) -> None:
     """Held-out accuracy by tokens or operations, a line for each objective, and that of random weights."""
-    look, names = theme(), view.words.front["objectives"]
+    look, names, start = theme(), view.words.front["objectives"], _spread(rows, "", 0, measure)
     lines = []
     for at, name in enumerate(OBJECTIVES):
         own = {n: found for n in PRETRAINED if (found := _at(rows, name, n))}
         if not own:
             continue
-        spreads = [Spread(tuple(row.accuracy for row in found)) for found in own.values()]
+        spreads = [_spread(rows, name, n, measure) for n in own]
         amounts = [found[0].operations if against == "operations" else n for n, found in own.items()]
         ranges = [spread.ends for spread in spreads]
         color = look.categorical[at]
@@ -87,7 +98,7 @@ def _picture(view: View, rows: Sequence[Pretrained], against: str, start: Spread
     ends = [min(every), max(every)]
     lines.append(Line(names["random"], ends, [start.mean] * 2, look.muted, "dot"))
     written = in_operations if against == "operations" else lambda amount: whole(short(round(amount)))
-    ticks = list(lines[0].positions)
+    ticks = [amount for amount in lines[0].positions if amount]
     figure = line_chart(
         lines,
         view.words.label("tagged"),

@@ -16,7 +16,7 @@ from core.figures.labels import in_bytes, in_words, percent, sentence, short
 from core.sparse.layout import BLOCK_SIZES, Sparsity
 from core.table import Table
 from core.ui.branch import BranchView, run_link
-from core.ui.efficient.pretrained import AGAINST, draw_pretrained
+from core.ui.efficient.pretrained import AGAINST, MEASURE, draw_pretrained
 from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -243,4 +243,4 @@ _LEADS: dict[Saving, Callable[[BranchView, System], None]] = {
     "fewer examples": _examples,
     "more machines": _machines,
 }
-SAVED = Section("saved", draw, (TOKENS, BLOCK, EMBEDDING, TASKS, AGAINST))
+SAVED = Section("saved", draw, (TOKENS, BLOCK, EMBEDDING, TASKS, AGAINST, MEASURE))
