@@ -70,8 +70,9 @@ def test_the_encoders_pretrained_here_are_drawn_by_tokens_and_by_operations() ->
     assert "Trained here" in shown(at)
     assert "against tokens read in pretraining" in described(at)
     widget(at.segmented_control, "Pretraining counted in").set_value("operations").run()
-    assert "against operations of pretraining" in described(at)
+    assert "against operations, the generator included" in described(at)
     assert link(at)["against"] == "operations"
+    assert "with a loss at every position" in shown(at)
     frozen = described(at)
     widget(at.segmented_control, "Words tagged by").set_value("tuned").run()
     assert described(at) != frozen

@@ -56,11 +56,14 @@ def draw_pretrained(view: View) -> None:
         ),
     )
     _picture(view, rows, against, measure)
+    few = max(row.tokens for row in rows if row.objective == OBJECTIVES[2])
+    some, every = (_written(_spread(rows, name, few, measure)) for name in OBJECTIVES[:0:-1])
+    view.note("Positions", tokens=short(few), some=some, every=every)
     view.how_it_works(
         "Pretraining",
         predicted=percent(last["masked"].learned),
         work=percent(last["replaced"].operations / last["masked"].operations - 1),
-        seeds=len({row.seed for row in rows}),
+        seeds=" to ".join(sorted({str(len(_at(rows, "masked", n)) // len(masked.values)) for n in PRETRAINED})),
         runs=len(masked.values),
     )
 
